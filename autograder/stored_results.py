@@ -101,7 +101,7 @@ def read_record(file: Path) -> Results:
     edges = array("Q")
     try:
         with file.open("rb") as lines:
-            results = from_json(b"".join(_beside_submissions(lines, edges)))
+            results = from_json(b"".join(_next_to_submissions(lines, edges)))
     except OSError as error:
         raise _unreadable(file, error) from error
     except msgspec.MsgspecError as error:
@@ -113,7 +113,7 @@ def read_record(file: Path) -> Results:
     return replace(results, submissions=stored)
 
 
-def _beside_submissions(lines: Iterable[bytes], edges: "array[int]") -> Iterator[bytes]:
+def _next_to_submissions(lines: Iterable[bytes], edges: "array[int]") -> Iterator[bytes]:
     """Yield the lines that belong to no submission; add where each submission begins and ends."""
     at = 0
     for line in lines:

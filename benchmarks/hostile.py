@@ -294,7 +294,7 @@ def _secrets_in(result: SubmissionResult, specs: dict[str, CheckSpec]) -> list[s
     checks = hostile.checks_of(result)
     said = " ".join([result.message, *result.notices, *(check.message for check in checks)])
     found = [one for one in (hostile.SECRET, "BEGIN SOLUTION", *specs) if one in said]
-    hidden = hostile.said_beside_hidden_inputs(result, specs)
+    hidden = hostile.said_next_to_hidden_inputs(result, specs)
     return [*found, *re.findall(r"CANARY|\d\.\d", hidden)]
 
 

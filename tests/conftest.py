@@ -9,7 +9,7 @@ import pytest
 with suppress(ModuleNotFoundError):
     from hypothesis import settings
 
-    settings.register_profile("kit", deadline=None)  # a busy machine is no failure
+    settings.register_profile("kit", deadline=None)  # a busy machine is not a failure
     settings.load_profile("kit")
 
 # These files share a fork server, and most of them a fixture that runs all wrong programs.

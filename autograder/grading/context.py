@@ -154,8 +154,8 @@ class StandaloneContext(SuiteContext):
         if item.path not in self._sessions:
             stage = self.stage(item)
             public = is_public(item)
-            beside_suite = item.path.with_name(f"{stage.module}.py")
-            code = self._code(stage, beside_suite if public else stage.solution)
+            next_to_suite = item.path.with_name(f"{stage.module}.py")
+            code = self._code(stage, next_to_suite if public else stage.solution)
             self._sessions[item.path] = self._open(stage, code, public=public)
         return self._sessions[item.path]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 STAGE = "04_self_attention"
 STAMP = "2026-11-20 21:14:03 UTC\n"
 FROZEN = "A registered matrix moves along with `.to(device)`; a plain tensor is left behind."
-STARTING = "Without a negative number every score grows with the *size* of a key, whoever asks."
+STARTING = "Without a negative number every score grows with the *size* of a key, for every query."
 
 # This id is allowed: file systems accept it, and `autograder` does not change it.
 MALLORY = "mallory' onerror='alert(1)' &lt;script&gt;alert(2)&lt;"

@@ -91,7 +91,7 @@ def test_an_answer_is_below_its_question_and_the_mark_scheme(page: Page, photogr
 
 @pytest.mark.usefixtures("marked")
 def test_a_score_and_a_comment_by_hand_are_saved(page: Page, photograph: Photograph):
-    """They are there when the page is opened again, and the class's list counts them."""
+    """A score and a comment are there when the page is opened again, and in the class's list."""
     open_submission(page, "grace")
     answer = cell(page, "answer_frozen")
 

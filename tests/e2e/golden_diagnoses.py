@@ -6,8 +6,8 @@ programs that no mistake explains (``tests/submissions/unknown_mistakes``), and 
 ``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows what a change of the
 diagnosis changes. Each program has a block: its stage, where it comes from, its name and its
 exercise; what grading says, by the hidden suite and the solution; and what a student's machine
-says, by the public suite and the fingerprints, unless it says just the same. Each diagnosis stands
-in a line: of how many failed checks it is, the mistakes that it names, and its sentence.
+says, by the public suite and the fingerprints, unless it says just the same. Each diagnosis is on
+a line: of how many failed checks it is, the mistakes that it names, and its sentence.
 """
 
 import ast

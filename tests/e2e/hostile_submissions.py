@@ -176,7 +176,7 @@ def checks_of(result: SubmissionResult) -> list[CheckResult]:
     return [check for exercise in result.exercises for check in exercise.checks]
 
 
-def said_beside_hidden_inputs(result: SubmissionResult, specs: dict[str, CheckSpec]) -> str:
+def said_next_to_hidden_inputs(result: SubmissionResult, specs: dict[str, CheckSpec]) -> str:
     """Join what students read of the checks with hidden inputs.
 
     The lines of a definition that failed and of a forbidden name are left out: they are known
@@ -206,7 +206,7 @@ def _children_of_this_process() -> set[int]:
 
 
 def _processes_in(folder: Path) -> list[int]:
-    """List the processes that work in *folder* or have mounted one there, whatever their parent."""
+    """List the processes, of any parent, that work in *folder* or have mounted one there."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

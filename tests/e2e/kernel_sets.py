@@ -1,7 +1,7 @@
 """Proves a course under the kernels that torch has loaded: python -m tests.e2e.kernel_sets STAGE….
 
-Prints what does not hold: findings of `verify`, programs that a student's machine names otherwise
-than grading does, and records that `release` would write in other bytes. torch chooses its kernels
+Prints what does not hold: findings of `verify`, programs that a student's machine names differently
+from grading, and records that `release` would write in other bytes. torch chooses its kernels
 when it is loaded, so each set of them needs its own process.
 """
 

@@ -1,4 +1,4 @@
-"""Whoever knows the public suite by heart, and computes nothing, earns at most a fifth.
+"""A student who copies the answers of the public suite earns at most a fifth.
 
 Such a module answers what the solution answers to each request of the public checks, and to every
 other request with zeros of the right shape. It is green in public.
@@ -32,7 +32,7 @@ COURSE = courses.load(Path(__file__).parents[2])
 
 
 class ByHeart:
-    """A module that answers from memory; it stands in for a session of the sandbox."""
+    """A module that answers from memory, in place of a session of the sandbox."""
 
     notebook = False
     problems = ()
@@ -117,7 +117,7 @@ def result(request: pytest.FixtureRequest, results) -> tuple[SubmissionResult, S
 
 
 def test_it_is_green_with_the_public_inputs(result):
-    """So a student can't see that it is wrong."""
+    """A module that knows the public suite by heart passes it, so no student sees the fault."""
     public, _ = result
 
     assert public.score == public.max_score

@@ -1,4 +1,4 @@
-"""Exercises that stand on each other: the mistake below, and the right code above it."""
+"""Exercises that use each other: the mistake below, and the right code above it."""
 
 import tomllib
 from pathlib import Path
@@ -165,7 +165,7 @@ UNNOTICED = (  # by the checks of the exercise above
     ),
 )
 OTHERS = {  # more students, with the mistake of a pair, whose exercise above has one too
-    "a mistake of its own": WRAPPER_09,
+    "its own mistake": WRAPPER_09,
     "a copy of the mistake": WRAPPER_09,
     "the same mistake in its own code": SCORES_01,
     "code that the mistake hides": HEAD_THAT_AVERAGES,
@@ -254,7 +254,7 @@ def unnamed(course: Course) -> str:
 def text_of(course: Course, student: str) -> str:
     """The module of one of ``OTHERS``."""
     text = wrong(course, OTHERS[student])
-    if student == "a mistake of its own":
+    if student == "its own mistake":
         return replaced(text, "return torch.cat(contexts, dim=-1)", "return sum(contexts)")
     if student == "a copy of the mistake":
         start, end = text.index("class CausalAttention"), text.index("class MultiHeadAttention(")
@@ -278,7 +278,7 @@ def text_of(course: Course, student: str) -> str:
 
 
 def replaced(text: str, old: str, new: str) -> str:
-    """Replace *old*, which stands in *text* once."""
+    """Replace *old*, which occurs in *text* once."""
     assert text.count(old) == 1
 
     return text.replace(old, new)
@@ -350,7 +350,7 @@ def test_a_second_mistake_costs_too(graded: dict[str, SubmissionResult], student
 
 
 def test_a_course_can_turn_it_off(course: Course, fork_server: ForkServer):
-    """Then the mistake costs in both exercises."""
+    """With carry_forward off, a mistake loses points in both exercises."""
     strict = Course(course.root, replace(course.file, grading=Grading(carry_forward=False)))
     submission = submitted(course, WRAPPER_09, "ada", wrong(course, WRAPPER_09))
     with open_suites(strict, [strict.stage(submission.stage)]) as runner:

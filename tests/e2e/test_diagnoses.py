@@ -155,7 +155,7 @@ def test_a_mistake_loses_points(program: Program, grade):
 
 @pytest.mark.parametrize("program", RIGHT, ids=lambda one: f"{one.stage}-{one.id}")
 def test_a_right_program_earns_everything(program: Program, grade):
-    """A right program earns all points of every exercise, whatever its idiom."""
+    """A right program in any idiom earns all points of every exercise."""
     exercises = grade(program)
 
     assert len(exercises) == len(COURSE.stage(program.stage).exercises)

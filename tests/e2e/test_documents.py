@@ -1,6 +1,6 @@
 """The documents that the course teaches earn full marks on what they define.
 
-Each test runs on five notebooks of our own, which define what each document defines in the same
+Each test runs on five notebooks written for it, which define what each document defines in the same
 manner, and on the documents themselves where they are at hand.
 """
 

@@ -1,6 +1,6 @@
 """The same files submitted by Canvas, by Moodle and as zips, until grades and pages are back.
 
-Each route has students of its own in one course, so that one run grades them all.
+Each route has different students in one course, so that one run grades them all.
 """
 
 import io
@@ -137,7 +137,7 @@ def test_each_download_is_recognized(downloads: Downloads):
 
 
 def test_equal_files_earn_equal_points(downloads: Downloads):
-    """Whatever the route, the names around the file, and the name of the file."""
+    """Equal files earn equal points, for any route, folder and file name."""
     graded = from_json((downloads.root / "results.json").read_bytes()).submissions
     scores = {result.student: result.score for result in graded}
     expected = dict(zip(SUBMITTED, [points for *_, points in SUBMITTED.values()], strict=True))

@@ -25,7 +25,7 @@ HALF = "def double(x):\n    return x + x\n"
 STUDENTS = {"ada": SOLUTION, "bob": HALF}
 
 
-class Exchanged(NamedTuple):
+class ExchangeRun(NamedTuple):
     """What the commands printed, by their first words, and the students' folders."""
 
     root: Path
@@ -39,8 +39,8 @@ class Exchanged(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def exchanged(tmp_path_factory: pytest.TempPathFactory) -> Exchanged:
-    """Play it in one folder, with two students in folders of their own."""
+def exchange_run(tmp_path_factory: pytest.TempPathFactory) -> ExchangeRun:
+    """Play it in one folder, with two students, each in a separate folder."""
     home = tmp_path_factory.mktemp("exchange")
     exchange = home / "exchange"
     exchange.mkdir()
@@ -67,7 +67,7 @@ def exchanged(tmp_path_factory: pytest.TempPathFactory) -> Exchanged:
         for student, folder in homes.items():
             words = as_student(folder, student, shared)
             output[f"feedback {student}"] = run(folder, "nbgrader", "fetch_feedback", STAGE, *words)
-    return Exchanged(root, output, homes)
+    return ExchangeRun(root, output, homes)
 
 
 def as_student(folder: Path, student: str, shared: str) -> tuple[str, ...]:
@@ -91,30 +91,30 @@ def work(folder: Path, student: str, code: str, shared: str, output: dict[str, s
     output[f"submit {student}"] = run(folder, "nbgrader", "submit", STAGE, *words)
 
 
-def test_each_student_fetches_the_own_feedback(exchanged: Exchanged):
+def test_each_student_fetches_the_own_feedback(exchange_run: ExchangeRun):
     """One page with the own points; nobody gets another's."""
-    ada, bob = (exchanged.feedback(student) for student in STUDENTS)
+    ada, bob = (exchange_run.feedback(student) for student in STUDENTS)
 
-    assert (len(ada), len(bob)) == (1, 1), exchanged.output
+    assert (len(ada), len(bob)) == (1, 1), exchange_run.output
     assert "10.0 / 15.0" in ada[0]
     assert "5.0 / 15.0" in bob[0]
     assert "10.0 / 15.0" not in bob[0]
 
 
-def test_who_handed_in_another_way_is_named(exchanged: Exchanged):
-    """And stops nobody: the others have their pages, and the command ends well."""
+def test_who_submitted_another_way_is_named(exchange_run: ExchangeRun):
+    """A student who did not use the exchange is reported, and the others get their pages."""
     page = f"feedback/Eve, by mail/{STAGE}"
 
-    assert (exchanged.root / page / "lab.html").is_file()
-    assert f"give these pages back another way: {page}" in exchanged.output["give back"]
+    assert (exchange_run.root / page / "lab.html").is_file()
+    assert f"give these pages back another way: {page}" in exchange_run.output["give back"]
 
 
-def test_the_secret_of_a_submission_reaches_the_feedback(exchanged: Exchanged):
+def test_the_secret_of_a_submission_reaches_the_feedback(exchange_run: ExchangeRun):
     """Unchanged, as the student's copy of it names the page that is fetched."""
     for student in STUDENTS:
         steps = ("submitted", "autograded", "feedback")
         secrets = {
-            (exchanged.root / step / student / STAGE / "submission_secret.txt").read_bytes()
+            (exchange_run.root / step / student / STAGE / "submission_secret.txt").read_bytes()
             for step in steps
         }
 
@@ -122,10 +122,10 @@ def test_the_secret_of_a_submission_reaches_the_feedback(exchanged: Exchanged):
         assert len(secrets.pop()) == 128
 
 
-def test_students_are_told_what_there_is(exchanged: Exchanged):
+def test_students_are_told_what_there_is(exchange_run: ExchangeRun):
     """The list has the released stage, and the submission arrives under their names."""
-    assert f"tiny {STAGE}" in exchanged.output["list ada"]
-    assert f"Collecting submission: bob {STAGE}" in exchanged.output["collect"]
+    assert f"tiny {STAGE}" in exchange_run.output["list ada"]
+    assert f"Collecting submission: bob {STAGE}" in exchange_run.output["collect"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Whatever arrives from outside, a reader returns or raises its one documented error.
+"""For any input from outside, a reader returns or raises its one documented error.
 
 Each reader gets random bytes and damaged valid ones. ``AUTOGRADER_FUZZ_EXAMPLES`` sets how
 many, and then they are new in every run; without it they are few, and the same ones.
@@ -128,7 +128,7 @@ replies = st.one_of(
 @fuzz
 @given(damaged(replies))
 def test_a_reply_is_decoded_or_refused(body: bytes):
-    """Nothing but ``BadMessageError`` leaves the decoder of replies, nor that of values."""
+    """The decoders of replies and of values raise only ``BadMessageError``."""
     with budget(), suppress(BadMessageError):
         protocol.count_parts(body, MOST_PARTS)
         reply = protocol.unpack(protocol.REPLIES, body)
@@ -156,7 +156,7 @@ def parts(tree: object) -> int:
 @fuzz
 @given(damaged(st.builds(Batch, st.tuples(st.builds(Request, verb=st.just("run")))).map(packed)))
 def test_a_request_is_decoded_or_refused(body: bytes):
-    """Neither the worker's decoder nor those of the control messages raise anything else."""
+    """The decoders of the worker and of the control messages raise only ``BadMessageError``."""
     for decoder in (protocol.BATCHES, protocol.CONTROL_REQUESTS, protocol.CONTROL_REPLIES):
         with budget(), suppress(BadMessageError):
             protocol.unpack(decoder, body)

@@ -1,6 +1,6 @@
-"""No word and no number of a worker reaches the text beside a check with hidden inputs.
+"""No word and no number of a worker reaches the text next to a check with hidden inputs.
 
-A module that answers every request with words and numbers of its own stands in for the worker.
+A module that answers every request with its own words and numbers replaces the worker.
 """
 
 import re
@@ -158,7 +158,7 @@ def graded(runner: SuiteRunner, stage: courses.Stage, talker: Talker) -> list[Ch
     ],
 )
 def test_hidden_checks_repeat_nothing(answer, hidden_results: Results):
-    """Whatever kind of answer comes, the sentence is one of the suite's own."""
+    """For any kind of answer, the sentence comes from the suite."""
     results = hidden_results(answer, diagnose=False)
     texts = [check.message for check in results]
 
@@ -193,7 +193,7 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
         pytest.param(failing, 187, 191, id="line-and-text"),
     ],
 )
-def test_beside_hidden_inputs_no_number_of_an_answer_changes_a_word(
+def test_next_to_hidden_inputs_no_number_of_an_answer_changes_a_word(
     answer, number: int, other: int, hidden_results: Results, monkeypatch: pytest.MonkeyPatch
 ):
     """Two programs that differ in one number are told the same, so no sentence carries it."""

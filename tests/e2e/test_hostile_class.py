@@ -77,7 +77,7 @@ def test_everybody_has_a_grade(hostile: HostileClass):
 
 
 def test_nobody_earns_what_is_not_theirs(hostile: HostileClass):
-    """Wrong code earns 0, whatever it patches, prints, saves, returns or ends."""
+    """Wrong code earns 0 for any attempt to patch, print, save, return or exit."""
     earned = hostile.points()
 
     assert earned == dict.fromkeys(earned, (0.0, 0.0)) | EARNED
@@ -144,7 +144,7 @@ def test_the_instructors_files_are_unchanged(hostile: HostileClass):
 
 @pytest.mark.parametrize("student", ["reads", "uses_ipython", "links", "links_a_folder"])
 def test_no_secret_reaches_a_student(hostile: HostileClass, student: str):
-    """Neither through an exception's message nor through a link."""
+    """A student gets no secret, through an exception's message or through a link."""
     folders = [hostile.root / name / student for name in ("autograded", "feedback")]
     found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     text = "\n".join(path.read_text("utf-8") for path in found)
@@ -233,7 +233,7 @@ def test_each_grade_has_one_box_for_points(formgraded: dict[str, str]):
 
 
 def test_a_time_from_an_archive_is_ignored(hostile: HostileClass):
-    """Only the file that nbgrader itself wrote beside a submission says when it was made."""
+    """Only the file that nbgrader itself wrote next to a submission says when it was made."""
     times = query(
         hostile.root, "select timestamp from submitted_assignment where student_id = 'zip'"
     )
@@ -241,7 +241,7 @@ def test_a_time_from_an_archive_is_ignored(hostile: HostileClass):
     assert times == [(None,)]
 
 
-SHORTEST = 12  # characters: `x = 1` is no secret
+SHORTEST = 12  # characters: `x = 1` is not a secret
 PUBLIC = ("title=", "explanation=", "question=", "id=", "exercise=")  # feedback that students read
 
 
@@ -309,7 +309,7 @@ def test_there_is_something_to_leak():
 
 
 def test_students_get_no_secret(hostile: HostileClass):
-    """Neither the release nor any feedback has one that its student did not submit."""
+    """The release has no secret, and feedback has only those that its student submitted."""
     files = [name for _, name, _ in files_for_students(hostile)]
 
     assert {"tiny.py", "lab.ipynb", "lab.html", "fingerprints.json"} <= set(files)
@@ -338,7 +338,7 @@ def test_the_feedback_of_one_names_no_other(hostile: HostileClass):
 
 
 def test_exports_have_only_points(hostile: HostileClass):
-    """Neither code nor feedback."""
+    """Exports contain no code and no feedback."""
     course = courses.load(hostile.root)
     setup = NbgraderSetup.of_course(course)
     with setup.gradebook() as book:

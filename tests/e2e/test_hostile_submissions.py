@@ -32,11 +32,11 @@ from tests.e2e.hostile_submissions import (
     honest_submission,
     hostile_submissions,
     runnable,
-    said_beside_hidden_inputs,
+    said_next_to_hidden_inputs,
     watched,
 )
 
-MAX_RECORD = 65_536  # bytes of JSON about one submission, whatever it raises
+MAX_RECORD = 65_536  # bytes of JSON about one submission, for any exception
 
 pytestmark = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason
@@ -77,9 +77,9 @@ def test_gains_nothing(batch, attack):
 
 
 @pytest.mark.parametrize("attack", runnable())
-def test_says_nothing_beside_hidden_inputs(batch, attack):
+def test_says_nothing_next_to_hidden_inputs(batch, attack):
     """The message of a check with hidden inputs holds neither numbers nor text of the student."""
-    messages = said_beside_hidden_inputs(batch.results[attack], batch.specs)
+    messages = said_next_to_hidden_inputs(batch.results[attack], batch.specs)
 
     assert messages
     assert "CANARY" not in messages
@@ -154,7 +154,7 @@ def test_every_group_of_attacks_is_represented():
 
 
 def test_a_check_that_works_without_end_costs_its_submission_only(tmp_path, monkeypatch):
-    """Whatever a source makes the suite do, its seconds end it; the next one has full marks."""
+    """A source that keeps the suite busy loses its own seconds; the next one has full marks."""
     known = Student.uses
 
     def uses(student: Student, name: str, **options: bool) -> tuple[Use, ...]:

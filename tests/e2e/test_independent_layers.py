@@ -21,7 +21,7 @@ from autograder.suite import documented
 
 COURSE = courses.load(Path(__file__).parents[2])
 STAGE = COURSE.stage("04_self_attention")
-OWN_WORDS = "these words stand in the module of the student"
+OWN_WORDS = "these words are in the module of the student"
 LONG = 30  # characters of a line that no other program holds by chance
 SAMPLE = 8  # of each kind of secret: each costs a search of about a hundred megabytes
 
@@ -69,7 +69,7 @@ for attempt in attempts:
 
 
 def lines_printed(script: str, *arguments: str) -> list[str]:
-    """Run *script* in a process of its own."""
+    """Run *script* in a separate process."""
     command = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(command, cwd=COURSE.root, capture_output=True, text=True, check=False)  # noqa: S603  # our own script
     return done.stdout.splitlines() or [done.stderr]
@@ -153,7 +153,7 @@ def documented_values() -> list[bytes]:
 @pytest.mark.parametrize("process", ["worker", "fork server"])
 @pytest.mark.parametrize("secrets", [solution_lines, hidden_names, documented_values])
 def test_no_secret_is_in_the_memory_of(memories, process, secrets):
-    """Neither a line of the solution, nor a hidden check, nor a documented value."""
+    """The memory holds no line of the solution, no hidden check and no documented value."""
     wanted = secrets()
 
     assert wanted

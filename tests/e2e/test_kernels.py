@@ -1,4 +1,4 @@
-"""The course holds on every machine: sets of kernels stand for other processors."""
+"""The course holds on every machine: sets of kernels represent other processors."""
 
 import os
 import platform

@@ -38,7 +38,7 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path / "course", tmp_path / "class", home)
 
 
-def test_whatever_is_killed_the_record_is_that_of_an_undisturbed_run(scene: Scene):
+def test_after_any_kill_the_record_is_that_of_an_undisturbed_run(scene: Scene):
     """Supervisor, worker, grading process, fork server: six kills at random moments."""
     expected = undisturbed(scene)
     happened = disturb(scene, expected, [*ROLES, *ROLES[:2]], pause=0.3)

@@ -85,7 +85,7 @@ PAPER_OR_LAB = re.compile(
 )
 
 
-# Any cell that uses the student's code outside `lab.needs` fails beside the stub already. Beside
+# Any cell that uses the student's code outside `lab.needs` fails with the stub already. With
 # other unfinished code `lab.needs` prints another line, as tests/kit/student/test_lab.py shows; so
 # on each push one lab of functions and one of classes meet such code, and each night all labs do.
 UNFINISHED = pytest.mark.parametrize(
@@ -106,7 +106,7 @@ Tour = Callable[[str], NotebookNode]
 
 @pytest.fixture(scope="module")
 def run_lab() -> Iterator[RunLab]:
-    """Runs the lab of a stage from top to bottom beside a module of ``module_text``, once."""
+    """Runs the lab of a stage from top to bottom with a module of ``module_text``, once."""
     with (
         TemporaryDirectory() as short,  # a socket's path has 108 characters
         asyncio.Runner() as loop,
@@ -131,7 +131,7 @@ def stage(request: pytest.FixtureRequest) -> Stage:
 
 @pytest.fixture
 def tour(stage: Stage, run_lab: RunLab) -> Tour:
-    """Runs the lab of the stage beside a module."""
+    """Runs the lab of the stage with a module."""
     return functools.partial(run_lab, stage.name)
 
 
@@ -346,7 +346,7 @@ def test_nbgrader_and_jupyter_can_read_a_lab(lab: NotebookNode):
 
 
 def test_each_exercise_has_one_locked_grade_cell(stage: Stage, lab: NotebookNode):
-    """They are in the order of stage.toml, and hold nothing but the check."""
+    """Grade cells are in the order of stage.toml, and hold only the check."""
     names = [exercise.name for exercise in stage.exercises]
     cells = grade_cells(lab)
 

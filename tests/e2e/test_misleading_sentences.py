@@ -181,7 +181,7 @@ def test_a_program_gets_the_sentence_that_is_true_of_it(
     assert wrong not in sentences
 
 
-def test_other_arguments_of_a_constructor_are_no_missing_refusal():
+def test_other_arguments_of_a_constructor_are_not_a_missing_refusal():
     """The check itself calls the constructor: what it can't take is named, and no ValueError."""
     code = (
         "class SelfAttention_v2(nn.Module):\n"

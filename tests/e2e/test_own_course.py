@@ -1,4 +1,4 @@
-"""A course of one's own, as docs/course.md makes it: some stages, and a new one."""
+"""A course with some stages and a new one, made as docs/course.md says."""
 
 import re
 from importlib import import_module

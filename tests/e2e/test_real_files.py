@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 def above(code: str) -> Edit:
-    """Put *code* above all definitions, in a cell of its own."""
+    """Put *code* above all definitions, in a separate cell."""
 
     def edit(text: str, _stage: Stage) -> str:
         imports = [item for item in ast.parse(text).body if isinstance(item, ast.ImportFrom)]
@@ -61,7 +61,7 @@ def below(code: str) -> Edit:
 
 
 def swap(old: str, new: str, times: int = 1) -> Edit:
-    """Replace *old*, which stands in the text *times* times."""
+    """Replace *old*, which occurs in the text *times* times."""
 
     def edit(text: str, _stage: Stage) -> str:
         assert text.count(old) == times, old
@@ -109,7 +109,7 @@ def instead(name: str, code: str = "") -> Edit:
 
 
 def stub(*names: str) -> Edit:
-    """Leave functions unwritten, as they stand in the stub."""
+    """Leave functions unwritten, as they are in the stub."""
 
     def edit(text: str, _stage: Stage) -> str:
         for name in names:
@@ -874,7 +874,7 @@ CASES = (
     Case("08", "as it should be"),
     Case(
         "10",
-        "with a demo of its own",
+        "with its own demo",
         (
             below(
                 "torch.manual_seed(123)\nmha = MultiHeadAttention(4, 4, 6, 0.0, num_heads=2)\n"

@@ -161,7 +161,7 @@ def run(request: pytest.FixtureRequest, course: Course, content: bytes) -> Itera
         yield Run(root, request.param, done.stdout, results)
 
 
-def test_files_beside_the_module_have_no_effect(run: Run):
+def test_files_next_to_the_module_have_no_effect(run: Run):
     """Modules named like Python's, pytest's or ours are never imported; the solution is graded."""
     assert not (run.root / "imported").exists()
     assert run.results["score"] == 10.0
@@ -169,7 +169,7 @@ def test_files_beside_the_module_have_no_effect(run: Run):
 
 
 def test_a_hostile_module_reaches_nothing(run: Run, course: Course):
-    """Neither solutions nor results nor the grader, also where the container has no Landlock."""
+    """A hostile module reaches no solution, result or grader, even without Landlock."""
     stage = course.stage(HOSTILE_STAGE).name
     hostile = [test for test in run.results["tests"] if test["name"].startswith(stage)]
 

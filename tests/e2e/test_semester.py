@@ -275,7 +275,7 @@ def test_every_command_of_the_page_works(semester: Semester):
 
 
 def test_nbgrader_releases_what_our_command_releases(semester: Semester):
-    """Whichever command an instructor uses, students receive the same bytes."""
+    """With nbgrader's command or ours, students receive the same bytes."""
     by_nbgrader, ours = (
         {path.name: path.read_bytes() for path in (root / "assignments" / STAGE).iterdir()}
         for root in (semester.root, ROOT)
@@ -286,7 +286,7 @@ def test_nbgrader_releases_what_our_command_releases(semester: Semester):
 
 
 def test_every_student_has_a_row_for_every_cell(semester: Semester):
-    """Whatever was submitted, all graded cells of the lab have a grade."""
+    """For any submission, all graded cells of the lab have a grade."""
     cells = {row[1] for row in semester.scores["graded"]}
 
     assert len(semester.scores["graded"]) == (len(CLASS) + 1) * len(cells)  # and Xenia
@@ -370,7 +370,7 @@ def differences(left: bytes, right: bytes) -> str:
 
 
 def test_no_student_sets_a_manual_score(semester: Semester):
-    """All manual scores are the instructor's, whatever a module tried."""
+    """All manual scores are the instructor's, even if a module tries to set one."""
     assert {row[3] for row in semester.scores["at the end"]} == {None, 1.5}
 
 
@@ -415,8 +415,8 @@ def test_a_student_of_canvas_is_one_person(semester: Semester):
     assert found == ["10", "0", "0"]
 
 
-def test_whoever_handed_in_the_lab_reads_that_first(semester: Semester):
-    """And nothing of where the course lies on this machine."""
+def test_a_student_who_submitted_the_lab_reads_that_first(semester: Semester):
+    """A student who submitted the lab reads that first, and no path of this machine."""
     page = (semester.root / "feedback" / "katherine" / STAGE / "lab.html").read_text("utf-8")
 
     assert "You submitted the lab, not `self_attention.py`." in html.unescape(page)
@@ -465,7 +465,7 @@ def test_students_get_nothing_of_a_hidden_suite(semester: Semester, stage: str):
 
 
 def test_students_without_a_solution_get_none(semester: Semester):
-    """Neither the released files nor their feedback has a line of it.
+    """The released files and the feedback contain no line of the solution.
 
     A third hint may have half a line on purpose.
     """

@@ -80,7 +80,7 @@ def test_neither_solutions_nor_hidden_suites_are_there(copy: Path):
 
 
 def test_the_commands_of_a_learner_work_alone(copy: Path):
-    """start, next, hint, check and progress need nothing but the copy."""
+    """start, next, hint, check and progress need only the copy."""
     assert "Next: autograder watch" in run(copy, "start")
     assert "start_here.py, line" in run(copy, "next")
     assert "mix, hint 1 of 3:" in run(copy, "hint")

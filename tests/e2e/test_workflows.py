@@ -66,7 +66,7 @@ def test_no_script_contains_an_expression(name: str):
 
 
 def test_the_students_workflow_names_no_secret():
-    """Nor hidden suites, nor the command that grades."""
+    """The students' workflow contains no secret, no hidden suite and no command that grades."""
     text = (WORKFLOWS / "check.yml").read_text("utf-8")
     used = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
 
@@ -175,7 +175,7 @@ STUDENTS = "# id repository\nada c/ada\n\nalan c/alan\nzoe c/zoe"
 DEADLINE = "2026-11-20T23:00:00Z"
 
 
-def test_a_repository_that_can_not_be_read_costs_itself(bash: Bash, tmp_path: Path):
+def test_a_repository_that_cannot_be_read_costs_itself(bash: Bash, tmp_path: Path):
     """It is named, and must not look like an empty one; the last line may lack its end."""
     (tmp_path / "students.txt").write_text(STUDENTS)
     text = script("grade.yml", "Fetch what students pushed")
@@ -230,7 +230,7 @@ def test_grades_are_written_into_the_artifact(stage: str, failed: int, bash: Bas
     assert (tmp_path / "grades" / "problems.txt").exists() == bool(failed)
 
 
-def test_a_course_that_can_not_be_graded_ends_the_run(bash: Bash):
+def test_a_course_that_cannot_be_graded_ends_the_run(bash: Bash):
     """There is no record to export."""
     code, called = bash(script("grade.yml", "Grade"), {"autograder": "exit 2\n"}, STAGE="")
 
@@ -238,7 +238,7 @@ def test_a_course_that_can_not_be_graded_ends_the_run(bash: Bash):
 
 
 def test_each_student_gets_the_own_page(bash: Bash, tmp_path: Path):
-    """Also where the names of two pages look alike; a refusal costs itself."""
+    """Each student gets their own page, even where two page names look alike."""
     students = ("a.b", "a-b", "alan", "lost")
     submissions = [
         SubmissionResult(

@@ -1,4 +1,4 @@
-"""Runs nbgrader's commands and ours: in this process, which is quick, or in one of their own."""
+"""Runs nbgrader's commands and ours: in this process, which is quick, or in a new one."""
 
 import io
 import os
@@ -46,9 +46,9 @@ def run_here(root: Path, words: Sequence[str], environment: dict[str, str] | Non
 
 
 def run_process(root: Path, line: str) -> Ended:
-    """Run *line* by a shell, in a process of its own."""
+    """Run *line* by a shell, in a separate process."""
     environment = os.environ | {"PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(  # noqa: S603  # a line of our own
+    done = subprocess.run(  # noqa: S603  # a line of the tests
         ["bash", "-c", line],  # noqa: S607  # the shell of the reader
         cwd=root,
         env=environment,

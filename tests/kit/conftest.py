@@ -84,7 +84,7 @@ def fork_server() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def lent_fork_server(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> ForkServer:
-    """Lend the fork server to whatever starts one: a test need not wait for torch again."""
+    """Lend the fork server to any code that starts one: a test need not wait for torch again."""
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
@@ -95,7 +95,7 @@ def lent_fork_server(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def open_session(fork_server: ForkServer) -> Iterator[OpenSession]:
-    """Make a session over texts, with some limits of its own; several texts are a notebook."""
+    """Make a session over texts, with its own limits; several texts are a notebook."""
     from autograder.sandbox.session import Session  # noqa: PLC0415  # imports torch, which takes long
 
     opened: list[Session] = []

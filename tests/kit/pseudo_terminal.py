@@ -17,7 +17,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class PseudoTerminal:
-    """`autograder watch` in a terminal of its own: types keys, and reads what is shown."""
+    """`autograder watch` in a separate terminal: types keys, and reads what is shown."""
 
     def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
         self.master, self.slave = pty.openpty()

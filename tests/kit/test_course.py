@@ -92,7 +92,7 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path):
         course.load(tmp_path)
 
 
-def test_hints_stand_in_a_file_of_their_own(tiny: Course):
+def test_hints_are_in_a_separate_file(tiny: Course):
     """Who reads stage.toml does not read them by accident; a name of no exercise is an error."""
     stage = tiny.root / "source" / "01_tiny" / "stage.toml"
     stage.write_text(re.sub(r"hints = .*\n", "", stage.read_text()))
@@ -107,7 +107,7 @@ def test_hints_stand_in_a_file_of_their_own(tiny: Course):
 
 
 def test_a_stage_for_practice_is_found_and_not_graded(write_course):
-    """It is released with the others, and is no column of any gradebook."""
+    """A stage for practice is released with the others, and has no column in a gradebook."""
     text = STAGE_TOML.replace("minutes = 5", "minutes = 5\ngraded = false")
     course = write_course({"source/00_try/stage.toml": text}, stages=("00_try", "01_tiny"))
 

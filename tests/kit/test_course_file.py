@@ -61,7 +61,7 @@ def default_of(field: msgspec.structs.FieldInfo) -> str:
         course_file.Exercise,
     ],
 )
-def test_each_key_stands_in_the_page_with_its_default(table: type[msgspec.Struct]):
+def test_each_key_is_in_the_page_with_its_default(table: type[msgspec.Struct]):
     """docs/course.md has a row for every key of course.toml and stage.toml."""
     page = (Path(__file__).parents[2] / "docs" / "course.md").read_text("utf-8")
     rows = [

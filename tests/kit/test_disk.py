@@ -58,8 +58,8 @@ def test_an_exception_leaves_the_old_folder(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_folder_that_can_not_be_made_has_no_space(tmp_path: Path):
-    """A file stands where the folder should be."""
+def test_a_folder_that_cannot_be_made_has_no_space(tmp_path: Path):
+    """There is a file where the folder should be."""
     (tmp_path / "file").touch()
 
     with pytest.raises(OSError, match="file"):
@@ -81,7 +81,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files of our own."""
+    """A folder for the kit's temporary files."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

@@ -1,4 +1,4 @@
-"""An error that came because no memory was left is known as one, whatever it became."""
+"""An error caused by lack of memory is recognized in every form."""
 
 import errno
 

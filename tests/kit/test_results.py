@@ -101,7 +101,7 @@ def test_every_text_of_a_record_is_sanitized():
 
 
 def test_a_changed_record_is_sanitized_as_well(results: Results):
-    """Neither `replace` nor an edited file leads around it."""
+    """A record is sanitized after `replace`, and when an edited file is read."""
     submission = replace(results.submissions[0], message=BAD + "x")
     edited = to_json(results).replace(b"Ada Lovelace", b"Ada\\u001b[2J")
 
@@ -125,7 +125,7 @@ def test_a_grid_is_at_most_8_by_8():
         pytest.param("a\u0301" * 10**6, id="accents"),
     ],
 )
-def test_a_record_has_a_size_whatever_it_is_told(text: str):
+def test_a_record_has_a_limited_size(text: str):
     """A submission and each of its checks take some 70 and 40 KB at most."""
     full = record_of(text).submissions[0]
     check = full.exercises[0].checks[0]
@@ -136,7 +136,7 @@ def test_a_record_has_a_size_whatever_it_is_told(text: str):
 
 
 def test_students_that_differ_stay_different(results: Results):
-    """Two spaces in a name are another name than one; a missing name is stated."""
+    """Two spaces in a name make a different name from one; a missing name is stated."""
     (found,) = results.submissions
     names = ("Ada Lovelace", "Ada  Lovelace", "Ada\nLovelace", "x" * 99, "x" * 98, "")
     students = [replace(found, student=name).student for name in names]
@@ -229,7 +229,7 @@ def test_points_add_up_without_binary_tails():
 
 
 def test_points_that_are_carried_forward_are_counted_apart(results: Results):
-    """They belong to the score, and are those of the checks with ``given``."""
+    """Carried points belong to the score, and are those of the checks with ``given``."""
     result = results.submissions[0]
     failed, passed = result.exercises[0].checks
     exercise = ExerciseResult.of("transfer", (failed, passed, replace(passed, given="Below")))
@@ -267,7 +267,7 @@ def test_an_older_record_has_no_audit(results: Results):
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_record_in_parts_is_the_record(count: int):
-    """Whatever stands in it, and however many submissions there are."""
+    """A record written in parts is the same record, for any contents and number of submissions."""
     one = record_of('"submissions": []\n},\n')
     results = replace(one, submissions=one.submissions * count)
     whole = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
@@ -277,7 +277,7 @@ def test_a_record_in_parts_is_the_record(count: int):
 
 
 def test_a_record_that_was_read_again_is_the_same_text(results: Results):
-    """Also where a suite gives 2 points, and not 2.0."""
+    """A record that was read again is the same text, also if a suite gives 2 points, not 2.0."""
     [one] = results.submissions
     whole = ExerciseResult.of("whole", (replace(one.exercises[0].checks[1], points=2),))
     record = to_json(replace(results, submissions=(replace(one, exercises=(whole,), score=2),)))

@@ -55,7 +55,7 @@ def test_a_line_shows_and_does_nothing(text: str, seen: str):
 
 @given(HOSTILE)
 def test_no_control_character_is_left(text: str):
-    """Whatever the text, no control character, half character or bidirectional control is left."""
+    """No text keeps a control character, half character or bidirectional control."""
     for character in line(text, 200) + lines(text) + last_lines(text) + identifier(text):
         assert character == "\n" or unicodedata.category(character) not in {"Cc", "Cs"}
         assert unicodedata.bidirectional(character) not in {"RLO", "LRO", "RLI", "PDI", "PDF"}

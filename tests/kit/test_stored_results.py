@@ -100,7 +100,7 @@ def test_a_damaged_submission_is_noticed_where_it_is_used(file: Path, class_: Re
 
 
 def test_scores_are_read_without_the_rest(file: Path, class_: Results):
-    """They are those of the whole results, from a file and from memory."""
+    """Scores are those of the whole results, from a file and from memory."""
     stored = list(scores_of(read_record(file)))
 
     assert stored == list(scores_of(class_)) == list(scores_of(from_json(file.read_bytes())))
@@ -120,7 +120,7 @@ def test_scores_are_read_without_the_rest(file: Path, class_: Results):
     ],
 )
 def test_what_has_the_same_key_is_matched(old: str, new: str):
-    """Whatever the order is, each position occurs once."""
+    """In any order, each position occurs once."""
     pairs = list(matched(zip(old, range(9), strict=False), zip(new, range(9), strict=False)))
     both = [(key, one, other) for key, one, other in pairs if one is not None and other is not None]
 
@@ -131,7 +131,7 @@ def test_what_has_the_same_key_is_matched(old: str, new: str):
 
 
 def test_changes_of_scores_are_said_in_one_line(class_: Results):
-    """Who had no grade before, or has none now, is no change."""
+    """A student who had no grade before, or has none now, is not a change."""
     ada, bert, cleo = class_.submissions
     again = replace(class_, submissions=(replace(bert, score=0.5), ada, replace(cleo, score=1.0)))
 
@@ -153,7 +153,7 @@ def test_of_many_changes_the_first_are_named():
     assert text.endswith("s049, 01_tiny: 1 → 2 (+1); and 7 more.")
 
 
-# What one more submission takes of memory, in whatever reads a record
+# What one more submission takes of memory, in every reader of a record
 
 FEW, MANY = 1000, 1400  # so many that the terminal has several tables
 MOST = 500  # bytes, as a set grows in steps; a result of these takes some 3,000

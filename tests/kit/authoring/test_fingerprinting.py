@@ -85,7 +85,7 @@ def test_fingerprints_that_are_too_large_are_refused(
 
 
 def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
-    """A gradient of the input and one of the parameter stand beside the output."""
+    """The gradients of the input and of the parameter are stored next to the output."""
     student = Student(public.solution)
     student.new("Scale", 3).gradients(torch.ones(3), cotangent=torch.ones(3))
     seen = fingerprints.shown_by(Observation(student.observed, None))

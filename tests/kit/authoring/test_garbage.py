@@ -27,7 +27,7 @@ def test_the_exercises_that_others_use_are_found(base: Composition):
 
 
 def test_blanks_keep_the_constructors_only(base: Composition):
-    """So their parameters are right."""
+    """A blank keeps its constructor, so its parameters are right."""
     text = blanks(base)
 
     assert text.count("return None") == 2

@@ -313,7 +313,7 @@ def test_a_mark_scheme_that_nbgrader_would_leave_is_refused(author: Author, sche
         author(*CHECKS, question(scheme))
 
 
-def test_a_picture_beside_a_mark_scheme_is_refused(author: Author):
+def test_a_picture_next_to_a_mark_scheme_is_refused(author: Author):
     """Students would receive the picture, although nbgrader removes the line that shows it."""
     with pytest.raises(CourseError, match="the picture in a cell with a mark scheme"):
         author(*CHECKS, question(attachments=PIXEL))
@@ -325,7 +325,7 @@ def test_a_text_may_mention_mark_schemes(author: Author):
 
 
 def test_students_receive_everything_but_the_mark_scheme(author: Author):
-    """They receive questions, checks and cells for answers."""
+    """Students receive questions, checks and cells for answers, and no mark scheme."""
     handed_out = lab_notebook.build_student_lab(author(*WHOLE))
 
     assert sources(handed_out) == [
@@ -434,7 +434,7 @@ def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, source: str
 
 
 def test_what_was_encoded_is_decoded():
-    """The text of a cell is one string again, whatever its lines end with."""
+    """The text of a cell is one string again, for any line ends."""
     cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "one\r\ntwo\n\nthree"}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 

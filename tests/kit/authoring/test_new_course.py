@@ -1,4 +1,4 @@
-"""`autograder new-course`: some stages of a course in a folder of their own."""
+"""`autograder new-course`: some stages of a course in a separate folder."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def made(three: Course, tmp_path: Path) -> Course:
 
 
 def test_the_stages_keep_the_order_of_the_course(made: Course):
-    """They keep their names, in whatever order they were asked for."""
+    """The chosen stages keep their names and their order in the course."""
     assert made.file.stages == ("01_tiny", "03_tiny")
 
 
@@ -88,7 +88,7 @@ def test_a_course_may_use_no_documented_tensor(three: Course, tmp_path: Path):
 
 
 def test_a_picture_is_copied(three: Course, tmp_path: Path):
-    """A file that is no text stays as it is."""
+    """A file that is not text is copied byte by byte."""
     (three.root / "source/01_tiny/picture.png").write_bytes(b"\x89PNG\xff")
     with forget_suites():
         made = new_course(three, ["01"], tmp_path / "mine").course
@@ -97,7 +97,7 @@ def test_a_picture_is_copied(three: Course, tmp_path: Path):
 
 
 def test_a_lab_mentions_no_stage_that_is_missing(made: Course):
-    """Its title stands in place of its number, and the first cell says what that means."""
+    """A lab shows the title of a missing stage, which its first cell explains."""
     first = json.loads(made.stage("03").lab.read_text("utf-8"))["cells"][0]
     text = "".join(first["source"])
 
@@ -105,7 +105,7 @@ def test_a_lab_mentions_no_stage_that_is_missing(made: Course):
     assert "topics that this course leaves out: “Tiny 2”." in text
 
 
-def test_a_title_can_not_end_a_text(three: Course, tmp_path: Path):
+def test_a_title_cannot_end_a_text(three: Course, tmp_path: Path):
     """A quotation mark in a title would end a string of the lab, a solution or stage.toml."""
     with forget_suites():
         made = new_course(three, ["03"], tmp_path / "mine")

@@ -61,7 +61,7 @@ def test_no_word_of_the_templates_is_left(tiny: Course):
         pytest.param("02_tiny", "share a number or a module", id="a-module-of-another"),
     ],
 )
-def test_a_name_that_can_not_be_used_is_refused(tiny: Course, name: str, words: str):
+def test_a_name_that_cannot_be_used_is_refused(tiny: Course, name: str, words: str):
     """The message says what a name looks like, and nothing is written."""
     before = sorted(tiny.root.rglob("*"))
     with pytest.raises(UsageError, match=words):

@@ -75,7 +75,7 @@ def functions(text: str) -> list[str]:
 
 
 def test_a_hidden_check_is_not_built(built: str):
-    """Neither the check, nor its helper, its constants and its imports."""
+    """The public suite has no hidden check, and no helper, constant or import of one."""
     for word in ("test_traps", "traps", "TRAPS", "BY_HEART", "math", "tensor_like", "hidden="):
         assert word not in built
 

@@ -308,7 +308,7 @@ def test_a_line_of_the_solution_in_the_hidden_suite_is_a_leak(course, stage):
 
 
 def test_fingerprints_are_built_once_and_released(tiny):
-    """They are in both folders; a second build has nothing to do."""
+    """Fingerprints are in both folders, and a second build has nothing to do."""
     stage = tiny.stages[0]
     copy = stage.assignment / stage.fingerprints.name
 
@@ -328,7 +328,7 @@ def test_fingerprints_come_from_every_module_that_makes_programs():
 
 
 def test_fingerprints_are_stale_when_a_sentence_changes(tiny, tmp_path, monkeypatch):
-    """They hold the sentences of kinds of mistake, which are not in a module."""
+    """Fingerprints hold the sentences of kinds, so a changed sentence makes them stale."""
     release.build(tiny)
     (kinds,) = (path for path in release._rules_of_kinds() if path.name == "kinds.toml")
     reworded = tmp_path / kinds.name

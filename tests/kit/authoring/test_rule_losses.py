@@ -93,7 +93,7 @@ def test_code_that_breaks_the_rule_must_lose_it(
 
 
 def test_a_misconception_that_fails_no_other_check_is_enough(write_course: Callable[..., Course]):
-    """Then the rule needs no code that breaks it."""
+    """A rule with a misconception that fails no other check needs no code that breaks it."""
     suite = KEPT.format(name="double", asked=OF_FUNCTION, more="")
 
     assert found(write_course, suite, RULES, IN_PLACE) == []

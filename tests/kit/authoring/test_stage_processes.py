@@ -64,7 +64,7 @@ def test_an_error_in_a_process_is_raised():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a signal that only Linux sends")
 def test_no_process_outlives_the_command():
-    """Whatever ends the command, an endless loop of a stage ends with it."""
+    """When a command ends in any way, an endless loop of a stage ends with it."""
     arguments = [sys.executable, "-c", ENDLESS, str(COURSE.root)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # our own
         assert command.stdout is not None

@@ -54,7 +54,7 @@ def test_programs_are_rated(rate: Rate, result: str, expected: Steadiness):
 
 
 def test_whole_numbers_and_switches_are_sent_as_they_are():
-    """They are exact on every machine; numbers with digits move, equal ones alike."""
+    """Whole numbers and switches stay exact; numbers with digits move, equal ones alike."""
     channel = LocalChannel("echo", b"def echo(x):\n    return x\n")
     student = Student(ShiftedChannel(channel, 1e-3))
     exact = torch.tensor([0.0, 2.0, -1000.0, torch.inf])

@@ -358,7 +358,7 @@ def docstring(text: str, name: str = "") -> str:
 
 
 def test_a_rule_of_the_whole_stage_is_in_the_docstring_of_the_module(stage: Stage):
-    """It follows a title, without a list of exercises, and no other docstring has it."""
+    """The rule follows a title, without a list of exercises, and no other docstring has it."""
     stub = stubs.add_rules(UNRULED, stage, BOTH)
 
     assert docstring(stub) == (
@@ -379,7 +379,7 @@ def test_a_rule_of_one_exercise_is_in_its_docstring(stage: Stage, name: str):
 
 
 def test_a_suite_without_rules_has_the_rule_of_the_grader(stage: Stage):
-    """Known values count only with other inputs, whatever the checks name."""
+    """Known values count only with other inputs, also if no check states a rule."""
     stub = stubs.add_rules(UNRULED, stage, BOTH.replace('"dtype",', ""))
 
     assert docstring(stub) == f"Two tiny things.\n\n{stubs.TITLE}\n\n{LAST}"
@@ -392,7 +392,7 @@ def test_an_unknown_rule_is_refused(stage: Stage):
 
 
 def test_a_rule_of_an_unknown_exercise_is_refused(stage: Stage):
-    """Such as a name that is assigned in another way than the kit reads."""
+    """A rule is refused if its exercise is assigned in a form that the kit does not read."""
     suite = 'A, B = "double", "Scale"\n@check(A, points=1, rules=("dtype",))\ndef test_a(): ...\n'
     with pytest.raises(CourseError, match=r"names the exercise 'A', which stage\.toml lacks"):
         stubs.add_rules(UNRULED, stage, suite)

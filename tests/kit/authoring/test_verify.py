@@ -181,7 +181,7 @@ def test_what_does_not_hold_is_a_finding(
 
 
 def test_the_distance_to_each_bound_is_a_detail(added: Course):
-    """Of each check with a bound, the right code that comes closest is listed."""
+    """For each check with a bound, the right code that comes closest is listed."""
     report = verify.verify(added)
 
     line = next(one for one in report.details if "test_doubles_unseen_numbers" in one)
@@ -240,7 +240,7 @@ def test_a_misconception_that_passes_the_public_suite_is_a_finding(write_course:
 
 
 def test_a_reason_why_only_hidden_inputs_can_show_it_is_enough(write_course: WriteCourse):
-    """Of 51 misconceptions one is less than two in a hundred."""
+    """One misconception of 51 that only hidden inputs show is less than two in a hundred."""
     assert gaps(write_course, LISTED, MANY) == []
 
 

@@ -117,7 +117,7 @@ def test_a_command_that_lacks_a_library_names_the_extra(
 def test_every_optional_library_belongs_to_an_extra(
     library: str, extra: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ):
-    """Also where one of its submodules is imported."""
+    """Every optional library belongs to an extra, even if only a submodule is imported."""
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setattr(FIND_COURSE, lambda _: import_module(f"{library}.part"))
     result = invoke("grade", "nothing.py")

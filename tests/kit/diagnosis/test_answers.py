@@ -37,7 +37,7 @@ def raised(text: str, line: str, kind: str = "ValueError") -> Raised:
     ],
 )
 def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
-    """They may agree by chance."""
+    """Few or equal numbers say nothing, because they may agree by chance."""
     assert tells(answer) is expected
 
 
@@ -53,7 +53,7 @@ def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
     ],
 )
 def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expected: bool):
-    """They never say so of two answers that agree."""
+    """Samples show that answers differ, and never do so for two answers that agree."""
     assert differ(sample(NUMBERS), sample(other)) is expected
 
 
@@ -131,7 +131,7 @@ def undefined(name: str, kind: str = "NameError") -> Raised:
 def test_the_same_quantity_may_be_missing_under_another_name(
     other: Raised | None, *, expected: bool
 ):
-    """Names in the code are free; what they stand for is known."""
+    """A quantity is recognized under any name in the code."""
     assert same_end(undefined("k"), other) is expected
 
 

@@ -24,7 +24,7 @@ def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):
     assert "Scale" not in text
 
 
-def test_a_program_without_the_exercise_can_not_have_its_mistake(tmp_path: Path):
+def test_a_program_without_the_exercise_cannot_have_its_mistake(tmp_path: Path):
     """A lambda, say, has no definition to replace."""
     path = tmp_path / "variant.py"
     path.write_text("double = lambda x: 2 * x\n", "utf-8")

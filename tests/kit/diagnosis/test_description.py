@@ -42,7 +42,7 @@ def test_each_pattern_has_a_sentence_and_a_question(key: str):
 @pytest.mark.parametrize(
     "key", [key for key in KEYS if not PATTERNS[key.split(".")[0]].from_solution]
 )
-def test_beside_hidden_inputs_a_pattern_has_no_word_of_an_answer(key: str):
+def test_next_to_hidden_inputs_a_pattern_has_no_word_of_an_answer(key: str):
     """Its sentence has no place for one, so an answer can't carry a number of the inputs out."""
     pattern = WrongAnswerPattern.of(key, **dict.fromkeys(words_of(key), 187))
 
@@ -87,6 +87,6 @@ def test_each_sentence_is_used_and_each_one_used_exists():
     ],
 )
 def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
-    """A sentence beside hidden inputs can't be forgotten."""
+    """An entry without its sentence for hidden inputs is refused."""
     with pytest.raises(msgspec.ValidationError, match=re.escape(reason)):
         msgspec.convert({"question": "Why?"} | table, PatternText)

@@ -189,7 +189,7 @@ def test_indistinguishable_misconceptions_are_named_together(make_grader):
 
 
 def test_each_alternative_has_its_own_word(make_grader):
-    """Of more than three it is said that they are not all."""
+    """A list of more than three alternatives says that it is not complete."""
     known = ("squares", "multiplies_by_itself", "takes_the_power", "takes_the_square")
     three, four = (make_grader(*names).explain("x ** 2") for names in (known[:3], known))
     listed = "Either: It squares. Or: It multiplies_by_itself. Or: It takes_the_power."
@@ -244,7 +244,7 @@ def test_a_matching_exception_is_explained_too(make_grader):
     assert names(explained) == dict.fromkeys(("doubles_numbers", "is_defined"), "needs_a_matrix")
 
 
-def test_the_text_of_an_exception_alone_is_no_diagnosis(make_grader):
+def test_the_text_of_an_exception_alone_is_not_a_diagnosis(make_grader):
     """Another mistake may raise an exception with the same text, which is explained as it is."""
     found = make_grader("needs_a_matrix").explain("x.view(2, 3) + x")
 

@@ -6,7 +6,7 @@ from autograder.diagnosis.draws import DRAWS, drawn
 
 
 def test_each_draw_is_that_of_torch_with_its_seed():
-    """The second draw after a seed is another one than the first."""
+    """The second draw after a seed differs from the first."""
     torch.default_generator.manual_seed(42)
     first, second = (torch.randn(2, 3).double() for _ in range(2))
 

@@ -337,14 +337,14 @@ def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
 
 
 def test_hidden_sentences_hold_nothing_of_the_text():
-    """They have no place for words, and no size."""
+    """A sentence for hidden inputs has no place for words and no size."""
     sentences = [row.sentence for _, row in ERROR_TEXTS]
 
     assert not [text for text in sentences if "{" in text or re.search(r"[2-9]", text)]
 
 
 def test_a_text_of_the_students_own_is_not_explained():
-    """What a ``raise`` or an ``assert`` of theirs says is no text of torch's."""
+    """The text of the student's own ``raise`` or ``assert`` is not explained."""
     text = "mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)"
 
     assert explain_exception(raised(f"raise RuntimeError('{text}')")) is None

@@ -81,7 +81,7 @@ def test_a_file_is_read_as_it_was_written(known):
 
 
 def test_answers_share_their_parts(known):
-    """Of an answer with several names only numbers of names and parts are written."""
+    """An answer with several names is stored as numbers of names and parts."""
     part, names = {"1": [0.5]}, ["weight", "bias"]
     both = {fingerprints.PARTS: [1, 0, 0]}
     one = fingerprints.Print(0, (2, 0), (0,))
@@ -148,7 +148,7 @@ def test_programs_refuse_in_their_own_words(known):
     assert found == {first: Match.TEXT_ONLY}
 
 
-def test_what_ends_without_gradients_is_no_exception_to_compare():
+def test_what_ends_without_gradients_is_not_an_exception_to_compare():
     """Only the shape of an answer is known then, which many mistakes have."""
     error = NoGradients("RuntimeError", "no gradients: shape 2 3", "f returned ...", public="")
 
@@ -185,7 +185,7 @@ def test_changes_are_described(known):
 
 
 def test_every_edit_is_noticed(known):
-    """Not all programs run again, so a digest of the content shows what was edited by hand."""
+    """A digest of the content shows edits by hand, since not all programs run again."""
     edited = replace(known, questions=("Why?", *known.questions[1:]))
 
     assert list(fingerprints.changes(edited, known, set())) == ["it was edited after it was built"]

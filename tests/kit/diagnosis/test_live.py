@@ -57,7 +57,7 @@ CHANGES = [  # the kind of mistake, and how the class of a student differs from 
 
 @pytest.mark.parametrize(("kind", "result"), SINGLES, ids=[kind for kind, _ in SINGLES])
 def test_a_mistake_in_a_function_is_named(grader: Grader, kind: str, result: str):
-    """The idiom is another one than the solution's: answers are compared, not code."""
+    """A mistake is named in an idiom that differs from the solution's: answers are compared."""
     assert grader.kinds("attend", ATTEND.format(result)) == {kind}
 
 
@@ -72,7 +72,7 @@ def test_a_missing_check_is_named(grader: Grader):
 
 @pytest.mark.parametrize(("kind", "old", "new"), CHANGES, ids=[one[0] for one in CHANGES])
 def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new: str):
-    """Parameters, masks and dropout have kinds of mistake of their own."""
+    """Mistakes in parameters, masks and dropout have their own kinds."""
     assert old in CAUSAL
 
     assert grader.kinds("Causal", CAUSAL.replace(old, new)) == {kind}
@@ -108,7 +108,7 @@ def test_two_mistakes_are_both_named(grader: Grader):
 
 
 def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
-    """Whatever the idiom, the same mistake can be made in the solution."""
+    """In any idiom, the named mistake can be made in the solution."""
     code = ATTEND.format(f"{E}.softmax(-1) @ values")
     [mistake] = grader.source.mistakes("attend", grader.explain("attend", code).explanation)
 

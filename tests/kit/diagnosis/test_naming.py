@@ -58,7 +58,7 @@ def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
     assert named.title == "Not scaled"
 
 
-def test_an_unlikely_kind_is_not_said_beside_a_likely_one():
+def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():
     """An exception says less than numbers do; alone it is said."""
     rounded = SCALE._replace(id="rounded", explanation="Rounded.", title="Rounded", group="rounded")
     both, alone = (name_same_error(one, refused=False) for one in ([rounded, SCALE], [rounded]))
@@ -82,7 +82,7 @@ def test_sizes_that_do_not_fit_name_no_two_kinds():
 
 
 def test_of_code_that_refuses_a_wrong_refusal_is_said():
-    """Just that is certain, whatever the reason is."""
+    """Only the refusal is certain, not its reason."""
     refusal = SCALE._replace(
         id="check_wrong", explanation="Refused.", title="Refused", group="refused"
     )

@@ -105,7 +105,7 @@ def test_without_answers_the_messages_must_agree():
     assert compare(ran(error=WRONG), ran(error=OTHER)) is Match.NO
 
 
-def test_the_text_of_an_exception_alone_is_no_proof():
+def test_the_text_of_an_exception_alone_is_not_a_proof():
     """Another line may raise the same text because of another mistake."""
     left = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 4: x @ w"))
     right = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 9: torch.mm(a, b)"))
@@ -115,7 +115,7 @@ def test_the_text_of_an_exception_alone_is_no_proof():
     assert compare(left, elsewhere) is Match.YES
 
 
-def test_a_shape_that_stops_gradients_is_no_proof():
+def test_a_shape_that_stops_gradients_is_not_a_proof():
     """Many mistakes give a result of one wrong shape, from which no gradient flows back."""
     error = NoGradients("ValueError", "the result has shape (2,)", "f returned.", public="")
 

@@ -17,7 +17,7 @@ def test_pairs_of_likely_kinds_come_first(grader: Grader):
     assert {kinds[number] for number in last} & {"rounded", "nothing_returned"}
 
 
-def test_two_changes_of_one_place_are_no_pair(grader: Grader):
+def test_two_changes_of_one_place_are_not_pair(grader: Grader):
     """The second would undo the first."""
     programs = Programs(grader.stage, "attend", grader.solution, {})
     scales = tuple(n for n, one in enumerate(programs.rewrites) if one.kind == "scale_wrong_size")

@@ -118,7 +118,7 @@ def test_the_pattern_of_a_wrong_tensor_is_named(name: str, answer, expected):
         pytest.param(X.double() + 1, X.double(), id="shifted-by-one"),
         pytest.param((3 * X).double(), 2 * X + 1, id="other-dtype-and-wrong"),
         pytest.param(torch.tensor([0.2, 0.4]), torch.tensor([0.1, 0.2]), id="two-numbers"),
-        pytest.param(torch.eye(3) * 2, torch.eye(3).add(1e-3), id="few-entries-beside-zeros"),
+        pytest.param(torch.eye(3) * 2, torch.eye(3).add(1e-3), id="few-entries-and-zeros"),
         pytest.param(filled(X, 2), X, id="nan-in-the-middle"),
         pytest.param(filled(X[0, 0, None], 0)[0], X[0, 0], id="nan-in-a-vector"),
         pytest.param(values(3, 1), torch.ones(3, 1), id="single-columns-are-no-weights"),
@@ -143,7 +143,7 @@ def test_nothing_is_guessed(answer, expected):
 
 
 def test_an_axis_is_named_only_if_it_is_certain():
-    """Of two axes of equal size, either may be missing or extra."""
+    """If two axes have equal size, either may be missing or extra."""
     missing, extra = (
         patterns.find_pattern(W[:, 0], W),
         patterns.find_pattern(W[:, None].expand(2, 2, 5, 5), W),
@@ -155,10 +155,10 @@ def test_an_axis_is_named_only_if_it_is_certain():
 
 def test_axes_are_named_by_their_position():
     """The first axis of a tensor is called the first."""
-    missing, exchanged = patterns.find_pattern(X.sum(1), X), patterns.find_pattern(X.mT, X)
+    missing, swapped = patterns.find_pattern(X.sum(1), X), patterns.find_pattern(X.mT, X)
 
     assert missing.sentence == "The shape has one axis too few: the second axis is missing."
-    assert exchanged.sentence == "The sizes of the second axis and the third axis are swapped."
+    assert swapped.sentence == "The sizes of the second axis and the third axis are swapped."
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_numbers_that_are_free_or_follow_from_others_have_no_pattern(verb: str):
     assert name_of(W.mT, W, verb) == ""
 
 
-def test_the_result_beside_gradients_is_compared():
+def test_the_result_next_to_gradients_is_compared():
     """A wrong result explains wrong gradients."""
     answer, expected = {"output": 2 * X, "gradients": {}}, {"output": X, "gradients": {}}
 
@@ -283,7 +283,7 @@ def test_the_result_beside_gradients_is_compared():
         pytest.param(drawn((5, 6))[40], X[0], id="other_draw"),
     ],
 )
-def test_what_an_answer_decides_stays_out_of_the_sentence_beside_hidden_inputs(answer, expected):
+def test_what_an_answer_decides_stays_out_of_the_sentence_next_to_hidden_inputs(answer, expected):
     """Which axis, row, factor or draw it is, the answer chooses, and could choose by the inputs."""
     found = patterns.find_pattern(answer, expected)
     named = patterns.find_pattern({"W2": answer}, {"W2": expected}, "parameters")
@@ -321,7 +321,7 @@ def test_heuristics_raise_nothing_and_reveal_no_value(answer: torch.Tensor, expe
 @settings(max_examples=50, deadline=None)
 @given(tensors())
 def test_equal_tensors_have_no_pattern(tensor: torch.Tensor):
-    """Nothing is said about a right answer, whatever it contains."""
+    """A right answer has no pattern, for any contents."""
     assert patterns.find_pattern(tensor, tensor.clone()) is None
 
 
@@ -381,6 +381,6 @@ def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list,
     assert (patterns.matches_intermediate_step(answer, ARANGE - 1, steps) is not None) is found
 
 
-def test_the_right_result_is_no_intermediate_step():
+def test_the_right_result_is_not_an_intermediate_step():
     """The last step of the solution gives the right result; the check failed for another reason."""
     assert patterns.matches_intermediate_step(ARANGE, ARANGE, [("matmul", ARANGE)]) is None

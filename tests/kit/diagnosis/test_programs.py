@@ -62,13 +62,13 @@ def test_of_a_pair_only_its_answers_are_kept(programs: Programs, script: Script)
 
 
 def test_the_solution_stays_as_it_is(grader: Grader, programs: Programs):
-    """A program has definitions of its own."""
+    """A program has its own definitions, so the solution stays as it is."""
     programs.run((number_of(programs, "softmax_axis"),), ITEM, grader.run)
 
     assert grader.run(ITEM, grader.solution).error is None
 
 
-def test_two_mistakes_in_one_place_are_no_pair(programs: Programs):
+def test_two_mistakes_in_one_place_are_not_pair(programs: Programs):
     """Only mistakes in different places can be made together."""
     missing = number_of(programs, "scale_missing")
     power = number_of(programs, "scale_wrong_power")

@@ -60,7 +60,7 @@ class Table:
         fails = key[0] in self.fails.get(check, ()) or key[0] in self.shown.get(check, {})
         return CheckEnd.FAILS if fails else CheckEnd.PASSES
 
-    def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # as in ``Evidence``
+    def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # an argument of ``Evidence``
         """Return what is in the table."""
         return list(self.two)
 
@@ -96,7 +96,7 @@ def names(table: Table) -> dict[str, str]:
 
 
 def test_one_mistake_explains_every_wrong_answer():
-    """Of programs that show the same, those of one group are named once."""
+    """Among programs that show the same, those of one group are named once."""
     table = Table([wrong("a"), wrong("b")], {"a": same(0, 1, 2, 3), "b": same(0, 1)})
 
     assert names(table) == {"a": "scale_missing", "b": "scale_missing"}
@@ -206,7 +206,7 @@ def test_where_numbers_are_few_the_exceptions_must_agree(tells: object):
 
 
 def test_exceptions_that_a_named_mistake_leaves_are_compared():
-    """They are named as where no answer is wrong."""
+    """Exceptions that a named mistake leaves are named as if no answer were wrong."""
     shown = {"a": same(9), "b": same(0, match=Match.TEXT_ONLY)}
     table = Table([wrong("a"), raised("b")], shown)
 

@@ -64,8 +64,8 @@ def test_a_wrong_entry_is_refused(tmp_path, text: str, reason: str):
 
 
 @pytest.mark.parametrize("text", ["[hello", "[hello]\n[hello]\n", "hello = 1\n"])
-def test_what_is_no_table_is_refused(tmp_path, text: str):
-    """A file that is no TOML, two tables of one name, and a number in the place of a table."""
+def test_what_is_not_a_table_is_refused(tmp_path, text: str):
+    """Invalid TOML, two tables with one name, and a number in place of a table are refused."""
     path = tmp_path / "greetings.toml"
 
     with pytest.raises(CourseError, match=str(path)):

@@ -144,7 +144,7 @@ def test_identifiers_that_disagree_are_ambiguous():
 
 
 def test_a_replaced_score_is_in_a_remark(grades: MakeGradeTable):
-    """The same score at two decimals is no change."""
+    """A score that is the same at two decimals is not reported as changed."""
     assert canvas(grades(alan=6.0), ROSTER.encode()).remarks == ()
     assert canvas(grades(alan=7.5), ROSTER.encode()).remarks == (
         "alan: Tiny things (77) was 6.00 and becomes 7.5",
@@ -220,7 +220,7 @@ def test_semicolons_and_a_byte_order_mark_stay(grades: MakeGradeTable):
     assert cells(done.content, ";")[1] == ["A", "1", "ada", "S", "7.5"]
 
 
-def test_last_and_first_names_in_columns_of_their_own_are_read():
+def test_last_and_first_names_in_separate_columns_are_read():
     """Canvas can export them so."""
     roster = b"LastName,FirstName,ID,SIS Login ID,Section,T\nTuring,Alan,124,at,A,\n"
     after = cells(canvas(table_of_rows(row("Alan Turing")), roster).content)

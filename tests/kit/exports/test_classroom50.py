@@ -87,7 +87,7 @@ def test_an_unreadable_submission_does_not_pass(
     assert (test["passed"], test["score"], test["output"]) == (False, 0, "Nothing was submitted.")
 
 
-def test_no_grade_is_no_file(broken: SubmissionResult, results: MakeResults, push: Push):
+def test_no_grade_is_not_a_file(broken: SubmissionResult, results: MakeResults, push: Push):
     """The runner then reports that grading failed, which is true."""
     with pytest.raises(GraderError, match="The grader failed"):
         classroom50(results(broken), push)

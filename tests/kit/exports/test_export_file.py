@@ -35,7 +35,7 @@ def test_a_file_is_written_as_it_is(tmp_path: Path):
     assert (tmp_path / "x.csv").read_bytes() == b"a\r\n"
 
 
-def test_a_file_that_can_not_be_written_is_named(tmp_path: Path):
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
     """No traceback for a folder that does not exist."""
     with pytest.raises(UsageError, match="can't be written"):
         ExportFile(lambda: [b""]).write(tmp_path / "nowhere" / "x.csv")
@@ -52,14 +52,14 @@ def test_the_only_submission_is_taken(
         single_submission(results(only, only))
 
 
-def test_no_grade_is_no_zero(broken: SubmissionResult, results: MakeResults):
+def test_no_grade_is_not_a_zero(broken: SubmissionResult, results: MakeResults):
     """A format for one submission could only write a zero."""
     with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
         single_submission(results(broken))
 
 
 def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, failed_check: CheckResult):
-    """Each in a paragraph of its own; a check that passed has none."""
+    """Message and diagnosis are separate paragraphs; a check that passed has none."""
     assert feedback_text(failed_check) == (
         "It differs.\n\nThe numbers were squared.\n\nWhat is twice three?"
     )
@@ -68,7 +68,7 @@ def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, failed_c
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
-    """Also after spaces and tabs, in full width, or behind an invisible joiner."""
+    """A formula gets an apostrophe, also after spaces, in full width or behind a joiner."""
     assert csv_text(formula).startswith("'")
 
 
@@ -91,7 +91,7 @@ def test_a_harmless_word_stays_as_it_is(word: str):
 @pytest.mark.parametrize("make", [csv_text, csv_id])
 @given(word=st.text())
 def test_no_text_is_calculated(make: Callable[[str], str], word: str):
-    """Whatever the text, its first visible character is no sign of a formula."""
+    """The first visible character of any text does not start a formula."""
     cell = unicodedata.normalize("NFKC", make(word)).strip()
 
     assert len(cell) < 2 or cell[0] not in "=+-@\t\r"
@@ -141,7 +141,7 @@ def test_a_number_is_plain(value: float | None, places: int, shown: str):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e300])
-def test_what_is_no_number_of_points_is_refused(value: float):
+def test_what_is_not_a_number_of_points_is_refused(value: float):
     """A gradebook would read it as text, or as a zero."""
     with pytest.raises(GraderError, match="not a number of points"):
         number(value)
@@ -160,7 +160,7 @@ def test_what_is_no_number_of_points_is_refused(value: float):
     ],
 )
 def test_points_are_read_with_comma_or_point(cell: str, value: float | None):
-    """Text is no number."""
+    """Points with a comma or a point are read, and text is refused."""
     assert points(cell) == value
 
 
@@ -174,7 +174,7 @@ def test_points_are_read_with_comma_or_point(cell: str, value: float | None):
         pytest.param(b"Grade,Max\n7,50,10,00\n", "Row 2 .* 4 cells", id="unquoted-comma"),
     ],
 )
-def test_what_is_no_table_is_refused_in_plain_words(content: bytes, words: str):
+def test_a_wrong_table_is_refused_in_plain_words(content: bytes, words: str):
     """The message says what to do."""
     with pytest.raises(UsageError, match=words):
         read_csv(content, "roster")

@@ -78,7 +78,7 @@ def test_canvas_finds_every_student_by_the_names(tiny: Course, graded: Results):
 
 
 def test_canvas_attaches_the_page_to_the_module(tiny: Course, graded: Results):
-    """Of several files of one student the module is taken, whatever comes first."""
+    """Canvas gets the page with the module of a student's files, in any order."""
     download = ("lovelaceada_101_554_a.txt", "lovelaceada_101_553_lab.ipynb", *CANVAS)
     made = feedback_zip(tiny, graded, FeedbackRequest(platform="canvas", download=download))
 
@@ -92,7 +92,7 @@ def test_canvas_needs_its_download(tiny: Course, graded: Results):
 
 
 def test_moodle_finds_every_student_by_the_ids_alone(tiny: Course, moodle_class: Results):
-    """They end in the participants' numbers."""
+    """Moodle's folders end in the participants' numbers."""
     made = feedback_zip(tiny, moodle_class, FeedbackRequest(platform="moodle"))
 
     found = [*map(moodle_reads, pages(made.content))]

@@ -79,7 +79,7 @@ def test_the_only_stage_with_grades_needs_no_name(tiny: Course, worksheet: Path)
 
 
 def test_the_gradebooks_grades_count_before_the_records(tiny: Course, record: Path):
-    """They hold manual scores."""
+    """The gradebook's grades come before the record's, because they hold manual scores."""
     grades = table_of_rows(row("emmy"))
     request = ExportRequest(course=tiny, record=record, grades=grades)
 
@@ -106,7 +106,7 @@ def test_without_record_and_gradebook_there_is_nothing_to_export(tiny: Course):
         find_format("nbgrader").make(ExportRequest(course=tiny))
 
 
-def test_a_file_that_is_no_record_is_named(tiny: Course, tmp_path: Path):
+def test_a_file_that_is_not_a_record_is_named(tiny: Course, tmp_path: Path):
     """The message names the file."""
     file = tmp_path / "other.json"
     file.write_text("[]")

@@ -54,7 +54,7 @@ def test_nothing_to_read_is_a_zero_and_a_grader_error_is_none(
 def test_a_submission_to_an_unknown_stage_is_named_not_dropped(
     tiny: Course, submission: MakeSubmission, results: MakeResults
 ):
-    """Neither an empty stage nor one of another course gets a column."""
+    """An empty stage and one of another course get no column, and are named."""
     lost = submission(stage="", message="No stage is in there.")
     grades = grade_table(results(lost, submission(stage="99_other")), tiny)
 
@@ -100,7 +100,7 @@ def test_names_are_sanitized(tiny: Course, submission: MakeSubmission, results: 
     ],
 )
 def test_the_number_is_what_the_download_ends_with(student: str, number: str):
-    """Also before the digest that keeps changed names different."""
+    """The number is found also before the digest that keeps changed names different."""
     assert lms_number(student) == number
 
 

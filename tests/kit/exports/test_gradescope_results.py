@@ -79,7 +79,7 @@ def test_the_file_says_how_it_was_graded(
 
 
 def test_every_test_is_visible(check: MakeCheck, submission: MakeSubmission, results: MakeResults):
-    """So students see their total, too."""
+    """Every test is visible, so that students also see their total."""
     answer = accepted(gradescope(results(submission(check()))).content)
 
     assert {answer["visibility"], answer["tests"][0]["visibility"]} == {"visible"}
@@ -95,7 +95,7 @@ def test_an_unreadable_submission_is_a_zero_with_a_reason(
     assert answer["output"] == "Nothing was submitted."
 
 
-def test_no_grade_is_no_file(broken: SubmissionResult, results: MakeResults):
+def test_no_grade_is_not_a_file(broken: SubmissionResult, results: MakeResults):
     """Gradescope then reports that the autograder failed, which is true."""
     with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
         gradescope(results(broken))

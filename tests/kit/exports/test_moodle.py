@@ -93,7 +93,7 @@ def test_no_student_is_guessed(students: list[str], words: str):
 
 @pytest.mark.parametrize("name", ["Alan Turing", "Mallory", "Ada", "-"])
 def test_a_number_with_another_name_gets_no_grade(name: str):
-    """Students may edit their names; a remark names whoever did so since submitting."""
+    """A student who changed their name since submitting gets a remark and no grade."""
     done = moodle(table_of_rows(row(f"{name}_11"), row("0816")), WORKSHEET.encode(), "01_tiny")
 
     assert [line[5] for line in cells(done.content)[1:3]] == ["", "7.5"]
@@ -102,7 +102,7 @@ def test_a_number_with_another_name_gets_no_grade(name: str):
     )
 
 
-def test_a_grade_that_can_not_be_changed_stays():
+def test_a_grade_that_cannot_be_changed_stays():
     """Moodle would ignore it; the remark says so before the import."""
     done = moodle(table_of_rows(row("Emmy Noether_13")), WORKSHEET.encode(), "01_tiny")
 
@@ -121,7 +121,7 @@ def test_a_locked_grade_is_seen_behind_a_workflow_state():
 
 
 def test_a_replaced_grade_is_in_a_remark():
-    """The same grade is no change."""
+    """A grade that stays the same is not reported as changed."""
     changed = moodle(table_of_rows(row("Alan Turing_12")), WORKSHEET.encode(), "01_tiny")
     same = moodle(table_of_rows(row("Alan Turing_12", 6.0)), WORKSHEET.encode(), "01_tiny")
 
@@ -179,7 +179,7 @@ def test_a_worksheet_that_does_not_fit_is_refused(old: str, new: str, words: str
         fill(table_of_rows(row("Ada Lovelace_11")), worksheet)
 
 
-def test_a_grade_column_that_can_not_be_found_must_be_named():
+def test_a_grade_column_that_cannot_be_found_must_be_named():
     """The message names the columns that are there."""
     worksheet = "Id,Mark\nParticipant 1,\n"
     with pytest.raises(

@@ -64,8 +64,8 @@ def test_a_line_has_what_a_gradebook_knows():
     ]  # fmt: skip
 
 
-def test_no_grade_is_empty_and_nothing_handed_in_is_no_line():
-    """Neither is a zero."""
+def test_no_grade_is_empty_and_nothing_submitted_is_not_a_line():
+    """No grade is an empty cell, and a missing submission has no row; neither is 0."""
     rows = (row("ada", None), StudentGrades(student="alan"))
     found = lines(nbgrader_csv(table_of_rows(*rows)).content)
 

@@ -104,7 +104,7 @@ ATTACKS = {
     "html-in-an-unclosed-fence": "````\n<script>alert(1)</script>\n```",
     "html-after-nested-fences": "```\n````\n```\n<script>alert(1)</script>\n````",
     "html-in-a-span": "``<script>`</script>``",
-    "html-beside-a-span": "`a``<script>`alert(1)``</script>",
+    "html-next-to-a-span": "`a``<script>`alert(1)``</script>",
     "html-in-indented-code": "    <script>alert(1)</script>",
     "mermaid": "```mermaid\n%%{init: {'securityLevel': 'loose'}}%%\ngraph TD\n```",
     "mermaid-that-ends-its-block": "~~~ mermaid\n</pre><script>alert(1)</script>\n~~~",
@@ -202,7 +202,7 @@ def test_answers_are_the_students(merge: Merge):
 
 @pytest.mark.parametrize("name", ["setup", "double", "why-asked"])
 def test_questions_and_checks_are_the_instructors(master: Notebook, merge: Merge, name: str):
-    """Whatever a student wrote into their cells."""
+    """Questions and checks are the instructor's, also if a student edited them."""
     made = merge(cell("code", "print('5.0')", name), answer("a"))
 
     assert by_name(made)[name] == by_name(master)[name]
@@ -236,7 +236,7 @@ def test_a_renamed_answer_is_shown_but_not_graded(merge: Merge):
 
 
 def test_deleted_cells_are_restored_in_their_place(merge: Merge):
-    """They follow the same cell as before, however few are left."""
+    """Restored cells follow the same cell as before, however few are left."""
     made = merge(cell("markdown", "mine"), answer("Mine."), cell("markdown", "below"))
 
     assert names(made) == list(NAMES)
@@ -269,7 +269,7 @@ def test_a_retyped_check_is_code_again(master: Notebook, merge: Merge):
 
 
 def metadata_of(**facts: object) -> dict[str, object]:
-    """Metadata of a cell that claims to be a check, with *facts* of its own."""
+    """Metadata of a cell that claims to be a check, with its own *facts*."""
     known = {"grade_id": "double", "grade": True, "locked": True, "schema_version": 3}
     return {"nbgrader": {**known, "points": 5, "solution": False, "task": False, **facts}}
 
@@ -343,7 +343,7 @@ def test_removed_pictures_have_no_link(merge: Merge):
 
 
 def test_the_lessons_keep_their_links(merge: Merge):
-    """They do so while their text is exactly the instructor's."""
+    """Lessons keep their links while their text is exactly the instructor's."""
     made = merge(answer("a"), cell("markdown", TOUR), cell("markdown", TOUR + "<script>"))
     sources = [item["source"] for item in made["cells"]]
 
@@ -352,7 +352,7 @@ def test_the_lessons_keep_their_links(merge: Merge):
 
 
 def test_the_lessons_keep_their_pictures(master: Notebook):
-    """They may be of any type, and no attachment of the student's replaces them."""
+    """Pictures of any type stay, and no attachment of the student's replaces them."""
     pictured = {**cell("markdown", "![a](attachment:a.svg)"), "attachments": {"a.svg": SVG}}
     own = {**master, "cells": [{**pictured, "id": "pictured"}, *master["cells"]]}
     theirs = {**pictured, "attachments": {"a.svg": {"image/svg+xml": "c2NyaXB0"}}}
@@ -380,7 +380,7 @@ def test_sources_are_bounded(merge: Merge):
     assert max(len(item["source"]) for item in made["cells"]) < MAX_SOURCE + 100
 
 
-def test_a_notebook_that_is_no_lab_is_shown_below_it(master: Notebook, merge: Merge):
+def test_a_notebook_that_is_not_a_lab_is_shown_below_it(master: Notebook, merge: Merge):
     """The instructor can read it there."""
     made = merge(cell("code", "def double(x): ..."), cell("markdown", "# mine"))
 
@@ -398,7 +398,7 @@ def test_a_notebook_that_is_no_lab_is_shown_below_it(master: Notebook, merge: Me
         pytest.param(b"{}," * 600_000, id="bomb"),
     ],
 )
-def test_bytes_that_are_no_json_are_unusable(master: Notebook, data: bytes):
+def test_bytes_that_are_not_json_are_unusable(master: Notebook, data: bytes):
     """The message names the file."""
     with pytest.raises(UnusableFile, match=r"^lab\.ipynb "):
         merge_student_cells(master, data, "lab.ipynb")
@@ -442,13 +442,13 @@ def test_an_answer_is_blank_if_nothing_was_written(
 
 
 def test_an_unchanged_code_answer_is_blank(master: Notebook, merge: Merge, released: dict):
-    """The stub for code, which nbgrader sets, is no answer."""
+    """The stub for code, which nbgrader sets, is not an answer."""
     assert unanswered(master, merge(data=json.dumps(released).encode())) == {"why", "sketch"}
     assert "NotImplementedError" in by_name(master)["sketch"]["source"]
 
 
 def test_feedback_is_below_its_check_only(merge: Merge):
-    """A student's cell gets none, whatever its name is."""
+    """A student's cell gets no feedback, under any name."""
     outputs = {name: CellOutput("<p>c</p>", "c") for name in ("double", "why", "setup2")}
     made = add_outputs(merge(answer("a"), cell("code", "x", "setup2")), outputs, None)
 
@@ -627,7 +627,7 @@ def test_attached_pictures_are_kept():
         pytest.param(None, id="nothing"),
     ],
 )
-def test_attachments_that_are_no_pictures_are_removed(attachments: object):
+def test_attachments_that_are_not_pictures_are_removed(attachments: object):
     """Only base64 of formats that can hold no script is kept."""
     assert safe_images(attachments) == {}
 

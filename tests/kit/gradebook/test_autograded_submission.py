@@ -115,7 +115,7 @@ def test_a_module_counts_without_a_readable_lab(
     assert "the written answers count as missing" in output_texts(lab)
 
 
-def test_a_lab_that_can_not_be_opened_is_missing(
+def test_a_lab_that_cannot_be_opened_is_missing(
     course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
     """For a link, a device, or a file without rights, the lab shows the reason."""

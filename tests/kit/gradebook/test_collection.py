@@ -26,7 +26,7 @@ Packed = Callable[[Mapping[str, bytes]], Path]
 
 @pytest.fixture
 def packed(course: Course) -> Packed:
-    """Pack files as Canvas does, and put the roster beside them."""
+    """Pack files as Canvas does, and put the roster next to them."""
 
     def pack(files: Mapping[str, bytes]) -> Path:
         (course.root / "canvas.csv").write_text(ROSTER, "utf-8")
@@ -115,7 +115,7 @@ def test_what_was_collected_is_replaced_on_demand_only(packed: Packed, course: C
 
 
 def test_a_submission_that_two_claim_is_exit_code_1(packed: Packed, course: Course):
-    """Neither is collected; the others are."""
+    """A submission that two students claim is not collected; the others are."""
     packed({"ada_1_9_tiny.py": b"1", "eve_1_8_tiny.py": b"2", "bob_2_7_tiny.py": b"3"})
     output = run(course.root, "autograder", "collect", "1", "submissions.zip", code=1)
 

@@ -53,7 +53,7 @@ def test_a_locked_gradebook_is_reported(course: Course, graded: Made, write: Wri
 @pytest.mark.parametrize(
     "data", [pytest.param(b"hello" * 500, id="text"), pytest.param(b"SQLite format 3\0", id="cut")]
 )
-def test_a_file_that_is_no_gradebook_is_reported(
+def test_a_file_that_is_not_a_gradebook_is_reported(
     course: Course, graded: Made, write: WriteBook, data: bytes
 ):
     """It is not changed."""
@@ -90,7 +90,7 @@ def test_a_course_without_settings_has_ours(course: Course, write: WriteBook, gr
 
 
 def test_an_instructors_settings_win(course: Course):
-    """They follow ours in nbgrader_config.py."""
+    """An instructor's settings follow ours in nbgrader_config.py, so they win."""
     more = "c.CourseDirectory.submitted_directory = 'submitted'\nc.Autograde.force = True\n"
     add_settings(course, more)
     setup = NbgraderSetup.of_course(course)
@@ -124,7 +124,7 @@ def config(course: Course) -> Config:
     return config
 
 
-def test_the_course_is_the_one_beside_the_file(course: Course, config: Config):
+def test_the_course_is_the_one_next_to_the_file(course: Course, config: Config):
     """It is, wherever the command was started."""
     assert config.CourseDirectory.root == str(course.root.resolve())
     assert config.CourseDirectory.course_id == course.id == "tiny"
@@ -160,13 +160,13 @@ def test_every_class_that_is_named_exists(config: Config):
 
 
 def test_no_step_runs_a_notebook(config: Config):
-    """Neither list has nbgrader's Execute in it."""
+    """The lists of preprocessors do not contain nbgrader's Execute."""
     steps = [*config.Autograde.sanitize_preprocessors, *config.Autograde.autograde_preprocessors]
 
     assert not any("Execute" in step for step in steps)
 
 
-def test_alembic_is_found_beside_this_python(course: Course, monkeypatch: pytest.MonkeyPatch):
+def test_alembic_is_found_next_to_this_python(course: Course, monkeypatch: pytest.MonkeyPatch):
     """The PATH of a scheduler or a Windows shortcut does not have the environment."""
     monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
     set_options(Config(), course.root / "nbgrader_config.py")

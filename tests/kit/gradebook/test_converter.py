@@ -150,10 +150,10 @@ def test_every_submission_gets_its_points(graded: Graded):
     assert "Grading 7 submissions of 01_tiny" in graded.output
 
 
-def test_rows_and_files_are_those_of_our_own_command(
+def test_rows_and_files_are_those_of_our_command(
     course: Course, graded: Graded, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer
 ):
-    """They are equal row by row and byte by byte."""
+    """Rows and files are equal to those of our command, row by row and byte by byte."""
     reuse(fork_server, monkeypatch)
     shutil.copytree(graded.root / "submitted", course.root / "submitted", symlinks=True)
     submissions = list(collect(course.root / "submitted", course.stages))
@@ -237,7 +237,7 @@ def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_landlock")
 def test_without_landlock_the_button_names_the_setting(api: NbGraderAPI):
-    """Neither it nor the command has the flag of `autograder grade`."""
+    """The message names a setting, since formgrader and its command have no flag for it."""
     done = api.autograde(STAGE, "ada")
 
     assert not done["success"]
@@ -267,7 +267,7 @@ def test_either_file_may_ask_for_less_isolation(
     assert rows(course.root)["double"].auto == 5.0
 
 
-def test_an_assignment_that_is_no_stage_is_refused(course: Course):
+def test_an_assignment_that_is_not_a_stage_is_refused(course: Course):
     """By itself, nbgrader would run its cells unprotected; scripts see the exit code."""
     (course.root / "submitted" / "ada" / "other").mkdir(parents=True)
     output = run(course.root, "nbgrader", "autograde", "other", code=1)
@@ -372,7 +372,7 @@ def test_a_folder_that_can_be_no_id_is_reported(course: Course, api: NbGraderAPI
     ],
 )
 def test_nbgraders_options_choose(course: Course, api: NbGraderAPI, option: str, value: str):
-    """They choose by name, or all but some."""
+    """Nbgrader's options choose stages by name, or all but some."""
     submit(course.root, "bob", CLASS["bob"])
     setattr(api.coursedir, option, value)
     done = api.autograde(STAGE, getattr(api.coursedir, "student_id", "*"))

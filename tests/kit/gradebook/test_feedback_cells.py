@@ -42,7 +42,7 @@ def test_lessons_and_the_module_are_left_out(shorten: Shorten, answered: Callabl
 
 
 def test_a_cell_that_the_student_wrote_stays(shorten: Shorten, released: dict):
-    """Also a lesson that was changed."""
+    """A cell that the student wrote stays, and so does a lesson that the student changed."""
     own = [cell("code", "x = torch.zeros(2)"), cell("markdown", "A thought.")]
     kept = shorten(json.dumps({**released, "cells": [*released["cells"], *own]}).encode())
 
@@ -50,7 +50,7 @@ def test_a_cell_that_the_student_wrote_stays(shorten: Shorten, released: dict):
 
 
 def test_an_unknown_assignment_keeps_its_lessons(shorten: Shorten, answered: Callable[..., bytes]):
-    """It is no stage of the course, so it has no lab to compare with."""
+    """An assignment that is not a stage has no lab to compare with, so its lessons stay."""
     assert TOUR in shorten(answered(), stage="homework")
 
 

@@ -68,7 +68,7 @@ def class_(course: Course, write: WriteBook, graded: Made, work: StudentWork, an
 
 @pytest.mark.usefixtures("class_")
 def test_numbers_are_nbgraders(exported: Exported):
-    """They are equal row by row, with manual scores, extra credit, penalties and zeros."""
+    """Rows are equal to nbgrader's, with manual scores, extra credit, penalties and zeros."""
     theirs, ours = exported(CsvExportPlugin), exported()
 
     assert list(ours[0]) == list(theirs[0])
@@ -82,7 +82,7 @@ def test_numbers_are_nbgraders(exported: Exported):
 
 @pytest.mark.usefixtures("class_")
 def test_ungraded_answers_are_reported(exported: Exported, caplog: pytest.LogCaptureFixture):
-    """They count 0 for now, in nbgrader's file and in ours."""
+    """Ungraded answers count 0 for now, in nbgrader's file and in ours, and are reported."""
     exported()
 
     assert f"bob, {STAGE}: 2 answers wait to be graded by hand and count 0 for now." in caplog.text

@@ -57,7 +57,7 @@ def max_scores(root: Path) -> dict[str, float]:
 def test_changed_points_of_a_task_are_registered(
     course: Course, write: WriteBook, graded: Made, write_lab: WriteLab
 ):
-    """They are in no checksum of nbgrader's."""
+    """Changed points of a task are registered, although no checksum of nbgrader's covers them."""
     write_lab(*CELLS, TASK)
     write(graded())
     more = {**TASK, "metadata": {"nbgrader": {**TASK["metadata"]["nbgrader"], "points": 4}}}

@@ -49,7 +49,7 @@ def commits() -> Iterator[list[int]]:
 
 
 def test_each_student_is_one_commit(write: WriteBook, graded: Made, commits: list[int]):
-    """Two more students are two more commits; opening the gradebook may need some of its own."""
+    """Two more students are two more commits, apart from those that open the gradebook."""
     counts = []
     for class_ in ("ada",), ("ada", "bob", "cy"), ("ada", "bob", "cy"):
         commits.clear()
@@ -190,7 +190,7 @@ def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_
     assert for_bob.remarks[1:] == ()
 
 
-def test_a_gradebook_that_can_not_be_written_is_refused_before_grading(
+def test_a_gradebook_that_cannot_be_written_is_refused_before_grading(
     course: Course, work: StudentWork
 ):
     """The message names it; a grade would be lost."""
@@ -201,7 +201,7 @@ def test_a_gradebook_that_can_not_be_written_is_refused_before_grading(
         Writer(course, [work()])
 
 
-def test_a_folder_that_can_not_be_written_is_refused_before_grading(
+def test_a_folder_that_cannot_be_written_is_refused_before_grading(
     course: Course, work: StudentWork
 ):
     """A file is where the folder of autograded notebooks should be."""

@@ -85,7 +85,7 @@ def test_what_no_student_made_is_left_out(download: Download, course: Course):
     "name", ["submissions.zip", "hw-4.zip"], ids=["as-moodle-names-it", "other"]
 )
 def test_a_packed_class_is_a_class(download: Download, course: Course, name: str):
-    """Canvas and Moodle pack it so: the archive's name is no student."""
+    """The name of an archive that Canvas or Moodle packed is not a student."""
     members = {"a" + MODULE: b"1", "b_LATE_1202_89_hw.zip": b"2"}
     download({name: archive(members)}, UNWRAP)
 

@@ -40,7 +40,7 @@ def test_the_scripts_lie_at_the_root_and_can_be_run(tiny: Course):
 
 
 def test_two_bundles_of_a_course_are_equal(tiny: Course):
-    """To the byte, at whatever time they are made."""
+    """Two bundles of a course are equal to the byte, at any time."""
     assert build_zip(tiny).content == build_zip(tiny).content
 
 
@@ -78,7 +78,7 @@ def test_the_scripts_are_bash_and_stop_at_the_first_error(name: str):
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="no shellcheck here")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_shellcheck_finds_nothing(name: str):
-    """Neither a warning nor advice."""
+    """Shellcheck gives no warning and no advice."""
     script = (TEMPLATES / name).read_text("utf-8")
     subprocess.run(["shellcheck", "-"], input=script, text=True, check=True)  # noqa: S607  # by name
 
@@ -103,7 +103,7 @@ def test_an_unknown_platform_is_refused(tiny: Course):
     assert "gradescope" in result.output
 
 
-def test_a_bundle_has_a_secret_of_its_own():
+def test_a_bundle_has_its_own_secret():
     """It is derived, so that two bundles are equal; a course without one gives none."""
     assert derived_secret(b"one") == derived_secret(b"one") != derived_secret(b"another")
     assert b"one" not in derived_secret(b"one")
@@ -163,7 +163,7 @@ def test_it_holds_what_grading_reads_and_nothing_of_a_class(tiny: Course):
 
 
 def test_a_bundle_of_one_stage_holds_no_other_solution(write_course: WriteCourse):
-    """Of the other stages only `stage.toml` is packed."""
+    """A bundle of one stage has only `stage.toml` of the other stages."""
     course = write_course(stages=("01_tiny", "02_tiny"))
     with opened(build_zip(course, [course.stage("02")]).content) as archive:
         others = [name for name in archive.namelist() if "01_tiny" in name]

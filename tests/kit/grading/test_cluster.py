@@ -55,7 +55,7 @@ class Workers:
         return task
 
     def answers(self, tasks: Sequence["Task"]) -> dict["Task", object]:
-        """Answer; what is no answer to one submission is none to the task."""
+        """Answer; an answer that is missing for one submission is missing for the task."""
         return {task: self._answer(self._there.pop(task)) for task in tasks}
 
     def _answer(self, together: Sequence[Submission]) -> object:
@@ -200,6 +200,6 @@ def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, gra
 
 
 def test_an_exception_of_a_task_ends_the_run(run):
-    """Such as that of a worker without the kit; it is no fault of the submission."""
+    """An exception of a task, as without the kit, is not the submission's fault."""
     with pytest.raises(ClusterError, match="failed on the cluster: ModuleNotFoundError: no kit"):
         run(lambda _submission: ModuleNotFoundError("no kit"))

@@ -161,7 +161,7 @@ def test_a_submission_whose_process_dies_is_graded_once_more_by_a_new_one(
     plans: list[list[str]],
     expected: type[Answer],
 ):
-    """And not a third time."""
+    """The submission is not graded a third time."""
     processes.plans.extend(plans)
 
     assert isinstance(answer(run, solved), expected)

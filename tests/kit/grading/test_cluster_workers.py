@@ -57,7 +57,7 @@ def test_equal_machines_differ_in_nothing(facts: Facts):
     ],
 )
 def test_another_version_is_named_with_both_values(facts: Facts, name: str, sentence: str):
-    """So that the reader knows which machine to change."""
+    """Both versions are named, so that the reader knows which machine to change."""
     here = replace(facts.settings, torch="2.13.0", python="3.x", kit="0.1", machine="x86_64")
     there = replace(here, **{name: "9"})
     found = difference(replace(facts, settings=here), replace(facts, settings=there, run="other"))

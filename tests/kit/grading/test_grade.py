@@ -116,7 +116,7 @@ def test_nothing_readable_needs_no_sandbox(tiny: Course, class_: list[Submission
 
 
 def test_an_empty_class_has_no_results(tiny: Course):
-    """It is no error."""
+    """An empty class has no results and is not an error."""
     assert grade(tiny, [], isolation="process").submissions == ()
 
 
@@ -144,7 +144,7 @@ def test_a_bug_of_ours_costs_one_grade(
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_results_say_what_decided_them(tiny: Course, class_: list[Submission]):
-    """Also of what could not be read; equal code of another student has another key."""
+    """A result records what decided it, even if nothing could be read; keys differ by student."""
     level = detect_capabilities().level
     results = grade(tiny, class_[:3], isolation=level, jobs=1)
     audits = [result.audit for result in results.submissions]
@@ -363,7 +363,7 @@ def test_a_fork_server_that_is_lost_during_a_check_fails_no_check(
 def test_a_submission_that_kills_itself_is_tried_twice(
     tiny: Course, submit, fork_server: ForkServer, sessions: list[Session]
 ):
-    """Then it is recorded as what it is."""
+    """A submission that kills its worker twice is recorded as such."""
     code = "import os\nos.kill(os.getpid(), 9)\n"
     with open_suites(tiny, tiny.stages) as runner:
         result = grade_one(runner, fork_server, submit(code))
@@ -412,7 +412,7 @@ def hungry(request: pytest.FixtureRequest, write_course: WriteCourse) -> Course:
 @needs_limit_of_memory
 @pytest.mark.usefixtures("lent_fork_server")  # which has one client
 def test_a_process_without_memory_costs_no_points(hungry: Course, submit):
-    """What no longer fits into it is graded in a new one, whoever has filled it."""
+    """A submission that no longer fits into a full process is graded in a new one."""
     class_ = [submit(HALF, student=f"student{number}") for number in range(6)]
     results = grade(hungry, class_, isolation="process", jobs=1)
 

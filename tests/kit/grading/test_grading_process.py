@@ -1,4 +1,4 @@
-"""A grading process answers what arrives by a pipe, and ends with whoever started it."""
+"""A grading process answers what arrives by a pipe, and ends with the process that started it."""
 
 import gc
 import os
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 def grade(submission: str, _client: int) -> object:
-    """Stand in for the sandbox."""
+    """Replace the sandbox."""
     return ANSWERS[submission]()
 
 
@@ -85,7 +85,7 @@ def test_what_it_inherits_is_looked_at_by_no_collection(start: Start):
 
 
 def test_it_ends_when_nothing_arrives_for_long(start: Start):
-    """So nothing is left of a run whose supervisor was killed on another machine."""
+    """An idle process ends, so a run whose supervisor was killed elsewhere leaves nothing."""
     pipe, process = start(idle_seconds=0.05)
     process.join()
 

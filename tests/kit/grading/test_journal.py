@@ -117,7 +117,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(run, graded: list[str], tin
 
 
 def test_fresh_grades_all_again(run, graded: list[str]):
-    """And the journal holds the new results only."""
+    """With --fresh, all are graded again, and the journal holds the new results only."""
     run()
     run(fresh=True)
 
@@ -150,7 +150,7 @@ def test_no_grade_is_never_used_again(run, graded: list[str], tiny: Course):
         pytest.param(lambda _text: b"notes of mine\n", [*STUDENTS], id="no-journal"),
     ],
 )
-def test_what_can_not_be_read_is_graded_again(
+def test_what_cannot_be_read_is_graded_again(
     run, graded: list[str], record: Path, damage: Callable[[bytes], bytes], again: list[str]
 ):
     """Everything else is used, and the next run has all."""
@@ -180,7 +180,7 @@ def test_outdated_lines_are_dropped_in_the_end(run, graded: list[str], class_: P
 
 
 def test_a_line_without_its_end_stays_a_line(run, graded: list[str], class_: Path, record: Path):
-    """Also where outdated lines around it are dropped."""
+    """A line without its end stays a line, also where outdated lines around it are dropped."""
     run()
     journal_of(record).write_bytes(journal_of(record).read_bytes()[:-1])
     for number in range(7):

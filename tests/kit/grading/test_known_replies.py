@@ -118,7 +118,7 @@ def test_requests_are_sent_together_up_to_one_that_returns_a_value(
 
 
 def test_a_check_that_reads_the_source_runs_for_each(runner: SuiteRunner, grade: Grade):
-    """The source is no reply."""
+    """A check that reads the source runs for each submission, as the source is not a reply."""
     grade(SOLUTION)
     grade(SOLUTION)
 
@@ -177,7 +177,7 @@ def test_of_endless_replies_not_all_are_kept(
 
 
 def test_a_large_reply_is_not_kept(grade: Grade, runner: SuiteRunner):
-    """Of a reply with which a check has passed only the digest is kept."""
+    """Only the digest of a reply with which a check has passed is kept."""
     heavy = SOLUTION.replace("x * self.factor", "x + NAME").replace("2 * x", BALLAST)
     results = [grade(f"{heavy}\nNAME = {number}\n") for number in range(3)]
     kept = len(pickle.dumps(runner._known))  # all of it, wherever it is

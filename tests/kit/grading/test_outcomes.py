@@ -104,13 +104,13 @@ def wrong_answer() -> WrongAnswer:
 
 
 def test_a_public_check_shows_the_exception_in_every_layer():
-    """Whatever the course reveals: it is the reader's own code."""
+    """A public check shows the reader's own exception, for every setting of the course."""
     assert probe_outcome(public=True).failed(RAISED).message == RAISED.message
     assert probe_outcome(public=False).failed(RAISED).message == ""
 
 
 def test_a_public_check_shows_values_in_every_layer():
-    """Also those that a check with hidden inputs must not show."""
+    """A public check shows values that a check with hidden inputs must not show."""
     shown, hidden = (
         probe_outcome(public=public).failed(wrong_answer()) for public in (True, False)
     )
@@ -130,8 +130,8 @@ def test_a_public_check_shows_why_an_answer_is_unusable():
     assert "AttributeError" not in probe_outcome(public=False).unusable(error).message
 
 
-def test_what_was_printed_is_shown_beside_a_public_check():
-    """Beside a hidden check it could show hidden inputs."""
+def test_what_was_printed_is_shown_next_to_a_public_check():
+    """Printed text appears next to a public check; next to a hidden one it could show inputs."""
     public, hidden = probe_outcome(public=True), probe_outcome(public=False)
 
     assert public.add_printed(public.failed(RAISED), "x = 3").printed == "x = 3"
@@ -266,7 +266,7 @@ def test_lines_that_failed_are_notices():
     assert notices[-1] == "More lines failed. Fix the first ones first."
 
 
-def test_what_fails_in_a_cell_of_the_kit_is_no_notice():
+def test_what_fails_in_a_cell_of_the_kit_is_not_a_notice():
     """The lab imports what a sandbox does not have."""
     problems = (failed(1, cell=1), failed(1, cell=2))
     (notice,) = notices_of(session(problems=problems, notebook=True), EXERCISES, given=(1,))
@@ -407,7 +407,7 @@ def test_an_exercise_that_is_defined_is_not_missing():
 
 
 def test_a_fault_while_importing_is_returned():
-    """Then no check can run."""
+    """After a fault while importing, no check can run."""
     fault = Fault(Status.TIMEOUT, "It took too long.")
 
     def fail() -> None:

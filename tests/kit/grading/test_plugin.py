@@ -68,7 +68,7 @@ def test_pytest_runs_on_one_submission(
     assert "Traceback" not in outcomes.shown
 
 
-def test_the_public_suite_runs_on_the_module_beside_it(run: Run, tiny: Course):
+def test_the_public_suite_runs_on_the_module_next_to_it(run: Run, tiny: Course):
     """A student's own `pytest` needs no course and no option."""
     release.build(tiny)
     stub = tiny.stages[0].stub

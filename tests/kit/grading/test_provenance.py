@@ -82,7 +82,7 @@ def test_what_decides_no_grade_changes_no_key(two: Course, change: Callable[[Pat
 
 
 def test_isolation_and_submission_are_in_the_key(two: Course):
-    """So is whether mistakes are named."""
+    """The key contains isolation, submission and whether mistakes are named."""
     undiagnosed = Provenance(two, "full", diagnose=False).key("01_tiny", "code")
 
     assert len({key(two), key(two, "process"), key(two, digest="other"), undiagnosed}) == 4

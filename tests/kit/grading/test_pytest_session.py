@@ -87,7 +87,7 @@ def test_what_an_item_raises_is_returned(items: list[pytest.Item]):
 
 
 def test_ctrl_c_ends_the_run(items: list[pytest.Item]):
-    """It is no outcome of a check."""
+    """Ctrl-C ends the run and is not recorded as the outcome of a check."""
     first, second = items
     first.module.interrupt = True
 

@@ -80,7 +80,7 @@ def test_the_record_has_a_journal_next_to_it(save: Save, tmp_path: Path):
 
 
 def test_changed_scores_are_a_message(save: Save, tmp_path: Path):
-    """They are compared with the record that is overwritten."""
+    """Changed scores are those that differ from the record that is overwritten."""
     record = tmp_path / "results.json"
     save(options=RunOptions(record=record))
     saved = save(7.5, RunOptions(record=record, fresh=True))
@@ -134,7 +134,7 @@ def test_a_lost_gradebook_needs_no_second_record(save: Save, tmp_path: Path):
         pytest.param({"report": "tiny.py"}, "is a file; name a folder", id="report-is-a-file"),
     ],
 )
-def test_a_path_that_can_not_be_written_is_refused(
+def test_a_path_that_cannot_be_written_is_refused(
     options: dict[str, str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Before the grading, which takes long."""

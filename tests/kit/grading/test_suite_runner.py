@@ -131,7 +131,7 @@ def test_a_conftest_above_the_course_does_not_run(graded: Graded, tiny: Course, 
     assert graded("").status == Status.GRADED
 
 
-def test_a_conftest_beside_the_hidden_suites_does_not_run(graded: Graded, tiny: Course):
+def test_a_conftest_next_to_the_hidden_suites_does_not_run(graded: Graded, tiny: Course):
     """It is in no digest of what decides a grade; what a course tests itself with may be there."""
     (tiny.root / "tests" / "conftest.py").write_text("raise SystemExit('not a suite')", "utf-8")
 
@@ -151,7 +151,7 @@ def test_each_check_ends_in_its_own_way(graded: Graded):
 
 
 def test_a_stub_is_not_implemented(graded: Graded):
-    """An exercise that still raises ``NotImplementedError`` has a status of its own."""
+    """An exercise that still raises ``NotImplementedError`` has its own status."""
     result = graded("def double(x):\n    raise NotImplementedError\n")
 
     assert ends(result)["doubles_unseen_numbers"] == ("errored", "not-implemented")
@@ -491,7 +491,7 @@ def test_one_mistake_costs_once(carried):
     }
 
 
-def test_a_carried_check_says_what_to_mend(graded: Graded, write_course):
+def test_a_carried_check_says_what_to_fix(graded: Graded, write_course):
     """It passed, with the exercise that it is given, and without a diagnosis."""
     result = graded(SQUARED + CHAIN, course=write_course(chain_files("01_tiny")))
     check = exercise_of(result, "quadruple").checks[0]
@@ -520,7 +520,7 @@ def test_a_carried_check_says_what_to_mend(graded: Graded, write_course):
         ),
     ],
 )
-def test_a_mistake_of_its_own_is_not_carried(carried, quadruple: str):
+def test_its_own_mistake_is_not_carried(carried, quadruple: str):
     """Unless the exercise shows in every check what a right one shows, it loses its points."""
     score, given = carried(SQUARED + CHAIN.replace("return double(double(x))", quadruple))[
         "quadruple"

@@ -52,7 +52,7 @@ def test_difficulty_leaves_out_who_has_not_written_the_exercise(student: Student
 
 
 def test_what_nobody_has_written_has_no_difficulty(student: Student):
-    """Neither 0 nor 100."""
+    """A check that nobody has written has no difficulty, rather than 0 or 100."""
     assert first(student(FAILED, status=Status.MISSING)).difficulty is None
 
 

@@ -48,7 +48,7 @@ def test_scores_are_drawn_and_listed(tiny: Course, graded_class: Results):
 
 
 def test_each_exercise_shows_how_many_have_all_its_points(tiny: Course, graded_class: Results):
-    """Of those that were graded."""
+    """The share of full marks counts only graded submissions."""
     assert "double 1 of 3 33 %" in words(class_page(tiny, graded_class))
 
 
@@ -74,7 +74,7 @@ def test_one_mistake_in_two_variants_is_one_mistake(
     assert text.count("Not scaled .") == 1
 
 
-def test_what_the_grader_can_not_decide_needs_manual_review(tiny: Course, graded_class: Results):
+def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_class: Results):
     """Unreadable files and grader errors, with the reason, but no ordinary wrong answer."""
     page = class_page(tiny, graded_class)
     listed = words(
@@ -112,7 +112,7 @@ def test_each_stage_has_a_section_in_the_order_of_the_course(
 
 
 def test_a_run_without_submissions_says_so(tiny: Course, results: MakeResults):
-    """An empty folder is no error."""
+    """An empty folder is reported and is not an error."""
     assert "Nothing was graded in this run." in class_page(tiny, results())
 
 
@@ -200,7 +200,7 @@ def shown(*submissions: SubmissionResult) -> str:
 
 
 def test_the_tables_of_a_large_class_look_like_one(monkeypatch: pytest.MonkeyPatch):
-    """Columns are as wide in each table; title and header stand in the first one."""
+    """Columns are as wide in each table; title and header are in the first one."""
     good, bad = table_check(Outcome.PASSED), table_check(Outcome.FAILED, "It differs. " * 9)
     names = ("alice", "b", "caroline", "d", "e" * 20)
     class_ = [replace(table_submission(good, bad), student=name) for name in names]
@@ -245,7 +245,7 @@ def test_the_first_problem_is_one_line(result: SubmissionResult, words: str):
     assert first_problem(result) == words
 
 
-def test_no_grade_is_no_zero():
+def test_no_grade_is_not_a_zero():
     """Where the grader failed, the table shows none."""
     failed = table_submission(
         status=Status.GRADER_ERROR, score=None, max_score=None, message="Ours."
@@ -255,7 +255,7 @@ def test_no_grade_is_no_zero():
     assert "0 / " not in shown(failed)
 
 
-def test_a_students_text_is_no_markup():
+def test_a_students_text_is_not_markup():
     """Brackets and colours in names and messages are shown as they are."""
     text = shown(table_submission(table_check(Outcome.FAILED, "raised KeyError: [red]x[/red]")))
 
@@ -263,7 +263,7 @@ def test_a_students_text_is_no_markup():
 
 
 def test_the_table_counts_points_apart_that_are_carried_forward():
-    """They stand below the score that contains them."""
+    """Carried points are below the score that contains them."""
     text = shown(
         table_submission(
             table_check(Outcome.PASSED), replace(table_check(Outcome.PASSED), given="half")
@@ -308,7 +308,7 @@ def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
         ),
     ],
 )
-def test_what_points_can_not_show_needs_manual_review(
+def test_what_points_cannot_show_needs_manual_review(
     tiny: Course, submission: MakeSubmission, results: MakeResults,
     failed_check: CheckResult, facts: dict[str, object], reason: str,
 ):  # fmt: skip

@@ -96,7 +96,7 @@ def test_a_grade_that_is_missing_is_neither_gained_nor_lost(results, submission,
 
 
 def test_other_circumstances_are_named(results, submission, right):
-    """Another suite, another version, other limits, whatever the grades."""
+    """Another suite, another version and other limits are named, with any grades."""
     old = replace(results(submission(right, audit=AUDIT)), settings=SETTINGS)
     other = replace(SETTINGS, torch="2.4", kit_sha256="z", limits={"call_seconds": 4.0})
     new = replace(

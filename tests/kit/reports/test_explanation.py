@@ -39,7 +39,7 @@ def test_a_student_is_found_by_stage_or_in_all(results, submission):
         pytest.param("alice", "9", "nothing of alice in '9'. It has 01_tiny", id="stage"),
     ],
 )
-def test_whoever_is_not_there_is_an_error(results, submission, student, stage, sentence):
+def test_a_missing_student_is_an_error(results, submission, student, stage, sentence):
     """The message says what the record has."""
     with pytest.raises(UsageError, match=sentence):
         find_results(results(submission()), student, stage)

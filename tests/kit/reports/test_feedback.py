@@ -25,7 +25,7 @@ FEEDBACK = Feedback(
 
 @pytest.mark.parametrize(("score", "share"), [(1, 25.0), (4, 100.0), (5, 100.0), (-1, 0.0)])
 def test_a_share_is_between_0_and_100(score: float, share: float):
-    """Whatever a record says; nothing to earn is a share of 0."""
+    """A share is between 0 and 100 for any record, and 0 if there is nothing to earn."""
     assert percent(score, 4) == share
     assert percent(score, 0) == 0.0
 
@@ -39,7 +39,7 @@ def test_exercises_are_open_until_no_point_is_missing():
     assert (feedback.percent, feedback.full) == (25.0, False)
 
 
-def test_a_message_beside_full_points_is_no_problem():
+def test_a_message_next_to_full_points_is_not_a_problem():
     """Its title says that no points are lost."""
     assert FEEDBACK.message_title == "What happened"
     assert replace(FEEDBACK, score=4.0).message_title == "No points lost, but worth knowing"
@@ -100,7 +100,7 @@ def test_a_vector_has_no_row_to_name():
     assert [line.head for line in table.rows] == [""]
 
 
-def test_an_entry_that_is_no_number_has_no_shade():
+def test_an_entry_that_is_not_a_number_has_no_shade():
     """NaN and infinities are neither large nor small."""
     row = (("0.5", "nan", "-inf"),)
     table = tensor_tables(Grid(row, row, row, ((False, True, True),), ("a",), ("a", "b", "c")))[1]

@@ -166,7 +166,7 @@ def test_a_self_check_counts_checks_not_points(
 def test_a_carried_check_passes_with_its_sentence(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """It has a word of its own, and its sentence is said once."""
+    """A carried check has its own word, and its sentence appears once."""
     checks = submission(check(), carried_check, carried_check)
     exercise = build_feedback(tiny, checks).exercises[0]
 
@@ -179,7 +179,7 @@ def test_a_carried_check_passes_with_its_sentence(
 def test_a_grade_of_the_gradebook_is_the_total(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """Right checks are no full marks while points for answers are missing."""
+    """Right checks do not give full marks while points for answers are missing."""
     grade = FinalGrade(score=2.0, max_score=5.0, penalty=0.0, checks=2.0, max_checks=2.0)
     feedback = build_feedback(tiny, submission(check()), name="Ada\x1b[31m\u202e", grade=grade)
 

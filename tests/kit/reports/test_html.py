@@ -38,7 +38,7 @@ OURS = frozenset(
     )
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-LARGEST = 400_000  # bytes of a page about one exercise, whatever a student wrote
+LARGEST = 400_000  # bytes of a page about one exercise, with any text
 
 CARD_TAGS = frozenset(
     (
@@ -48,7 +48,7 @@ CARD_TAGS = frozenset(
     )
 )
 CARD_ATTRIBUTES = frozenset(("class", "style", "scope"))
-LARGEST_CARD = 100_000  # characters, whatever a student wrote: a lab holds many cards
+LARGEST_CARD = 100_000  # characters, with any text: a lab holds many cards
 
 
 class Tags(HTMLParser):
@@ -112,7 +112,7 @@ def test_a_page_has_all_that_a_student_needs(page: str):
         assert words in page
 
 
-def test_the_first_failure_stands_before_all_that_is_folded(page: str):
+def test_the_first_failure_is_before_all_that_is_folded(page: str):
     """The first problem comes before hints, later checks and passed ones."""
     assert page.index("The weights are the documented ones.") < page.index("<details>")
 
@@ -157,7 +157,7 @@ def test_no_text_of_a_student_becomes_a_tag(hostile_pages: list[str]):
 def test_only_the_class_report_has_a_script_and_it_is_ours(
     pages: list[str], hostile_pages: list[str]
 ):
-    """Whatever students wrote, it is the same text; it makes no markup and asks no network."""
+    """The script of the class report is always the same; it makes no markup and asks no network."""
     ours = (Path(html.__file__).parent / "templates" / "class_report.js").read_text("utf-8")
     reports, others = [pages[-1], hostile_pages[0]], [*pages[:-1], *hostile_pages[1:]]
 
@@ -176,7 +176,7 @@ def test_no_control_character_reaches_a_page(hostile_pages: list[str]):
         page.encode("utf-8")
 
 
-def test_a_page_stays_small_whatever_was_written(hostile_pages: list[str]):
+def test_a_page_stays_small_for_any_text(hostile_pages: list[str]):
     """Megabytes of text become a few lines."""
     assert max(len(page.encode()) for page in hostile_pages) < LARGEST
 
@@ -326,7 +326,7 @@ def test_writing_twice_replaces_the_pages(tiny: Course, graded_class: Results, t
 def test_points_that_are_carried_forward_are_counted_apart(
     tiny: Course, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """Beside the sum, beside the exercise, and with a sentence at the check."""
+    """Carried points appear next to the sum and the exercise, and in a sentence at the check."""
     page = feedback_page(tiny, submission(carried_check))
 
     assert page.count("of which 2 by error carried forward") == 1
@@ -417,7 +417,7 @@ def test_a_card_shows_the_first_problem(incorrect: ExerciseFeedback):
 
 
 def test_wrong_numbers_are_marked_without_colour(incorrect: ExerciseFeedback):
-    """They are underlined and bold; a row of six is wrong in each of two findings."""
+    """Wrong numbers are underlined and bold; a row of six is wrong in each of two findings."""
     page = exercise_card(incorrect, points=False)
 
     assert page.count("<u><strong>0.9000</strong></u>") == page.count("<u>") == 12
@@ -499,7 +499,7 @@ def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
 
 @pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
 def test_a_card_holds_no_active_content(exercise_feedback, hostile: Results, number: int):
-    """Whatever a student wrote is text: the card has our tags and attributes, closed in order."""
+    """Text of a student stays text: the card has only our tags and attributes, closed in order."""
     exercise = exercise_feedback(hostile.submissions[number])
     page = exercise_card(exercise, points=True, note=exercise.name)
     read = Read(page)

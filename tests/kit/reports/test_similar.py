@@ -31,7 +31,7 @@ def similar_groups(class_: Sequence[SubmissionResult]) -> list[SimilarGroup]:
 
 
 def test_the_same_file_is_a_group(student: Student):
-    """Also where it is not valid Python, so that it has no digest of its syntax."""
+    """The same file is a group even if it is invalid Python, which has no syntax digest."""
     (group,) = similar_groups([student("ada", "x"), student("bob", "y"), student("cy", "x")])
 
     assert (group.files, group.same_file, group.size) == (((0, 2),), True, 2)
@@ -46,19 +46,19 @@ def test_the_same_code_in_other_words_is_a_group(student: Student):
 
 
 @pytest.mark.parametrize("status", [Status.NOT_IMPLEMENTED, Status.MISSING])
-def test_an_unwritten_stub_is_no_finding(student: Student, status: Status):
+def test_an_unwritten_stub_is_not_a_finding(student: Student, status: Status):
     """Everybody has the same one."""
     run = [student(name, "x", "s", status=status) for name in ("ada", "bob")]
 
     assert similar_groups(run) == []
 
 
-def test_one_student_twice_is_no_finding(student: Student):
-    """Of two submissions of one person."""
+def test_one_student_twice_is_not_a_finding(student: Student):
+    """Two submissions of one person are not a finding."""
     assert similar_groups([student("ada", "x"), student("ada", "x")]) == []
 
 
-def test_nothing_handed_in_is_no_finding(submission: MakeSubmission):
+def test_nothing_submitted_is_not_a_finding(submission: MakeSubmission):
     """Without code there is no digest."""
     run = [submission(student=name, status=Status.UNREADABLE) for name in ("ada", "bob")]
 

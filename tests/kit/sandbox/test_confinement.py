@@ -274,7 +274,7 @@ private_folder.is_available = lambda: False
     "source",
     ["open('a', 'w')", "os.mkdir('a')", "os.open('.', os.O_TMPFILE | os.O_WRONLY)"],
 )
-def test_writes_nothing_where_writing_can_not_be_limited(worker, source):
+def test_writes_nothing_where_writing_cannot_be_limited(worker, source):
     """A system that gives a process no mounts of its own leaves the folder read-only."""
     assert worker(f"answer = {source}", before=NO_MOUNTS) == "PermissionError"
 
@@ -282,7 +282,7 @@ def test_writes_nothing_where_writing_can_not_be_limited(worker, source):
 @needs_full
 def test_imports_matplotlib_where_nothing_can_be_written(worker):
     """It warns that it can't keep its cache, and works."""
-    before = f"{NO_MOUNTS}\nos.environ['MPLCONFIGDIR'] = PRIVATE"  # as in every worker
+    before = f"{NO_MOUNTS}\nos.environ['MPLCONFIGDIR'] = PRIVATE"  # set in every worker
     script = "import matplotlib.pyplot as plt; answer = len(plt.plot([1, 2])) == 1"
 
     assert worker(script, before=before, verbose=True) is True

@@ -54,7 +54,7 @@ def test_a_worker_that_waited_for_its_own_threads_has_used_its_time(proc):
 
 
 def test_the_clock_limits_a_worker_that_waits(proc):
-    """Whatever uses the processor, a call ends when the submission's time on the clock does."""
+    """A call ends when the submission's time on the clock does, even if it only waits."""
     assert at_its_end(proc, most=1000.0, used=0.0, waited=900.0).remaining() <= 0
 
 

@@ -358,7 +358,7 @@ def test_the_statement_and_the_innermost_line_may_be_in_two_cells():
     ],
 )
 @pytest.mark.parametrize("place", ["above", "below"])
-def test_whatever_fails_at_module_level_costs_itself(statement: str, place: str):
+def test_a_failure_at_module_level_costs_itself(statement: str, place: str):
     """A function above or below it is defined."""
     function = "def f(): return 3"
     parts = [statement, function] if place == "above" else [function, statement]
@@ -493,7 +493,7 @@ def test_a_definition_that_fails_leaves_the_earlier_one():
         pytest.param("raise OSError('a' * 10**6)", "raised", "OSError", "a" * 2000, id="long"),
     ],
 )
-def test_whatever_is_raised_becomes_data(statement: str, kind: str, type_: str, text: str):
+def test_any_exception_becomes_data(statement: str, kind: str, type_: str, text: str):
     """No exception of a student's leaves the executor, and each is described."""
     odd = (
         "class Mute(Exception):\n    def __str__(self): raise SystemExit\n"
@@ -526,7 +526,7 @@ def test_a_module_without_forward_is_a_mistake():
     assert problem_in(ask("call", name="f")).kind == "raised"
 
 
-def test_a_result_that_can_not_be_sent_is_named():
+def test_a_result_that_cannot_be_sent_is_named():
     """A set is not sent, but the name of its type is."""
     ask = asking("def f(): return {1}")
 

@@ -1,4 +1,4 @@
-"""Faults: the sentence for the student, and the sentence beside a check with hidden inputs."""
+"""Faults: the sentence for the student, and the sentence for a check with hidden inputs."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from autograder.sandbox.faults import Fault, Raised
     ],
 )
 def test_a_fault_has_a_public_sentence(public: str, shown: str):
-    """Without one of its own, the message is public."""
+    """A fault without its own public sentence shows its message."""
     fault = Fault(Status.TIMEOUT, "It took too long.", public=public)
 
     assert (fault.status, fault.message, fault.public) == (

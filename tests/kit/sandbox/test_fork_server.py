@@ -138,7 +138,7 @@ def test_its_memory_is_in_large_pages(fork_server: ForkServer):
     assert kilobytes["AnonHugePages"] > kilobytes["Anonymous"] / 2
 
 
-def test_a_worker_has_a_process_of_its_own_until_it_is_ended(fork_server: ForkServer):
+def test_a_worker_has_a_separate_process_until_it_is_ended(fork_server: ForkServer):
     """Its end is a SIGKILL; ending it again does nothing."""
     worker = fork_server.start("tiny", notebook=False)
     cell = b"import os\ndef pid(): return os.getpid()"

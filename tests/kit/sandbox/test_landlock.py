@@ -1,4 +1,4 @@
-"""What Landlock allows and refuses, each tried in a process of its own."""
+"""What Landlock allows and refuses, each tried in a separate process."""
 
 import json
 import subprocess

@@ -29,7 +29,7 @@ def plain(cell: str) -> str:
     ],
 )
 def test_magics_and_shell_lines_are_removed(cell: str, python: str):
-    """They become empty lines; the other lines keep their numbers."""
+    """Magics and shell lines become empty lines; the other lines keep their numbers."""
     assert plain(cell) == python
 
 

@@ -13,7 +13,7 @@ POPULATES = sys.platform == "linux" and tuple(map(int, platform.release().split(
     5,
     14,
 )
-# Forks of their own: pytest has threads.
+# In a new process: pytest has threads.
 SCRIPT = """
 import ctypes, json, mmap, os, resource, sys
 from autograder.sandbox import prefault, syscalls
@@ -51,7 +51,7 @@ print(json.dumps([found == list(WRITTEN), faults(), faults(lambda: prefault.copy
 @pytest.mark.skipif(not POPULATES, reason="this kernel copies no pages beforehand")
 @pytest.mark.parametrize("way", ["in-one-call", "one-by-one"])
 def test_a_fork_copies_at_once_what_another_has_written_to(way: str):
-    """Then it writes there without a single fault; an older kernel has a call for each range."""
+    """A fork writes without a fault to pages that another has written to, on old kernels too."""
     done = subprocess.run(  # noqa: S603  # this Python and our own lines
         [sys.executable, "-c", SCRIPT, way], capture_output=True, text=True, check=True
     )

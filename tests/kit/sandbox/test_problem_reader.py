@@ -65,7 +65,7 @@ def test_a_full_disk_has_its_own_kind(code: int):
 
 
 def test_a_statement_that_failed_is_named_by_its_own_line():
-    """Also if the exception arose in a function below it."""
+    """A failed statement has its own line, even if the exception arose in a function below it."""
     source = "def f():\n    return 1 / 0\nx = f()\n"
     reader = ProblemReader()
     reader.files.add(FILE)

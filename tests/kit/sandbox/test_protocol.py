@@ -171,7 +171,7 @@ def test_a_reply_with_an_unknown_key_is_refused(message: Reply, path: tuple[str,
     ],
 )
 def test_an_invalid_reply_is_refused(body: bytes):
-    """Whatever a worker writes, decoding it raises nothing but ``BadMessageError``."""
+    """Decoding the bytes of a worker raises only ``BadMessageError``."""
     with pytest.raises(BadMessageError):
         unpack(REPLIES, body)
 
@@ -256,12 +256,12 @@ def test_a_control_request_arrives_as_it_was_sent(message: StartWorker | EndWork
 def test_a_control_reply_arrives_as_it_was_sent(
     message: ForkServerReady | WorkerStarted | WorkerEnded,
 ):
-    """Each reply of the fork server has a type of its own."""
+    """Each reply of the fork server has a separate type."""
     assert unpack(CONTROL_REPLIES, msgspec.msgpack.encode(message)) == message
 
 
 def test_a_control_reply_is_not_a_control_request():
-    """Neither side accepts a message of its own direction, or none at all."""
+    """Each side refuses a message of its own direction, and an empty one."""
     with pytest.raises(BadMessageError):
         unpack(CONTROL_REQUESTS, msgspec.msgpack.encode(WorkerStarted(4711)))
     with pytest.raises(BadMessageError):
@@ -271,7 +271,7 @@ def test_a_control_reply_is_not_a_control_request():
 
 
 def test_a_problem_names_no_folder_of_the_server():
-    """Whatever an exception says: where the course lies is no student's business."""
+    """The text of an exception does not reveal the folder of the course."""
     text = "[Errno 13] Permission denied: '/srv/course/autograder/student/__init__.py'"
     problem = Problem(kind="raised", text=text)
 

@@ -92,7 +92,7 @@ def interpret(program, number, audit_arch, arguments=()):
 
 
 def test_allows_exactly_the_numbers_of_the_table(arch, verdict):
-    """Of all numbers, known and future, only those of the table are allowed."""
+    """Among all numbers, known and future, only those of the table are allowed."""
     unrestricted = {syscalls.number(numbers, arch) for numbers in syscalls.UNRESTRICTED.values()}
     restricted = {syscalls.number(numbers, arch) for numbers in syscalls.RESTRICTED.values()}
 

@@ -406,14 +406,14 @@ def test_only_the_end_of_what_code_prints_is_kept(open_session):
     ],
 )
 def test_bytes_written_into_the_connection_are_bad_output(open_session, data: str):
-    """Whatever a student's code writes to the grader, it is the submission's fault."""
+    """Bytes that a student's code writes to the grader are the submission's fault."""
     fault = asked(open_session(BREAKING), "write", data)
 
     assert fault.status is Status.BAD_OUTPUT
 
 
 @pytest.mark.parametrize("name", ["too_much", "no_unicode"])
-def test_an_answer_that_can_not_be_sent_is_bad_output(open_session, name: str):
+def test_an_answer_that_cannot_be_sent_is_bad_output(open_session, name: str):
     """The worker reports it and continues."""
     session = open_session(BREAKING, answer_mib=1)
     problem = session.ask("call", name=name).problem
@@ -639,7 +639,7 @@ def test_the_import_names_only_lines_of_the_source(open_session):
     assert session.problems[0].statement == Statement("", 0, ("f",))
 
 
-def test_a_crash_says_no_number_beside_hidden_inputs(open_session):
+def test_a_crash_says_no_number_next_to_hidden_inputs(open_session):
     """The code chooses its exit code."""
     fault = asked(open_session(BREAKING), "leave")
 

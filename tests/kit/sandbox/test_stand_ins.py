@@ -28,7 +28,7 @@ def outer(a: Tensor, b: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("shape", [(2,), (4, 3), (7,), (1,), (5, 5)])
 def test_every_number_counts(shape: tuple[int, ...]):
-    """A change of any number in any argument changes the answer, whatever its shape."""
+    """A change of any number in any argument changes the answer, for any shape."""
     right = mix([A, B, 3], shape)
     changed = [A.clone() for _ in range(4)]
     for index, other in enumerate(changed):
@@ -42,7 +42,7 @@ def test_every_number_counts(shape: tuple[int, ...]):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_numbers_have_the_dtype_of_the_tensors(dtype: torch.dtype):
-    """Whoever uses the answer can multiply it by parameters of the same dtype."""
+    """The answer has the dtype of the tensors, so it can be multiplied by parameters."""
     assert mix([3, torch.tensor([1]), A.to(dtype)], (2,)).dtype is dtype
 
 

@@ -58,7 +58,7 @@ def test_a_source_that_is_nested_too_deeply_to_be_parsed_fails_with_a_sentence(d
     assert str(failure.error) == "it is nested too deeply, or too long, to be read"
 
 
-def test_an_instance_of_a_layer_is_no_definition():
+def test_an_instance_of_a_layer_is_not_a_definition():
     """It can be called, but not constructed."""
     found = [is_definition(value) for value in (nn.Identity, abs, lambda: 1, nn.Identity(), None)]
 

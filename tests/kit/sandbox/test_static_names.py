@@ -98,7 +98,7 @@ def test_a_function_of_the_student_keeps_its_bare_name():
         assert not any(name.endswith(".softmax") for name in names_in(imports + source))
 
 
-def test_a_part_of_the_module_itself_is_no_lookup():
+def test_a_part_of_the_module_itself_is_not_a_lookup():
     """Honest code goes through its own layers by name."""
     source = "class f:\n    def g(self, n): return getattr(self, n)(getattr(self, 'W' + n))"
 
@@ -106,7 +106,7 @@ def test_a_part_of_the_module_itself_is_no_lookup():
 
 
 def test_only_a_whole_dotted_name_is_a_use():
-    """`torch.nn` inside of `torch.nn.Linear` is not a use of its own."""
+    """`torch.nn` inside of `torch.nn.Linear` is not a separate use."""
     assert names_in("import torch\ndef f(): return torch.nn.Linear") == {"torch.nn.Linear"}
 
 
@@ -186,7 +186,7 @@ def certain_and_possible(source: str) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("binding", BY_EVERY_FORM)
 def test_a_name_is_followed_through_every_form_of_binding(binding: str):
-    """Whatever binds the name, the function behind it is used."""
+    """For every form of binding a name, the function behind it is used."""
     for use in ("g(x)", "g.go(x)"):
         certain, _ = certain_and_possible(f"{binding}\ndef f(x): return {use}")
 

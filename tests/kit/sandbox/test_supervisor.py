@@ -10,7 +10,7 @@ from autograder.sandbox.supervisor import ForkServer
 
 
 def test_a_fork_server_that_is_gone_is_a_lost_process(fork_server: ForkServer):
-    """Whoever asks it can start another one; it is no fault of a submission."""
+    """A lost fork server is not the fault of a submission, and its user can start another one."""
     gone = copy.copy(fork_server)
     near, far = socket.socketpair()
     far.close()

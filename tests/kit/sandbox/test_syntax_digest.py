@@ -89,7 +89,7 @@ def test_cells_are_one_source():
         pytest.param([ast.parse('"""Only text."""')], id="only-text"),
     ],
 )
-def test_what_can_not_be_compared_has_no_digest(trees: list):
+def test_what_cannot_be_compared_has_no_digest(trees: list):
     """Otherwise all of them would be alike."""
     assert syntax_digest(trees) == ""
 

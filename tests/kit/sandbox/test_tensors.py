@@ -128,7 +128,7 @@ def test_an_unsupported_tensor_is_named_instead_of_sent(tensor: Tensor, words: s
     ],
 )
 def test_a_tensor_that_contradicts_itself_is_refused(value: TensorValue):
-    """An impossible header is a ``BadMessageError``, whatever torch would raise."""
+    """An impossible header is a ``BadMessageError``, not an error of torch."""
     with pytest.raises(BadMessageError):
         decode_tensor(value)
 
@@ -172,7 +172,7 @@ def test_a_list_that_holds_itself_ends(encoder: Encoder):
 
 
 def test_all_tensors_of_an_answer_share_one_limit():
-    """Of two tensors that fit alone, but not together, the second is named."""
+    """If two tensors fit alone, but not together, the second is named."""
     encoder = Encoder(lambda _module: 0, max_bytes=10)
     first, second = encoder.encode([torch.ones(2), torch.ones(2)]).items
 

@@ -24,7 +24,7 @@ def test_a_reply_is_sent_as_it_is():
         pytest.param("\ud800", "not valid Unicode", id="lone-surrogate"),
     ],
 )
-def test_a_reply_that_can_not_be_sent_becomes_a_problem(value: str, words: str):
+def test_a_reply_that_cannot_be_sent_becomes_a_problem(value: str, words: str):
     """The supervisor learns the reason."""
     sent = unpack(REPLIES, pack_reply(Reply(value=value), max_bytes=1000))
 

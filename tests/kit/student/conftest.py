@@ -20,7 +20,7 @@ Check = Callable[..., Any]  # a Result, which typer has from click or from itsel
 
 @pytest.fixture
 def handed_out(tmp_path: Path, pytestconfig: pytest.Config) -> Path:
-    """Stage 04 as students receive it, in a folder of its own."""
+    """Stage 04 as students receive it, in a separate folder."""
     folder = tmp_path / "downloads" / STAGE
     shutil.copytree(pytestconfig.rootpath / "assignments" / STAGE, folder)
     return folder

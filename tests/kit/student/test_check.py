@@ -122,7 +122,7 @@ def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, s
 
 
 def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
-    """Whoever holds the course need not look for it."""
+    """In a clone of the course, the message offers the hidden suite."""
     result = check(pytestconfig.rootpath / "assignments" / "04_self_attention")
 
     assert "is here: run `autograder check --hidden`." in result.output
@@ -245,7 +245,7 @@ def test_a_notebook_is_checked_as_well(check, handed_out, solution):
         pytest.param(["4"], "", "no file or folder 4", id="stage-without-a-course"),
     ],
 )
-def test_what_can_not_be_served_is_exit_code_2(check, handed_out, words, name, sentence):
+def test_what_cannot_be_served_is_exit_code_2(check, handed_out, words, name, sentence):
     """One plain message that says what to do, no traceback."""
     if name:
         (handed_out / name).unlink()

@@ -55,20 +55,20 @@ def lab_under_test(
 
 @pytest.fixture
 def lab(lab_under_test: LabUnderTest) -> Lab:
-    """A lab beside the stub."""
+    """A lab next to the stub."""
     return lab_under_test.lab
 
 
 @pytest.fixture
 def solved(lab: Lab, handed_out: Path, solution: str) -> Lab:
-    """A lab beside the solution."""
+    """A lab next to the solution."""
     save(handed_out, solution)
     return lab
 
 
 @pytest.fixture
 def mistaken(pytestconfig: pytest.Config, lab: Lab, handed_out: Path, solution: str) -> Lab:
-    """A lab beside a module that does not scale in SelfAttention_v1."""
+    """A lab next to a module that does not scale in SelfAttention_v1."""
     stage = load(pytestconfig.rootpath).stage("04")
     save(handed_out, with_kind(stage, solution, "SelfAttention_v1", "scale_missing"))
     return lab
@@ -127,7 +127,7 @@ def test_a_known_mistake_is_named(mistaken: Lab):
 
 
 def test_what_the_code_printed_is_in_the_card(lab: Lab, handed_out: Path, solution: str):
-    """It stands in the text and in the HTML of a check that did not pass."""
+    """Printed text is in the text and the HTML of a check that did not pass."""
     wrong = solution.replace("return weights @ values", "print('<w>', 7)\n        return values", 1)
     save(handed_out, wrong)
     checked = lab.check("SelfAttentionV1")
@@ -175,7 +175,7 @@ def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]
         pytest.param("\0", "null bytes", id="no-text"),
     ],
 )
-def test_a_module_that_can_not_be_imported_says_why(
+def test_a_module_that_cannot_be_imported_says_why(
     lab: Lab, handed_out: Path, text: str, words: str
 ):
     """The line is named, and no traceback is shown."""
@@ -339,7 +339,7 @@ class Unprintable(Exception):
         ),
     ],
 )
-def test_a_notebook_goes_on_whatever_is_raised(
+def test_a_notebook_goes_on_after_any_exception(
     error: BaseException, described: str, capsys: pytest.CaptureFixture[str]
 ):
     """One short line names the exception, and does not call the code wrong."""
@@ -389,7 +389,7 @@ def test_a_card_says_when_the_file_was_saved(seconds: float, age: str):
 def test_an_endless_loop_is_stopped(
     lab: Lab, handed_out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """Also one that catches every exception; the line of the loop is named."""
+    """An endless loop is stopped, even if it catches every exception, and its line is named."""
     monkeypatch.setattr(labs, "CELL_SECONDS", 0.05)
     save(handed_out, "def project():\n    while True:\n        pass\n")
     module = lab.module()
@@ -468,7 +468,7 @@ def save_lab(folder: Path, text: str) -> None:
 
 
 @pytest.fixture
-def beside_the_course(
+def next_to_the_course(
     pytestconfig: pytest.Config, handed_out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """A learner's folder that finds the course, as in a clone."""
@@ -477,16 +477,16 @@ def beside_the_course(
 
 
 @pytest.mark.parametrize("text", ["YOUR ANSWER HERE", "*Write your answer here.*", " "])
-def test_a_model_answer_waits_for_ones_own(beside_the_course: Path, lab: Lab, text: str):
+def test_a_model_answer_waits_for_ones_own(next_to_the_course: Path, lab: Lab, text: str):
     """Thinking comes first."""
-    save_lab(beside_the_course, text)
+    save_lab(next_to_the_course, text)
 
     assert repr(lab.model_answer("answer_frozen")).startswith("Write your own answer first")
 
 
-def test_a_model_answer_follows_ones_own(beside_the_course: Path, lab: Lab):
+def test_a_model_answer_follows_ones_own(next_to_the_course: Path, lab: Lab):
     """It is the mark scheme, without its markers, and Markdown."""
-    save_lab(beside_the_course, "A plain tensor is not saved.")
+    save_lab(next_to_the_course, "A plain tensor is not saved.")
     shown = lab.model_answer("answer_frozen")
 
     assert repr(shown).startswith("**What a full answer says, and what it is worth:**\n\n2 points:")
@@ -503,10 +503,10 @@ def test_a_class_finds_no_model_answer(lab: Lab, handed_out: Path):
 
 @pytest.mark.parametrize("run", ["autograde", "validate"])
 def test_nbgrader_shows_no_model_answer(
-    beside_the_course: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch, run: str
+    next_to_the_course: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch, run: str
 ):
     """An instructor's machine has the course; a student's notebook must not show it there."""
-    save_lab(beside_the_course, "A plain tensor is not saved.")
+    save_lab(next_to_the_course, "A plain tensor is not saved.")
     monkeypatch.setenv("NBGRADER_EXECUTION", run)
 
     assert "an instructor reads what you wrote" in repr(lab.model_answer("answer_frozen"))

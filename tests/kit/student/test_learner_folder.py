@@ -80,7 +80,7 @@ def test_the_files_of_the_course_are_renewed_and_a_copy_is_kept(course: Course, 
 
 
 def test_an_unpacked_zip_is_enough(course: Course, tmp_path: Path):
-    """There is no course around it; the copy stands beside the stages."""
+    """An unpacked zip has no course around it; the copy is next to the stages."""
     unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
     done = learner_folder.start(unpacked)
 
@@ -122,7 +122,7 @@ def test_reset_gives_one_exercise_back(own: Path):
 
 
 @pytest.mark.parametrize("text", ["def broken(", None], ids=["syntax-error", "deleted"])
-def test_reset_of_a_module_that_can_not_be_read_gives_it_back(own: Path, text):
+def test_reset_of_a_module_that_cannot_be_read_gives_it_back(own: Path, text):
     """Nothing can be found in it."""
     module = own / "01_tiny" / "tiny.py"
     stub = module.read_text()
@@ -153,7 +153,7 @@ def test_the_place_of_an_exercise_is_its_line(own: Path):
 
 
 def test_hint_next_and_progress(run):
-    """They name the exercise, and show one more hint each time."""
+    """`hint`, `next` and `progress` name the exercise, and show one more hint each time."""
     assert "hint 1 of 3" in run("hint")[1]
     assert "hint 2 of 3" in run("hint", "1/double")[1]
     assert "hint 1 of 3" in run("hint", "1/double", "1")[1]

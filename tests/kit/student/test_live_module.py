@@ -51,7 +51,7 @@ def test_a_name_that_was_deleted_is_gone(file: Path):
         pytest.param("\0", r"null bytes", id="no-text"),
     ],
 )
-def test_a_file_that_can_not_run_says_why_in_one_line(file: Path, text: str, words: str):
+def test_a_file_that_cannot_run_says_why_in_one_line(file: Path, text: str, words: str):
     """No traceback, and nothing that ran before takes its place."""
     module = LiveModule(file)
     assert module.answer == 1

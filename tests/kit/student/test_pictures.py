@@ -1,4 +1,4 @@
-"""Heatmaps beside each other, and diagrams of shapes."""
+"""Heatmaps side by side, and diagrams of shapes."""
 
 import base64
 import re
@@ -154,7 +154,7 @@ def test_what_is_not_finite_stays_white(draw: Draw, entry: float):
     ],
 )
 def test_any_table_of_numbers_can_be_drawn(draw: Draw, table: Tensor):
-    """What a lab or a student hands over needs no preparation."""
+    """A table of numbers from a lab or a student needs no preparation."""
     (axis,) = draw({"table": table}, WORDS[:2]).axes
 
     assert len(numbers(axis)) == 4
@@ -183,7 +183,7 @@ def test_a_shape_that_the_tokens_do_not_fit_is_refused(shown: list[Any], shape: 
 
 
 def test_panels_go_below_each_other_on_a_narrow_page(draw: Draw):
-    """Each is an image of its own, which fits a screen of 400 pixels, and says what it shows."""
+    """Each panel is a separate image, which fits a screen of 400 pixels and has a description."""
     page = draw({"a < b": WEIGHTS, "b": WEIGHTS}, WORDS).panels._repr_html_()
     widths = [int(width) for width in re.findall(r'width="(\d+)"', page)]
 
@@ -210,7 +210,7 @@ def test_the_given_tensor_is_left_alone(draw: Draw):
 
 
 def test_cells_of_one_colour_map_grow_darker(draw: Draw):
-    """Also printed in black and white, more is darker."""
+    """In black and white, larger numbers are darker."""
     (axis,) = draw({"weights": WEIGHTS}, WORDS).axes
     shades = image(axis).get_cmap()([0.0, 0.25, 0.5, 0.75, 1.0])
     brightness = [value for *_, value in colors.rgb_to_hsv(shades[:, :3]).tolist()]
@@ -238,7 +238,7 @@ def test_shapes_stand_in_rows_with_steps_between():
     assert int(drawn.attrib["width"]) < 400
 
 
-def test_a_diagram_is_an_image_with_its_text_beside_it():
+def test_a_diagram_is_an_image_with_its_text_next_to_it():
     """Jupyter removes inline SVG from a notebook that it does not trust, and keeps images."""
     page = shapes({"q": "(T, d)"})._repr_html_()
 

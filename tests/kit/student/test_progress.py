@@ -55,8 +55,8 @@ def test_what_is_saved_is_read_again(progress: Progress, tmp_path: Path):
         pytest.param('{"passed": [1, {}], "hints": {"a": -1, "b": "x"}}', id="other-entries"),
     ],
 )
-def test_a_file_that_can_not_be_read_is_no_error(progress: Progress, tmp_path: Path, text):
-    """The learner begins again; whatever passes is found by the next check."""
+def test_a_file_that_cannot_be_read_is_not_an_error(progress: Progress, tmp_path: Path, text):
+    """After a damaged file the learner begins again, and the next check finds what passes."""
     if text is not None:
         progress.file.write_text(text)
     found = Progress.read(tmp_path)
@@ -74,7 +74,7 @@ def test_fields_of_another_version_are_kept(progress: Progress, tmp_path: Path):
     assert found["passed"] == ["a/b"]
 
 
-def test_a_folder_that_can_not_be_written_is_one_message(tmp_path: Path):
+def test_a_folder_that_cannot_be_written_is_one_message(tmp_path: Path):
     """It says which file."""
     with pytest.raises(UsageError, match="can't be written to"):
         Progress(tmp_path / "gone" / PROGRESS_FILE).save()

@@ -10,7 +10,7 @@ from autograder.student.tests_in_worker import run_tests
 
 @pytest.fixture(autouse=True)
 def _private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of its own, as a worker has it, and no file of the same name before."""
+    """A separate folder, as a worker has it, and no file of the same name before."""
     monkeypatch.delitem(sys.modules, "test_hunt", raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

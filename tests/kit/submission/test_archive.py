@@ -57,8 +57,8 @@ def test_refuses_a_nul_in_a_name(collected, write_zip):
         pytest.param(stat.S_IFSOCK, id="socket"),
     ],
 )
-def test_refuses_a_member_that_is_no_file(collected, write_zip, kind):
-    """A link in a zip is text here, but a link for whoever unpacks it."""
+def test_refuses_a_member_that_is_not_a_file(collected, write_zip, kind):
+    """A link in a zip is text here, but a link for a program that unpacks it."""
     member = zipfile.ZipInfo(MODULE)
     member.external_attr = (kind | 0o777) << 16
 
@@ -143,7 +143,7 @@ def test_reports_a_member_that_does_not_unpack(collected, write_zip):
 
 
 def test_lists_an_inner_zip_and_leaves_it_shut(collected, write_zip):
-    """A zip in a zip is ignored, whatever it holds."""
+    """A zip in a zip is ignored, with any contents."""
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("../evil.py", b"")
@@ -172,10 +172,10 @@ def test_ignores_what_macos_adds(collected, write_zip):
 NAME = st.text(min_size=1, max_size=30) | st.text("./\\:\0aé\u0301\u202e", min_size=1, max_size=12)
 
 
-@settings(deadline=None)  # a busy disk is no bug
+@settings(deadline=None)  # a busy disk is not a bug
 @given(names=st.lists(NAME, max_size=4))
 def test_never_escapes_and_never_raises(tmp_path_factory, names):
-    """Whatever members are called, a listed path stays below the submission."""
+    """For any names of members, a listed path stays below the submission."""
     path = tmp_path_factory.mktemp("zips") / "alice.zip"
     with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as archive:
         warnings.simplefilter("ignore")
@@ -193,7 +193,7 @@ def test_never_escapes_and_never_raises(tmp_path_factory, names):
     assert all(fault.isprintable() for fault in faults)
 
 
-@settings(deadline=None)  # a busy disk is no bug
+@settings(deadline=None)  # a busy disk is not a bug
 @given(data=st.binary(max_size=400), at=st.integers(0, 200))
 def test_never_raises_over_damaged_bytes(tmp_path_factory, data, at):
     """Any bytes in any place of a zip end in files or in a fault."""
@@ -238,7 +238,7 @@ def test_refuses_methods_without_a_bound(collected, write_zip, method):
 
 
 def test_refuses_too_many_members(collected, write_zip):
-    """The count is bounded, whatever the members are."""
+    """The number of members is bounded, for any members."""
     path = write_zip("alice.zip", {f"{number}": b"" for number in range(MAX_MEMBERS + 1)})
 
     [submission] = collected(path)
@@ -286,7 +286,7 @@ def test_refuses_too_much_in_total(collected, class_):
     "claimed", [pytest.param(1, id="claims-less"), pytest.param(500, id="claims-more")]
 )
 def test_refuses_a_member_of_another_size_than_claimed(collected, write_zip, claimed):
-    """A program that trusts the claim sees another file than one that unpacks it."""
+    """A program that trusts the claimed size reads a different file from one that unpacks it."""
     path = write_zip("alice.zip", {MODULE: bytes(400)})
 
     [submission] = collected(_claim(path, claimed))

@@ -24,12 +24,12 @@ def _submission(kind, *cells):
     ],
 )
 def test_has_a_module_where_one_was_submitted(submission, module):
-    """The cells of a notebook are no module."""
+    """The cells of a notebook are not a module."""
     assert submission.module == module
 
 
 def test_hashes_a_module_as_its_file():
-    """So that an instructor can compare with the file."""
+    """A module has the hash of its file, so that an instructor can compare the two."""
     assert _submission("module", b"x = 1").sha256 == hashlib.sha256(b"x = 1").hexdigest()
 
 
@@ -184,7 +184,7 @@ def test_reports_a_student_without_gradable_files(collected, write, class_, atte
 
 
 def test_reports_a_stage_folder_without_code(collected, write, class_):
-    """A stage in progress has a row, also beside one that is complete."""
+    """A stage in progress has a row, also next to one that is complete."""
     write("alice/01_averaging/averaging.py")
     write("alice/02_self_attention/timestamp.txt")
 
@@ -235,7 +235,7 @@ def test_takes_no_timestamp_from_an_archive(collected, write_zip):
     assert submission.stamp is None
 
 
-def test_keeps_the_notebook_beside_the_module(collected, write, class_, notebook):
+def test_keeps_the_notebook_next_to_the_module(collected, write, class_, notebook):
     """The gradebook shows it, also where the module is graded."""
     write("alice/02_self_attention/self_attention.py")
     write("alice/02_self_attention/lab.ipynb", notebook("1"))
@@ -289,7 +289,7 @@ def test_grades_a_lab_that_may_hold_an_exercise(collected, write, lab, class_, a
 def test_grades_another_module_only_where_it_holds_an_exercise(
     collected, write, class_, attention, notebook
 ):
-    """Beside a notebook, a module of helpers is no submission."""
+    """Next to a notebook, a module of helpers is not a submission."""
     write("alice/helpers.py", b"x = 1")
     write("alice/lab.ipynb", notebook(WORK))
     write("bob/final.py", WORK.encode())
@@ -302,8 +302,8 @@ def test_grades_another_module_only_where_it_holds_an_exercise(
 
 
 @pytest.mark.parametrize("name", ["ada.zip", "ada_1_7_hw.zip", "ada/02_self_attention/hw.zip"])
-def test_an_archive_that_can_not_be_read_is_the_problem(collected, write, class_, attention, name):
-    """Not that a module is missing: it may well be in there."""
+def test_an_archive_that_cannot_be_read_is_the_problem(collected, write, class_, attention, name):
+    """The problem is the unreadable archive, not a missing module, which may be in it."""
     write(name, b"no zip")
     write(name.replace("ada", "bob").replace("_1_", "_2_"), b"no zip")
 

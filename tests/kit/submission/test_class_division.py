@@ -33,7 +33,7 @@ def moodle(stages, write, class_, tmp_path):
     return divide
 
 
-def test_whoever_takes_anothers_name_is_set_aside(moodle):
+def test_a_student_who_takes_anothers_name_is_set_aside(moodle):
     """The worksheet has the name twice, though the other one submitted nothing."""
     rows = [("11", "Ada Lovelace"), ("12", "Ada Lovelace"), ("13", "Eve Adams")]
     found = moodle(["Ada Lovelace_12", "Eve Adams_13"], rows, [ADA, EVE])
@@ -44,7 +44,7 @@ def test_whoever_takes_anothers_name_is_set_aside(moodle):
     )
 
 
-def test_whoever_renames_between_two_downloads_is_set_aside(moodle):
+def test_a_student_who_renames_between_two_downloads_is_set_aside(moodle):
     """The name is not that of the participant's number."""
     rows = [("11", "Ada Lovelace"), ("12", "Mallory")]
     found = moodle(["Ada Lovelace_12"], rows, [ADA])
@@ -62,7 +62,7 @@ def test_two_of_one_name_in_a_download_are_set_aside(moodle):
 
 
 def test_two_of_one_name_keep_their_numbers_without_a_roster(moodle):
-    """They are two students, and their ids say so."""
+    """Without a roster, two people of one name are two students, with their numbers in the ids."""
     found = moodle(["Ada L_11", "Ada L_12"], [("11", "Ada L"), ("12", "Ada L")])
 
     assert [one.student for one in found.works] == ["Ada L_11", "Ada L_12"]
@@ -76,7 +76,7 @@ def test_names_that_decide_without_a_worksheet_are_remarked_on(moodle):
 
 
 def test_the_worksheet_of_another_assignment_is_refused(moodle):
-    """Not a single number fits."""
+    """A worksheet in which no number matches is refused."""
     with pytest.raises(UsageError, match="Nobody in class has a number of the worksheet"):
         moodle(["Ada Lovelace_11"], [("77", "Ada Lovelace")])
 

@@ -75,7 +75,7 @@ def test_is_deterministic(collected, write, class_):
     assert len({one.sha256 for one in first}) == len(first)
 
 
-def test_collects_one_student_and_stage_whatever_the_names(stages, attention, write):
+def test_collects_one_student_and_stage_under_any_names(stages, attention, write):
     """A single module of any name is the submission."""
     submission = collect_one(write("work.py"), "alice", attention, stages)
 
@@ -94,7 +94,7 @@ def test_reports_files_of_another_stage_where_one_is_collected(stages, attention
     assert submission.ignored == ("01_averaging/averaging.py",)
 
 
-def test_refuses_a_student_that_is_no_id(stages, attention, class_):
+def test_refuses_a_student_that_is_not_an_id(stages, attention, class_):
     """The message names an id that can be used instead."""
     with pytest.raises(UsageError, match=r"Rename it, such as to 'a_b~"):
         collect_one(class_, "a/b", attention, stages)
@@ -140,7 +140,7 @@ def test_reads_moodle_folders(collected, write, write_zip, class_):
     ]
 
 
-def test_joins_what_one_student_handed_in_piecemeal(collected, write, class_):
+def test_joins_what_one_student_submitted_piecemeal(collected, write, class_):
     """Two files of one Canvas user are one submission with both stages."""
     write("doejane_101_9001_self_attention.py")
     write("doejane_101_9002_averaging.py")
@@ -177,7 +177,7 @@ def test_reports_another_archive_in_a_class(collected, write, class_):
 
 
 def test_joins_a_folder_and_its_zip(collected, write, write_zip, class_):
-    """An unpacked zip beside itself is one submission; the zip's module is listed."""
+    """An unpacked zip next to itself is one submission; the zip's module is listed."""
     write("alice/self_attention.py", b"unpacked")
     write_zip("alice.zip", {"self_attention.py": b"packed"})
     write_zip("bob.zip", {"self_attention.py": b""})
@@ -286,7 +286,7 @@ def test_the_first_marker_of_an_lms_counts(collected, write, class_, attention):
     ],
 )
 def test_sets_aside_what_two_may_have_submitted(stages, write, class_, names):
-    """Neither is graded, and both are named."""
+    """Submissions that two may have made are not graded, and both are named."""
     for name in [*names, names[0].replace("1", "3").replace("alice", "carol")]:
         write(name)
 
@@ -298,7 +298,7 @@ def test_sets_aside_what_two_may_have_submitted(stages, write, class_, names):
 
 
 def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
-    """Whoever is not in it keeps the id of the download, with a remark."""
+    """A student who is not in the roster keeps the id of the download, with a remark."""
     write("doejane_101_9001_self_attention.py")
     write("roejohn_102_9002_self_attention.py")
 
@@ -373,7 +373,7 @@ def test_an_option_says_what_an_only_entry_is(stages, write_zip, class_, members
     ("known", "names"),
     [
         pytest.param(["ada", "bob"], ["ada", "bob"], id="everybody-in-it"),
-        pytest.param(["ada", "bob", "mallory"], ["mallory"], id="whoever-it-is-named-after"),
+        pytest.param(["ada", "bob", "mallory"], ["mallory"], id="the-student-in-its-name"),
         pytest.param(["zoe"], None, id="nobody-in-it"),
     ],
 )
@@ -412,7 +412,7 @@ def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip)
     assert work.student == "all"
 
 
-def test_unwrapping_opens_whatever_the_only_entry_is(stages, write, write_zip, class_):
+def test_unwrapping_opens_the_only_entry(stages, write, write_zip, class_):
     """A folder of students in a folder, or a zip of one; never a link."""
     write("inner/ada/notes.txt")
     write("inner/bob/notes.txt")
@@ -432,7 +432,7 @@ def test_unwrapping_follows_no_link(stages, class_, tmp_path):
         find(class_, stages, options=FindOptions(unwrap=True))
 
 
-def test_a_zip_beside_those_of_others_is_no_class(stages, write_zip):
+def test_a_zip_next_to_those_of_others_is_not_a_class(stages, write_zip):
     """A shell lists a folder of submissions as many paths."""
     ada = write_zip("ada.zip", {MODULE: b""})
     mallory = write_zip("mallory.zip", {"ada.zip": b"", "bob.zip": b""})
@@ -447,7 +447,7 @@ def test_a_zip_beside_those_of_others_is_no_class(stages, write_zip):
 @pytest.mark.parametrize("below", ["", "02_self_attention"])
 @pytest.mark.parametrize("names", [["ada.zip", "bob.zip"], ["ada_1_7_x.py"], ["ada.py", "b.py"]])
 def test_all_in_a_folder_of_submitted_is_one_students(stages, write_zip, names, below):
-    """Whatever a student sent through nbgrader's exchange is theirs."""
+    """All that a student sent through nbgrader's exchange is theirs."""
     folder = stages[0].root / "submitted" / "mallory" / below
     for name in names:
         write_zip(str(folder / name), {MODULE: b""})
@@ -500,7 +500,7 @@ def test_a_fault_in_a_packed_class_costs_one_student(stages, write_zip, attentio
 
 
 def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
-    """It is no student's."""
+    """A class within a class belongs to no student, and is set aside."""
     write_zip("section.zip", {"a_1_7_x.py": b"", "b_2_8_y.py": b""})
     write("ada/self_attention.py")
 
@@ -511,7 +511,7 @@ def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
 
 
 def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
-    """The steps of `zip_collect` are no students."""
+    """The steps of `zip_collect` are not students."""
     write("downloaded/02_self_attention/archive/a_1_7_self_attention.py")
     write("downloaded/02_self_attention/extracted/a_1/self_attention.py")
 
@@ -521,7 +521,7 @@ def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
     assert found.what == "archive: a download from Canvas, 1 student"
 
 
-def test_a_folder_that_a_student_names_archive_is_no_download(stages, write, class_):
+def test_a_folder_that_a_student_names_archive_is_not_a_download(stages, write, class_):
     """Elsewhere than below nbgrader's `downloaded` it is unclear whose it is."""
     write("archive/ada_1_7_self_attention.py")
 
@@ -541,7 +541,7 @@ def test_refuses_several_downloads(stages, write, class_):
 
 
 def test_refuses_the_course_itself(stages):
-    """Its folders are no students, and neither are those around it."""
+    """The course's folders are not students, and neither are those around it."""
     root = stages[0].root
     (root / "tests" / "hidden").mkdir(parents=True)
 
@@ -572,7 +572,7 @@ def test_says_what_it_recognized(stages, write, class_, name, what):
     "files",
     [
         pytest.param({"SelfAttention_final_FINAL.py": "module"}, id="another-name"),
-        pytest.param({"hw.zip": "zip", "lab.ipynb": "lab"}, id="zip-beside-the-lab"),
+        pytest.param({"hw.zip": "zip", "lab.ipynb": "lab"}, id="zip-next-to-the-lab"),
         pytest.param({"a.zip": "zip", "b.zip": "zip"}, id="two-zips"),
         pytest.param({"helpers.py": "other", "lab.ipynb": "lab"}, id="lab-and-helper"),
         pytest.param({"averaging.py": "module"}, id="of-another-stage"),

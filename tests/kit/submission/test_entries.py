@@ -43,8 +43,8 @@ def test_the_one_folder_around_everything_in_a_zip_is_known(write_zip, members, 
     assert packed_entries(write_zip("z.zip", dict.fromkeys(members, b""))).wrapper == wrapper
 
 
-def test_the_zip_that_a_student_gave_an_lms_is_no_class(stages, write_zip):
-    """Whatever it holds."""
+def test_the_zip_that_a_student_gave_an_lms_is_not_a_class(stages, write_zip):
+    """The zip that a student gave an LMS is one submission, with any contents."""
     resolver = StageResolver(stages=stages)
     members = {"ada_1_7_x.py": b"", "bob_2_8_x.py": b""}
 

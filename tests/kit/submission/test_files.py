@@ -42,7 +42,7 @@ def test_does_not_wait_for_a_fifo(collected, write, class_):
 
 
 def test_does_not_open_a_socket(collected, write, class_, monkeypatch):
-    """Sockets are no files either."""
+    """A socket is not opened."""
     write("alice/notes.txt")
     monkeypatch.chdir(class_ / "alice")  # a socket's path may have 108 bytes at most
     with socket.socket(socket.AF_UNIX) as server:
@@ -99,7 +99,7 @@ def test_reports_a_file_that_may_not_be_read(collected, write, monkeypatch):
     ],
 )
 def test_leaves_hidden_and_generated_files_out(path, is_left_out):
-    """What programs leave behind is no student's file."""
+    """Files that programs leave behind are not the student's."""
     assert is_hidden_or_generated(PurePosixPath(path)) == is_left_out
 
 

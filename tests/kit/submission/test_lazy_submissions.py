@@ -30,7 +30,7 @@ def test_it_holds_what_collecting_yields(lazy: LazySubmissions, class_, stages):
     assert len(lazy) == len(eager) == 4
 
 
-def test_each_is_read_anew(lazy: LazySubmissions, write):
+def test_each_is_read_again(lazy: LazySubmissions, write):
     """None stays in memory."""
     before = lazy[2].module
     lazy[0]
@@ -57,7 +57,7 @@ def test_a_change_is_made_at_each_reading(lazy: LazySubmissions):
 
 
 def test_the_stages_with_code_are_known_without_reading(lazy: LazySubmissions, class_):
-    """So that only their suites are collected."""
+    """The stages with code are known early, so that only their suites are collected."""
     for path in sorted(class_.rglob("*.py")):
         path.unlink()
 

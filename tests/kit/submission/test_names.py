@@ -131,7 +131,7 @@ def test_accepts_a_copy_where_the_exact_name_is_missing(collected, write, class_
 
 
 def test_prefers_the_exact_name_to_a_copy(collected, write, class_):
-    """Also where the copy lies nearer to the top."""
+    """The exact name wins, even if the copy is nearer to the top."""
     write("alice/self_attention (1).py", b"copy")
     write("alice/draft/self_attention.py", b"exact")
 
@@ -152,7 +152,7 @@ def test_takes_the_last_of_several_copies(collected, write, class_):
 
 
 def test_matches_the_stage_folder_before_the_name(collected, write, class_):
-    """A helper carried over from an earlier stage is no submission to that stage."""
+    """A helper from an earlier stage is not a submission to that stage."""
     write("alice/02_self_attention/self_attention.py")
     write("alice/02_self_attention/averaging.py")
 

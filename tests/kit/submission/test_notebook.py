@@ -63,7 +63,7 @@ def test_takes_nbformat_3():
         ),
     ],
 )
-def test_tolerates_damage_beside_the_code(text):
+def test_tolerates_damage_next_to_the_code(text):
     """Only each cell's kind and source are needed."""
     assert code_cells(text.encode(), "lab.ipynb") == (b"x",)
 
@@ -76,7 +76,7 @@ def test_reads_every_unicode_encoding(encoding):
     assert code_cells(text.encode(encoding), "lab.ipynb") == ("é".encode(),)
 
 
-def test_keeps_what_is_no_utf8_apart():
+def test_keeps_what_is_not_utf8_apart():
     """A stray Latin-1 byte spoils its own character only."""
     data = b'{"cells": [{"cell_type": "code", "source": "x = 1 # \xe9"}]}'
 
@@ -121,7 +121,7 @@ def test_says_what_is_wrong(data, says):
     ],
 )
 def test_bounds_the_code(cells):
-    """Neither many cells nor long ones pass."""
+    """Too many cells are refused, and so are cells that are too long."""
     with pytest.raises(UnusableFile, match="holds more than 2000 code cells or 1,024 KiB"):
         _cells({"cells": cells})
 
@@ -145,7 +145,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)  # a busy machine is no bug
+@settings(deadline=None)  # a busy machine is not a bug
 @given(document=JSON)
 def test_never_raises_anything_else(document):
     """Any JSON at all is cells or a sentence."""

@@ -61,7 +61,7 @@ def test_finds_a_student(read: Read, text: str, name: str, student: str | None):
 
 
 def test_the_gradebook_chooses_among_canvas_ids(read: Read):
-    """Whoever imported logins keeps them, although Canvas has SIS ids, too."""
+    """A gradebook that imported logins keeps them, although Canvas also has SIS ids."""
     roster = read(CANVAS, known=("ada@example.org",))
 
     assert [person.student for person in roster.people] == ["ada@example.org", "alan", "103"]
@@ -91,7 +91,7 @@ def test_two_people_of_one_name_are_not_guessed(read: Read):
         pytest.param('id\n"a\n', "is not a CSV file", id="open-quote"),
     ],
 )
-def test_refuses_what_is_no_roster(read: Read, text: str, says: str):
+def test_refuses_what_is_not_a_roster(read: Read, text: str, says: str):
     """The message names the file and what to use instead."""
     with pytest.raises(UsageError, match=says):
         read(text)

@@ -5,7 +5,7 @@ import torch
 from autograder.suite.answer_values import read_gradients, read_operators, read_tensors
 
 
-def test_what_is_no_tensor_is_left_out():
+def test_what_is_not_a_tensor_is_left_out():
     """A forged answer holds anything under a name."""
     found = read_tensors({"weight": torch.ones(2), "bias": "none", "size": 3})
 

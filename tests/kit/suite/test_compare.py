@@ -293,7 +293,7 @@ def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
         pytest.param(lambda: number_agrees(31415.0, 1.0), id="value"),
     ],
 )
-def test_beside_hidden_inputs_no_answer_is_quoted(compare):
+def test_next_to_hidden_inputs_no_answer_is_quoted(compare):
     """An answer may be chosen to carry the inputs: no name, size, row or number of it is shown."""
     with pytest.raises(WrongAnswer) as caught:
         compare()

@@ -47,7 +47,7 @@ def student_who_wrote(source: str) -> Student:
         pytest.param(
             "class Own:\n    def softmax(self, x): return x\ndef f(x): return F.softmax(x)",
             "functional.softmax",
-            id="beside-an-own-method-of-the-name",
+            id="next-to-its-own-method-of-the-name",
         ),
         pytest.param(
             "def f(x): return getattr(F, 'soft' + 'max')(x)",
@@ -162,7 +162,7 @@ def test_a_matrix_of_all_scores_is_found_by_its_size():
         keeps_results_below(student.operators("f", queries), 64, "Use tiles.")
 
 
-def test_beside_hidden_inputs_counts_are_not_shown():
+def test_next_to_hidden_inputs_counts_are_not_shown():
     """The worker counts, so it could say any two numbers."""
     few, many = Operators({}, {("aten.add", 1): 31}), Operators({}, {("aten.add", 1): 41})
     with pytest.raises(WrongAnswer) as caught:

@@ -37,7 +37,7 @@ def test_drawing_does_not_change_the_global_generator():
 
 
 def test_the_seed_of_a_worker_does_not_give_the_inputs():
-    """Whoever knows the seed of the student's code can't draw what the check draws."""
+    """The seed of the student's code does not give the inputs that the check draws."""
     inputs = HiddenInputs(b"one", "01_tiny", "test_a")
     guessed = torch.randn(3, 2, generator=torch.Generator().manual_seed(inputs.seed))
 

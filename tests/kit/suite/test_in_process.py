@@ -35,19 +35,19 @@ def test_prints_and_warnings_of_the_code_are_dropped(capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("", "")
 
 
-def test_code_that_can_not_be_imported_is_the_courses_fault():
+def test_code_that_cannot_be_imported_is_the_courses_fault():
     """The message names the module."""
     with pytest.raises(CourseError, match="module broken can't be imported"):
         LocalChannel("broken", b"1 / 0")
 
 
-def test_ctrl_c_is_no_answer():
+def test_ctrl_c_is_not_an_answer():
     """An interrupt while the code runs comes from the instructor."""
     with pytest.raises(KeyboardInterrupt):
         Student(LocalChannel("own", SOURCE)).call("stopped")
 
 
-def test_a_lack_of_memory_is_no_answer_of_the_code():
+def test_a_lack_of_memory_is_not_an_answer_of_the_code():
     """The course's own code needs little: it is this process that has none left."""
     with pytest.raises(MemoryError):
         Student(LocalChannel("own", SOURCE)).call("large")
@@ -65,7 +65,7 @@ def test_a_lack_of_memory_is_no_answer_of_the_code():
 def test_a_wrong_program_may_need_too_much_memory(
     room: float, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
 ):
-    """That is an answer of its own, unless this process could not give it its share."""
+    """Too much memory is a separate answer, unless this process had too little itself."""
     monkeypatch.setattr("autograder.suite.in_process.room_for_memory", lambda: room)
     wrong = LocalChannel("wrong", SOURCE, LocalChannel("own", SOURCE))
 

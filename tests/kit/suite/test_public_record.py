@@ -1,4 +1,4 @@
-"""The record of numbers beside a public suite."""
+"""The record of numbers next to a public suite."""
 
 import contextlib
 import math
@@ -102,13 +102,13 @@ def test_a_new_check_may_ask_the_solution_nothing():
     assert public_record.with_known_numbers(added, known) == added
 
 
-def test_a_solution_that_raises_can_not_be_recorded():
+def test_a_solution_that_raises_cannot_be_recorded():
     """The author reads what to do."""
     with pytest.raises(CourseError, match="test_a: the solution raises KeyError: mark it"):
         recorded("raises", torch.ones(2))
 
 
-def test_a_text_can_not_be_recorded():
+def test_a_text_cannot_be_recorded():
     """A record holds numbers."""
     with pytest.raises(CourseError, match="a record can't hold"):
         recorded("says", torch.ones(2))
@@ -133,7 +133,7 @@ def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str | None):
 @pytest.mark.parametrize(
     ("x", "differing"), [(1.000001, ""), (1.001, "test_a"), (-math.inf, "test_a")]
 )
-def test_noise_is_no_difference(x: float, differing: str):
+def test_noise_is_not_a_difference(x: float, differing: str):
     """Another machine computes other last digits."""
     left, right = (recorded("same", torch.tensor([number])) for number in (1.0, x))
 

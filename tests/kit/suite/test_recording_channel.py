@@ -41,7 +41,7 @@ def test_a_look_at_the_source_is_kept():
 
 
 def test_intermediate_tensors_are_recorded_by_function():
-    """Each request has a list of its own."""
+    """Each request has a separate list."""
     channel = RecordingChannel(LocalChannel("own", SOURCE))
     x = torch.eye(2)
     Student(channel).call("weights", x)

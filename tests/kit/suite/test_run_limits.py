@@ -23,7 +23,7 @@ def loop_that_catches_once() -> None:
 
 
 def test_an_endless_loop_is_stopped():
-    """Also one that catches every exception: the timer rings once more."""
+    """An endless loop that catches every exception is stopped, because the timer rings again."""
     with pytest.raises(OutOfTimeError), limited(0.1, 512):
         loop_that_catches_once()
 
@@ -42,7 +42,7 @@ def compute(seconds: float) -> None:
 
 
 def test_the_time_of_other_threads_does_not_count():
-    """What torch computes in its own threads is no sign of a loop."""
+    """Time that torch spends in its own threads does not count."""
     thread = threading.Thread(target=compute, args=(0.4,))
 
     with limited(0.2, 512):

@@ -5,7 +5,7 @@ import torch
 from autograder.suite.steps import StepCounter
 
 
-def test_what_an_answer_does_not_need_is_no_step():
+def test_what_an_answer_does_not_need_is_not_a_step():
     """Weights that are computed and not used count for nothing."""
     x = torch.eye(2)
     with StepCounter() as counter:
@@ -19,7 +19,7 @@ def test_what_an_answer_does_not_need_is_no_step():
 
 
 def test_an_assignment_to_a_part_is_a_step():
-    """So are those behind what is assigned."""
+    """An assignment to a part is a step, and so are the steps behind the assigned value."""
     with StepCounter() as counter:
         rows = torch.zeros(2, 3)
         rows[0] = torch.ones(3) + 1

@@ -71,7 +71,7 @@ class ConstantChannel:
         self.definitions = definitions(parse((SOURCE,)))
         self._answer = answer
 
-    def ask(self, verb: str, **fields: object) -> Reply:  # noqa: ARG002  # whatever is asked
+    def ask(self, verb: str, **fields: object) -> Reply:  # noqa: ARG002  # any request
         """Answer, or raise."""
         if isinstance(self._answer, Exception):
             raise self._answer
@@ -187,7 +187,7 @@ def test_an_exception_is_a_refusal(student: Student):
 @pytest.mark.parametrize(
     "status", [Status.TIMEOUT, Status.CRASHED, Status.OUT_OF_MEMORY, Status.BAD_OUTPUT]
 )
-def test_a_hang_or_a_crash_is_no_refusal(status: Status):
+def test_a_hang_or_a_crash_is_not_a_refusal(status: Status):
     """Only an exception is a refusal; other faults are raised."""
     with pytest.raises(Fault):
         Student(ConstantChannel(Fault(status, "no"))).refuses("strict", -1)
@@ -218,7 +218,7 @@ def test_the_text_of_an_exception_is_not_public(student: Student):
         pytest.param("mix", torch.ones(3), id="shape"),
     ],
 )
-def test_a_result_without_gradients_is_no_exception_of_the_code(
+def test_a_result_without_gradients_is_not_an_exception_of_the_code(
     student: Student, name: str, cotangent: Tensor
 ):
     """Where nothing flows back from the kind of result, the code did not raise anything."""
@@ -230,7 +230,7 @@ def test_a_result_without_gradients_is_no_exception_of_the_code(
 
 
 def test_an_accident_is_a_refusal_with_a_notice(student: Student):
-    """The notice shows argument, line and error; beside a hidden check it shows none of them."""
+    """The notice shows argument, line and error, but none of them for a hidden check."""
     assert student.refuses("first", [1])
 
     [notice] = student.notices
@@ -307,7 +307,7 @@ def nested() -> LocalChannel:
 
 
 def test_a_cotangent_names_the_entries_of_a_tuple(nested: LocalChannel):
-    """Of the other entries nothing flows back."""
+    """No gradient flows back from entries that the cotangent does not name."""
     student, x, cache = Student(nested), torch.ones(2), (torch.ones(2),)
     first = student.gradients("with_cache", x, cache, cotangent={0: torch.tensor([1.0, 5.0])})
 

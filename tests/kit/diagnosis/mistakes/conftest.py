@@ -66,12 +66,12 @@ def wanted(x: Tensor, n: int = 2) -> Tensor:
 
 @pytest.fixture
 def exercise() -> ExerciseCode:
-    """The exercise `wanted`, beside another one that it uses."""
+    """The exercise `wanted`, next to another one that it uses."""
     return ExerciseCode(WANTED, "wanted", ["wanted", "other"])
 
 
 def changed(exercise: ExerciseCode, *edits: Edit) -> str:
-    """Return the last function with these edits, each a mistake of its own."""
+    """Return the last function with these edits, each a separate mistake."""
     text = exercise.text([mistake("scale_missing", edit) for edit in edits])
     return ast.unparse(ast.parse(text).body[-1])
 

@@ -34,7 +34,7 @@ def test_each_kind_has_a_sentence_and_a_question(kind: str):
 
 
 def test_each_variant_has_a_sentence_and_a_question():
-    """They are sentences like those of kinds, with placeholders."""
+    """Each variant has a sentence and a question, with placeholders."""
     sentences = [text for kind in KINDS.values() for text in kind.variants.values()]
     questions = [text for kind in KINDS.values() for text in kind.questions.values()]
 

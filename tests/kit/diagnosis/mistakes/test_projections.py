@@ -109,7 +109,7 @@ def test_other_code_has_none():
 
 
 def test_one_layer_makes_two_quantities_of_different_inputs():
-    """Of one input, one quantity is used for another."""
+    """If both layers get one input, one quantity is used for the other."""
     code = LAYERS.replace("x: Tensor", "x: Tensor, y: Tensor").replace("W_key(x)", "W_key(y)")
     sentence = "`W_key` also computes the queries, so `W_query` has no effect."
 

@@ -79,7 +79,7 @@ def test_other_code_has_none():
     assert made_by(reductions, "def wanted(n: int):\n    pass\n") == {}
 
 
-def test_the_axis_that_is_right_is_no_mistake():
+def test_the_axis_that_is_right_is_not_a_mistake():
     """Only other axes are tried."""
     assert (
         "The mean is taken along the first axis; it must be taken along the first axis."

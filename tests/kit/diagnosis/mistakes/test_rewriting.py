@@ -14,7 +14,7 @@ from tests.kit.diagnosis.mistakes.conftest import changed, division, only
 
 
 def test_a_node_is_replaced_by_a_template(exercise: ExerciseCode):
-    """Names in the template stand for parts of the node."""
+    """Names in the template represent parts of the node."""
     assert "y = helper(x) * n ** 0.5" in changed(exercise, put(division(exercise), "LEFT * RIGHT"))
 
 
@@ -33,7 +33,7 @@ def test_an_exercise_has_its_helpers_but_no_other_exercise(exercise: ExerciseCod
 
 
 def test_arguments_are_tensors_by_their_annotations(exercise: ExerciseCode):
-    """What is no tensor is a number or a switch."""
+    """An argument that is not annotated as a tensor is a number or a switch."""
     assert exercise.scopes[-1].tensors == ("x",)
     assert exercise.scopes[-1].numbers == ("n",)
 

@@ -119,7 +119,7 @@ def test_a_slip_is_named(parts: tuple[str, str], kind: str, sentence: str, grade
         pytest.param("(k.shape[-1]**1/2)", "divided by half the key size", id="outside"),
     ],
 )
-def test_a_power_that_is_no_root_is_named(divisor: str, sentence: str, grader: Grader):
+def test_a_power_that_is_not_a_root_is_named(divisor: str, sentence: str, grader: Grader):
     """Python takes the power of one first, and then divides."""
     found = grader.diagnose("Causal", CAUSAL.format(divisor))["attends_to_the_past"]
 

@@ -43,7 +43,7 @@ def test_an_axis_is_known_by_its_number_or_its_argument(code: str, said: str):
 
 
 def test_an_axis_is_none_of_the_others():
-    """The axis of the solution is no mistake."""
+    """The axis of the solution is not a mistake."""
     assert other_axes(ast.Constant(1), (0, 1, -1)) == [0, -1]
 
 

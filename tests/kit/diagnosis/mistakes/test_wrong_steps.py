@@ -134,7 +134,7 @@ def test_a_value_is_called_by_what_it_is():
             "self.W_key(x).mT",
             "-torch.inf, future), dim=-1",
             "arguments_exchanged",
-            id="exchanged",
+            id="swapped",
         ),
     ],
 )
