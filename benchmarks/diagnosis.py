@@ -107,7 +107,7 @@ def cost(course: Course, count: int = 200, wanted: str = "04") -> None:
 
     print(f"stage {stage.name}, {count} submissions each, seconds of the processor")
     base = 0.0
-    classes = {"right": [solution] * count, "known": wrong, "unknown": strange, "in all": worst}
+    classes = {"right": [solution] * count, "known": wrong, "unknown": strange, "broken": worst}
     for name, texts in classes.items():
         spent, results = _spent(course, stage, list(texts))
         base = base or spent - start

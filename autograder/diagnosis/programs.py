@@ -147,7 +147,7 @@ class Programs:
         return {key: found for key, found in shown.items() if found}
 
     def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
-        """Return the samples of one answer of many programs, made once; faults are no answers."""
+        """Return the samples of one answer of many programs, without faults; made once."""
         name = keys, script.check, index
         if name not in self._tables:
             if len(self._tables) >= MAX_TABLES:

@@ -149,7 +149,7 @@ def _entry(
     source: ZipSource, name: str, members: list[tuple[int, zipfile.ZipInfo]], depth: int
 ) -> Listing:
     if fault := next(_faults([member for _, member in members]), ""):
-        return [], [f"{visible(name)} {fault} Hand it in again, without that file."]
+        return [], [f"{visible(name)} {fault} Submit it again, without that file."]
     files = _files(source, members)
     return [
         msgspec.structs.replace(file, path=PurePosixPath(*file.path.parts[depth:]))

@@ -142,7 +142,7 @@ def marked(context: BrowserContext, graded: Path) -> Path:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
-    """A page on which no student's script runs, whichever page the test opens in it."""
+    """A browser page on which no student's script runs."""
     dialogs, requests = [], []
     page = context.new_page()
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
