@@ -207,7 +207,7 @@ def test_the_table_names_exercises(stage):
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_our_own_notebook_defines_what_the_table_says(document):
-    """Its cells define the document's exercises, and no other exercise of the course."""
+    """The notebook's cells define the document's exercises, and no other exercise of the course."""
     exercises = {exercise.name for stage in COURSE.stages for exercise in stage.exercises}
     cells = map(ast.parse, code_cells(own_text(document)))
     names = {getattr(node, "name", "") for cell in cells for node in cell.body}

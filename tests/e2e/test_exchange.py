@@ -157,7 +157,7 @@ def by_another_user(home: Path, work: Callable[[], object]) -> int | None:
 def test_another_user_of_the_system_gets_the_feedback(
     open_home: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Their name and their own cache name the page; the course's folder is closed to them."""
+    """A student's name and cache name the page; the course's folder is closed to that user."""
     ask_alembic_once(monkeypatch)
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(open_home / "jupyter"))

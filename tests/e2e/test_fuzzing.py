@@ -215,7 +215,7 @@ def test_an_archive_is_read_or_refused(data: bytes):
 @fuzz
 @given(archives)
 def test_the_archive_of_a_class_is_read_or_refused(tmp_path_factory, data: bytes):
-    """It raises ``UnusableFile`` or names entries."""
+    """Reading the archive of a class raises ``UnusableFile`` or names entries."""
     path = tmp_path_factory.getbasetemp() / "class.zip"
     path.write_bytes(data)
     with budget(), suppress(UnusableFile):
@@ -248,7 +248,7 @@ deep = st.integers(1, 100_000).map(lambda depth: b'{"cells": ' + b"[" * depth)
 @fuzz
 @given(st.one_of(damaged(notebooks), deep))
 def test_a_notebook_is_read_or_refused(data: bytes):
-    """Its code is within the limit, and its cells are text."""
+    """The code of a notebook is within the limit, and its cells are text."""
     with budget(), suppress(UnusableFile):
         assert sum(map(len, code_cells(data, "lab.ipynb"))) <= MAX_CODE
     with budget(), suppress(UnusableFile):
@@ -326,7 +326,7 @@ tables = st.one_of(
 @fuzz
 @given(damaged(tables.map(lambda text: text.encode("utf-8", "surrogatepass"))))
 def test_a_roster_is_read_or_refused(tmp_path_factory, data: bytes):
-    """It raises ``UsageError`` or lists students with ids."""
+    """Reading a roster raises ``UsageError`` or lists students with ids."""
     path = tmp_path_factory.getbasetemp() / "roster.csv"
     path.write_bytes(data)
     with budget(), suppress(UsageError):

@@ -208,7 +208,7 @@ def test_next_to_hidden_inputs_no_number_of_an_answer_changes_a_word(
 
 
 def test_kinds_of_mistake_say_the_same_of_every_factor(hidden_results: Results):
-    """Their sentences are made of the course's own code, before anything is answered."""
+    """The sentences of kinds come from the course's code, and not from an answer."""
     told, again = (
         hidden_results(
             partial(multiplied, number), diagnose=True, stages=[COURSE.stage("04_self_attention")]

@@ -124,7 +124,7 @@ def test_added_rows_are_as_many_as_there_were_submissions(hostile: HostileClass)
 
 
 def test_the_database_has_no_new_trigger_view_or_table(hostile: HostileClass):
-    """Its structure is that of a new gradebook."""
+    """The structure of the database is that of a new gradebook."""
     structure = "select type, name, sql from sqlite_master order by name"
 
     assert query(hostile.root, structure) == query(hostile.template, structure)

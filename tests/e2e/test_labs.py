@@ -332,7 +332,7 @@ def test_every_cell_runs_with_wrong_shapes(tour: Tour):
 
 
 def test_a_lab_is_clean(lab: NotebookNode):
-    """It has no outputs, no execution counts, and no metadata except nbgrader's."""
+    """A lab has no outputs, no execution counts, and no metadata except nbgrader's."""
     assert list(outputs(lab)) == []
     assert {cell.execution_count for cell in lab.cells if is_code(cell)} == {None}
     assert {key for cell in lab.cells for key in cell.metadata} <= METADATA
@@ -340,7 +340,7 @@ def test_a_lab_is_clean(lab: NotebookNode):
 
 
 def test_nbgrader_and_jupyter_can_read_a_lab(lab: NotebookNode):
-    """It is a valid notebook and a valid assignment."""
+    """A lab is a valid notebook and a valid assignment."""
     nbformat.validate(lab)
     MetadataValidator().validate_nb(lab)
 
@@ -387,7 +387,7 @@ def test_a_model_answer_follows_each_answer(lab: NotebookNode):
 
 
 def test_every_question_has_a_mark_scheme_for_graders_only(stage: Stage):
-    """It is in the locked question in source, and students receive no line of it."""
+    """The mark scheme is in the locked question in source, and students receive no line of it."""
     schemes = [cell for cell in read("source", stage).cells if "BEGIN MARK SCHEME" in cell.source]
     received = (stage.assignment / "lab.ipynb").read_text("utf-8")
 
@@ -413,7 +413,7 @@ def test_students_receive_the_source_lab(stage: Stage):
 
 
 def test_a_lab_begins_with_the_lab(stage: Stage, lab: NotebookNode):
-    """Its first code cell is locked, and works also where the module can't be imported."""
+    """The first code cell is locked, and works even if the module can't be imported."""
     first = next(filter(is_code, lab.cells))
 
     assert metadata_of(first).locked
@@ -462,7 +462,7 @@ def test_a_lab_needs_exercises_that_exist(stage: Stage, lab: NotebookNode):
 
 
 def test_text_is_plain_markdown(lab: NotebookNode):
-    """It has no HTML, which viewers show differently, and links to papers and stages only."""
+    """Text has no HTML, which viewers show differently, and links to papers and stages only."""
     for cell in lab.cells:
         text = "" if is_code(cell) else CODE.sub("", cell.source)
         targets = [inline or reference for inline, reference in LINK.findall(text)]

@@ -201,7 +201,7 @@ def test_the_measure_notices_what_is_too_wide(browser: Browser, pages: list[str]
 
 
 def test_the_page_takes_the_readers_scheme(browser: Browser, pages: list[str]):
-    """Its background is dark in the dark scheme."""
+    """The background is dark in the reader's dark scheme."""
     reds = []
     for dark in (False, True):
         browser.show(pages[0], DESKTOP, dark=dark)

@@ -76,7 +76,7 @@ def test_the_settings_of_uv_come_first(setup):
 
 
 def test_pip_installs_where_uv_fails(setup, tmp_path: Path):
-    """It knows settings that uv does not, such as a proxy."""
+    """If uv fails, pip installs the kit, as it reads settings that uv ignores, such as a proxy."""
     (tmp_path / "uv-fails").touch()
 
     assert "pip installs" in setup()
@@ -85,7 +85,7 @@ def test_pip_installs_where_uv_fails(setup, tmp_path: Path):
 
 @pytest.mark.parametrize("interrupted", [True, False])
 def test_only_an_interrupted_environment_is_built_again(setup, tmp_path: Path, interrupted: bool):  # noqa: FBT001  # a parameter of the test
-    """It may hold half of a package; any other is kept."""
+    """An interrupted environment, which may hold half of a package, is built again."""
     if interrupted:
         (tmp_path / ".venv" / ".unfinished").touch()
     setup()

@@ -176,7 +176,7 @@ DEADLINE = "2026-11-20T23:00:00Z"
 
 
 def test_a_repository_that_cannot_be_read_costs_itself(bash: Bash, tmp_path: Path):
-    """It is named, and must not look like an empty one; the last line may lack its end."""
+    """An unreadable repository is named, and does not look like an empty one."""
     (tmp_path / "students.txt").write_text(STUDENTS)
     text = script("grade.yml", "Fetch what students pushed")
     code, called = bash(text, {"gh": GITHUB}, DEADLINE=DEADLINE)
@@ -205,7 +205,7 @@ def test_the_last_push_before_the_deadline_is_fetched(bash: Bash, tmp_path: Path
 
 
 def test_a_deadline_in_another_form_is_refused(bash: Bash, tmp_path: Path):
-    """It would be compared as text, and everybody would be late."""
+    """A deadline in another form, which would make everybody late, is refused."""
     (tmp_path / "students.txt").write_text(STUDENTS)
     text = script("grade.yml", "Fetch what students pushed")
 

@@ -93,7 +93,7 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path):
 
 
 def test_hints_are_in_a_separate_file(tiny: Course):
-    """Who reads stage.toml does not read them by accident; a name of no exercise is an error."""
+    """Hints are not in stage.toml, where they could be read by accident."""
     stage = tiny.root / "source" / "01_tiny" / "stage.toml"
     stage.write_text(re.sub(r"hints = .*\n", "", stage.read_text()))
     hints = stage.with_name("hints.toml")

@@ -37,7 +37,7 @@ def while_handling(error: Exception) -> WrongAnswer:
     ],
 )
 def test_a_lack_of_memory_is_recognized(error: Exception):
-    """It is an error of the process, which another one may not have."""
+    """A lack of memory is an error of the process, which another process may not have."""
     assert lacks_memory(error)
     with pytest.raises(OutOfMemoryError, match="no memory left"):
         require_memory(error)

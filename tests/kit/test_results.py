@@ -110,7 +110,7 @@ def test_a_changed_record_is_sanitized_as_well(results: Results):
 
 
 def test_a_grid_is_at_most_8_by_8():
-    """That fits on a page and in a terminal."""
+    """A grid is at most 8 by 8, which fits on a page and in a terminal."""
     grid = record_of("1.0").submissions[0].exercises[0].checks[0].grid
 
     assert (len(grid.yours), len(grid.yours[0]), len(grid.wrong[0]), len(grid.rows)) == (8, 8, 8, 8)
@@ -248,7 +248,7 @@ def test_an_older_record_has_no_digest_of_its_syntax(results: Results):
 
 
 def test_an_older_record_carries_nothing_forward(results: Results):
-    """Its checks have no ``given``."""
+    """The checks of an older record have no ``given``, so it carries nothing forward."""
     older = to_json(results).replace(b',\n              "given": ""', b"")
 
     assert b"given" not in older
@@ -256,7 +256,7 @@ def test_an_older_record_carries_nothing_forward(results: Results):
 
 
 def test_an_older_record_has_no_audit(results: Results):
-    """It does not know what it was graded with, either."""
+    """An older record has no audit, and no settings."""
     older = to_json(results).replace(b',\n      "audit": null', b"")
     older = older.replace(b',\n  "settings": null', b"")
 

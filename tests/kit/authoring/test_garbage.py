@@ -35,7 +35,7 @@ def test_blanks_keep_the_constructors_only(base: Composition):
 
 
 def test_each_module_of_garbage_can_be_imported(base: Composition):
-    """It returns arguments, early steps, or nonsense in the exercises that others use."""
+    """Garbage returns arguments, early steps, or nonsense in the exercises that others use."""
     shares = {"arguments": 0.0, "early steps": 0.4}
     found = garbage(HEADS, base, solution_channel(HEADS.solution), lambda _one: shares["arguments"])
 

@@ -142,7 +142,7 @@ def test_the_kernel_is_one_that_every_machine_has(path: Path):
 
 
 def test_the_nbgrader_metadata_is_complete(author: Author):
-    """It has every flag, so that no version adds one later, and no checksum."""
+    """The metadata has every flag, so that no version adds one later, and no checksum."""
     cells = read(author(code("x", metadata("setup", "locked", checksum="0")), *CHECKS))["cells"]
 
     assert cells[0]["metadata"]["nbgrader"] == {

@@ -115,7 +115,7 @@ def test_a_syntax_error_has_its_place(suite: str, conftest: str, place: str):
 
 
 def test_rules_are_listed_with_their_exercises():
-    """Those of hidden checks are too: they cost points."""
+    """The rules of hidden checks are listed too, because they cost points."""
     assert public_suite.rules_of(SUITE) == {"dtype": ["double", "Scale"], "refuses": ["double"]}
 
 

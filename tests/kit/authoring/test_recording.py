@@ -35,7 +35,7 @@ def built(course: Course) -> PublicRecord:
 
 
 def test_the_record_answers_every_public_check(tiny: Course):
-    """It holds the documented values that they use, and where a stage's points are."""
+    """The record holds the documented values that checks use, and where a stage's points are."""
     record = built(tiny)
 
     assert [*record.replies] == [

@@ -4,7 +4,7 @@ from autograder.authoring.stage_verifier import Room, narrow_rooms
 
 
 def test_a_bound_that_rounding_could_cross_is_a_finding():
-    """It is named with the code that comes too close; wider ones are not."""
+    """A bound that rounding could cross is named with the code that comes too close."""
     rooms = [Room("test_near", 1.5, "loops.py"), Room("test_far", 2.5, "loops.py")]
 
     assert list(narrow_rooms("01_tiny", rooms)) == [

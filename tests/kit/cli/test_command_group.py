@@ -132,7 +132,7 @@ def test_every_optional_library_belongs_to_an_extra(
 def test_any_other_missing_module_keeps_its_traceback(
     name: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ):
-    """It is a bug of ours or of the course; no extra would help."""
+    """A missing module that no extra provides is a bug, and keeps its traceback."""
     monkeypatch.setattr(FIND_COURSE, lambda _: import_module(name))
     result = invoke("grade", "nothing.py")
 

@@ -195,7 +195,7 @@ def test_a_gradebook_that_fails_after_the_grading_loses_nothing(
 def test_a_regrade_with_nothing_changed_needs_no_sandbox(
     invoke: Invoke, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """It prints and writes the same; --fresh grades again."""
+    """A regrade without changes prints and writes the same; --fresh grades again."""
     record, words = tmp_path / "r.json", ("--jobs", 1, "--isolation", detect_capabilities().level)
     first = invoke("grade", module, "--json", record, *words)
     text = record.read_bytes()
@@ -216,7 +216,7 @@ def test_a_regrade_with_nothing_changed_needs_no_sandbox(
 
 
 def test_a_regrade_with_nothing_changed_imports_no_torch(tiny: Course, module: Path):
-    """It is done before torch would be imported."""
+    """A regrade without changes ends before torch is imported."""
     script = (
         "import sys\nfrom autograder.cli import app\n"
         "try:\n    app(sys.argv[1:])\nexcept SystemExit as end:\n    code = end.code\n"

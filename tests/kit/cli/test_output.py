@@ -18,7 +18,7 @@ def test_remarks_do_not_mix_with_the_output(capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_pipe_has_no_colour(monkeypatch: pytest.MonkeyPatch):
-    """Its width is that of the terminal around it."""
+    """Output to a pipe has no colour, and the width of the terminal around it."""
     monkeypatch.setenv("COLUMNS", "60")
 
     assert terminal() == (60, False)

@@ -15,7 +15,7 @@ def test_each_draw_is_that_of_torch_with_its_seed():
 
 
 def test_a_layer_draws_its_weight():
-    """It stores as many rows as it has outputs."""
+    """A layer's weight has as many rows as the layer has outputs."""
     torch.default_generator.manual_seed(0)
     weight = torch.nn.Linear(3, 2, bias=False).weight.detach().double()
 

@@ -33,5 +33,5 @@ def test_dropout_is_recognised_where_it_changes_a_tensor(p: float, found: bool):
     ],
 )
 def test_kept_numbers_that_are_not_rescaled_are_recognised(answer: object, found: bool):  # noqa: FBT001  # a case
-    """Which numbers are dropped is free; those that both keep are compared."""
+    """Any numbers may be dropped; those that both programs keep are compared."""
     assert (describe_dropout(answer, X * DROPPED, STEPS) is not None) is found

@@ -41,7 +41,7 @@ def test_a_mistake_without_a_title_gets_that_of_its_explanation():
 
 @pytest.mark.parametrize("path", STAGES, ids=lambda path: path.name)
 def test_every_mistake_of_the_course_has_a_good_title(path: Path):
-    """It fits one line, begins like a sentence, and no other mistake of its exercise has it."""
+    """A title fits one line, begins like a sentence, and is unique in its exercise."""
     found = misconceptions.read(path / "misconceptions.py")
     bad = [
         item.id for item in found if not item.title[0].isupper() or item.title.endswith((".", "…"))
@@ -70,7 +70,7 @@ def test_a_swap_must_occur_exactly_once(old: str, times: int):
 
 
 def test_code_replaces_the_whole_definition():
-    """Its decorators and markers are replaced too."""
+    """`code` also replaces decorators and markers."""
     wrong = """
         def triple(x):
             return x

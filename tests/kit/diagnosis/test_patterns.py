@@ -284,7 +284,7 @@ def test_the_result_next_to_gradients_is_compared():
     ],
 )
 def test_what_an_answer_decides_stays_out_of_the_sentence_next_to_hidden_inputs(answer, expected):
-    """Which axis, row, factor or draw it is, the answer chooses, and could choose by the inputs."""
+    """The axis, row, factor or draw of an answer is not in the sentence for hidden inputs."""
     found = patterns.find_pattern(answer, expected)
     named = patterns.find_pattern({"W2": answer}, {"W2": expected}, "parameters")
     public = {one.diagnosis(shows_values=False).explanation for one in (found, named) if one}

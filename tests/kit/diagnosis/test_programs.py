@@ -33,7 +33,7 @@ def number_of(programs: Programs, kind: str) -> int:
 
 
 def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, script: Script):
-    """Its answers are those of its own run, and no other program's."""
+    """The answers of a program are those of its own run, and no other program's."""
     key = (number_of(programs, "scale_missing"),)
     seen = programs.run(key, ITEM, grader.run)
 
@@ -52,7 +52,7 @@ def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):
 
 
 def test_of_a_pair_only_its_answers_are_kept(programs: Programs, script: Script):
-    """It is compiled again if it must answer more."""
+    """A pair is compiled again if it must answer more."""
     pair = number_of(programs, "scale_missing"), number_of(programs, "softmax_axis")
     seen = sought(script.solved)
 

@@ -171,7 +171,7 @@ def test_answers_that_tell_little_name_no_kind():
 
 
 def test_a_kind_that_ends_in_the_same_exceptions_is_named():
-    """It must raise each of them, and pass what the code passed."""
+    """A kind is named if it raises each of the exceptions and passes what the code passed."""
     shown = {"a": same(0, 1, 2, match=Match.TEXT_ONLY), "b": same(0, match=Match.TEXT_ONLY)}
     failed = [raised("a"), raised("b")]
     found = Ranking(Table(failed, shown)).explanation().diagnoses

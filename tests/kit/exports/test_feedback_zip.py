@@ -145,7 +145,7 @@ def test_who_is_not_in_the_download_is_named(tiny: Course, graded: Results):
 def test_a_zip_without_a_page_is_an_error(
     platform: str, tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
 ):
-    """It would look like a success."""
+    """A zip without a page is an error, since it would look like a success."""
     request = FeedbackRequest(platform=platform, download=("notes.txt",))
 
     with pytest.raises(UsageError, match="--download"):

@@ -42,7 +42,7 @@ def worksheet(tmp_path: Path) -> Path:
 def test_every_format_is_made_from_one_request(
     name: str, tiny: Course, record: Path, worksheet: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """It holds all that any format needs; the runner of Classroom 50 sets variables."""
+    """A request holds all that any format needs; the runner of Classroom 50 sets variables."""
     for variable, value in RUNNER.items():
         monkeypatch.setenv(variable, value)
     download = worksheet if name == "moodle" else None

@@ -68,7 +68,7 @@ def test_a_submission_to_an_unknown_stage_is_named_not_dropped(
 def test_a_stage_twice_is_refused(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """It is unknown which of the two counts."""
+    """A stage that occurs twice is refused, because it is unknown which one counts."""
     with pytest.raises(UsageError, match="ada in 01_tiny"):
         grade_table(results(submission(check()), submission(check())), tiny)
 
@@ -106,7 +106,7 @@ def test_the_number_is_what_the_download_ends_with(student: str, number: str):
 
 @pytest.mark.parametrize("length", range(60, 80))
 def test_a_shortened_id_gives_no_shortened_number(length: int):
-    """Its digits may have been cut: another student's number could be left."""
+    """A shortened id gives no number, because a cut number could be another student's."""
     name = "x" * length
     student = parse_download_name(f"{name}_1234567_assignsubmission_file_").student
 

@@ -47,7 +47,7 @@ def properties(element: ET.Element) -> dict[str, str]:
 def test_every_check_is_a_case(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """It has the name of the check, its points, its status and its message."""
+    """Each case has the name of the check, its points, its status and its message."""
     record = results(
         submission(check(), failed_check, check(Outcome.SKIPPED), check(Outcome.ERRORED))
     )

@@ -215,7 +215,7 @@ def test_a_formula_of_a_student_is_in_a_remark():
 
 
 def test_a_worksheet_without_any_of_the_students_is_a_problem():
-    """It is of another course, or of another assignment."""
+    """A worksheet without any of the students is of another course or assignment."""
     done = moodle(table_of_rows(row("nobody")), WORKSHEET.encode(), "01_tiny")
 
     assert done.problem.startswith("None of the students with a score is in the worksheet")

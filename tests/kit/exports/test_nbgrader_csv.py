@@ -123,7 +123,7 @@ def test_no_name_is_a_formula(name: str):
 
 @given(st.text(), st.text())
 def test_any_name_comes_back(last: str, first: str):
-    """It is one line of text, and every other cell is in its column."""
+    """Any name stays one line of text, and every other cell stays in its column."""
     grades = table_of_rows(row("ada", last_name=last, first_name=first))
     for done in (nbgrader_csv(grades), exercises_csv(grades)):
         (line,) = lines(done.content)

@@ -253,7 +253,7 @@ def test_the_students_order_stays(merge: Merge):
 
 @pytest.mark.parametrize("kind", ["code", "raw", "markdown", "heading", None, 7, ["code"]])
 def test_a_retyped_answer_gets_the_instructors_type(merge: Merge, kind: object):
-    """It is escaped like any other answer."""
+    """A retyped answer is escaped like any other answer."""
     made = by_name(merge(answer("<script>x</script>", cell_type=kind)))["why"]
 
     assert made["cell_type"] == "markdown"
@@ -464,7 +464,7 @@ def test_feedback_is_below_its_check_only(merge: Merge):
 
 
 def test_feedback_on_the_whole_submission_is_on_top(merge: Merge):
-    """It is before the first cell."""
+    """Feedback on the whole submission is before the first cell."""
     made = add_outputs(merge(answer("a")), {}, CellOutput("<p>w</p>", "w"))
 
     check_valid(made)
@@ -472,7 +472,7 @@ def test_feedback_on_the_whole_submission_is_on_top(merge: Merge):
 
 
 def test_the_module_is_shown_at_the_end(merge: Merge):
-    """It is shown with its name, up to a limit."""
+    """The module is shown at the end, with its name, up to a limit."""
     made = append_module(merge(answer("a")), "tiny.py", "x" * (2 * MAX_SOURCE))
 
     check_valid(made)
@@ -601,7 +601,7 @@ def test_a_long_text_is_cut_and_says_so():
 
 
 def test_attached_pictures_are_kept():
-    """Their names and formats stay."""
+    """Attached pictures keep their names and formats."""
     forms = {"image/png": PNG_DATA, "image/jpeg": "/9j/", "image/gif": "R0lG"}
 
     assert safe_images({"a-b_1.png": forms}) == {"a-b_1.png": forms}

@@ -46,7 +46,7 @@ from tests.factories import (
     ],
 )
 def test_no_forged_score_is_written(course: Course, write: WriteBook, graded: Made, score: float):
-    """That student's rows and files stay; the others are written."""
+    """After a forged score, that student's rows and files stay, and the others are written."""
     write(graded("ada", double=2.5))
     before = rows(course.root), autograded(course.root)
     written = write(graded("ada", double=score), graded("bob"))
@@ -104,7 +104,7 @@ def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, work
 def test_a_module_counts_without_a_readable_lab(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, data: bytes | None, says: str
 ):
-    """Its points count; written answers are missing, and the lab says so."""
+    """A module counts without a lab; written answers are missing, and the lab says so."""
     write(graded(double=2.5), ada=work(lab=data))
     lab = lab_of(course.root)
 
@@ -165,7 +165,7 @@ def test_a_task_waits_if_there_is_a_notebook(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, write_lab: WriteLab,
     answered: Callable, *, with_lab: bool, row: Row,
 ):  # fmt: skip
-    """Its answer may be in any cell; without a notebook there is none."""
+    """An answer to a task may be in any cell; without a notebook there is none."""
     write_lab(*CELLS, TASK)
     write(graded(), ada=work(lab=answered() if with_lab else None))
 

@@ -64,7 +64,7 @@ def test_a_student_of_canvas_is_one_person(packed: Packed, course: Course):
 
 
 def test_the_gradebook_knows_its_own_ids(course: Course):
-    """Those of folders in submitted/, too, also of a student without a number in the LMS."""
+    """Known ids include those of folders in submitted/, even without a number in the LMS."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.update_or_create_student("s101", lms_user_id="101")
         book.update_or_create_student("bob")

@@ -56,7 +56,7 @@ def test_a_locked_gradebook_is_reported(course: Course, graded: Made, write: Wri
 def test_a_file_that_is_not_a_gradebook_is_reported(
     course: Course, graded: Made, write: WriteBook, data: bytes
 ):
-    """It is not changed."""
+    """A file that is not a gradebook is reported and not changed."""
     (course.root / "gradebook.db").write_bytes(data)
 
     with pytest.raises(UsageError, match="not a database"):
@@ -125,7 +125,7 @@ def config(course: Course) -> Config:
 
 
 def test_the_course_is_the_one_next_to_the_file(course: Course, config: Config):
-    """It is, wherever the command was started."""
+    """The course is the one next to the file, for any folder in which the command started."""
     assert config.CourseDirectory.root == str(course.root.resolve())
     assert config.CourseDirectory.course_id == course.id == "tiny"
     assert config.CourseDirectory.release_directory == "assignments"

@@ -279,7 +279,7 @@ def test_an_assignment_that_is_not_a_stage_is_refused(course: Course):
 
 
 def test_the_button_grades(course: Course, api: NbGraderAPI):
-    """It grades again each time, as it always forces."""
+    """The button grades again each time, as it always forces."""
     done = api.autograde(STAGE, "ada")
     before = rows(course.root)
     submit(course.root, "ada", {"tiny.py": WRONG.encode()})
@@ -319,7 +319,7 @@ def test_the_button_reports_a_missing_grade(
 def test_nbgraders_own_converter_refuses(
     course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
 ):
-    """It would run the code in a kernel; the message says what to do instead."""
+    """Nbgrader's own converter, which would run the code in a kernel, refuses and says why."""
     trace = course.root / "student-code-ran"
     code = cell("code", f"open({str(trace)!r}, 'w')")
     submit(course.root, "ada", {"lab.ipynb": notebook(*CELLS, code)})
@@ -409,7 +409,7 @@ def test_nbgraders_permissions_and_hooks_hold(course: Course, api: NbGraderAPI):
 def test_a_bug_of_ours_is_in_the_log_and_costs_one_student(
     course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
 ):
-    """Its traceback is for a report of the bug; others are graded."""
+    """A bug of ours is in the log with its traceback, and the others are graded."""
     submit(course.root, "bob", CLASS["bob"])
     build = writer.build_autograded
     monkeypatch.setattr(

@@ -91,7 +91,7 @@ def test_ungraded_answers_are_reported(exported: Exported, caplog: pytest.LogCap
 
 @pytest.mark.usefixtures("class_")
 def test_a_missing_submission_is_0(exported: Exported):
-    """It is 0 in nbgrader's file too, which makes the sum of a column right."""
+    """A missing submission is 0, as in nbgrader's file, so that sums of a column are right."""
     [dora] = [line for line in exported() if line["student_id"] == "dora"]
 
     assert [dora[name] for name in NUMBERS] == ["0", "0", "0", "15"]
@@ -158,7 +158,7 @@ def test_the_grade_table_has_every_exercise(course: Course):
 
 
 def test_an_empty_gradebook_is_a_header(course: Course, exported: Exported):
-    """Its grade table has no rows."""
+    """The grade table of an empty gradebook has a header and no rows."""
     setup = NbgraderSetup.of_course(course)
     with setup.gradebook() as book:
         grades = with_zeros(grade_table_of_gradebook(book, course, setup.coursedir), {})
@@ -169,7 +169,7 @@ def test_an_empty_gradebook_is_a_header(course: Course, exported: Exported):
 
 @pytest.mark.usefixtures("class_")
 def test_the_command_uses_our_plugin(course: Course):
-    """It needs no flag in the folder of nbgrader_config.py."""
+    """The export command needs no flag in the folder of nbgrader_config.py."""
     with Gradebook(NbgraderSetup.of_course(course).coursedir.db_url, course.id) as book:
         book.update_or_create_student("ada", last_name="Lovelace, Countess")
     output = run(course.root, "nbgrader", "export", '--student=["ada"]')
@@ -179,7 +179,7 @@ def test_the_command_uses_our_plugin(course: Course):
 
 
 def test_names_are_known_as_far_as_the_gradebook_has_them(course: Course):
-    """Who has none is left out, so that the id stands."""
+    """A student without a name is left out of the names, so the export shows the id."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student("ada", first_name="Ada", last_name="Lovelace")
         book.add_student("plato", first_name="Plato")

@@ -60,7 +60,7 @@ def test_checks_have_their_points_and_answers_wait(
 def test_a_blank_answer_is_0_and_does_not_wait(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable
 ):
-    """Its comment is nbgrader's."""
+    """A blank answer has 0 points and nbgrader's comment, and does not wait."""
     write(graded(), ada=work(lab=answered(sketch="x = 1")))
     comments = query(
         course.root,
@@ -175,7 +175,7 @@ def test_a_timestamp_with_an_unknown_zone_gives_no_warning():
 
 
 def test_an_earlier_time_stays(course: Course, write: WriteBook, graded: Made, work: StudentWork):
-    """It does so if the next submission has none."""
+    """An earlier time stays if the next submission has none."""
     write(graded(), ada=work(stamp=LATE))
     write(graded(), ada=work(stamp=b"soon"))
 
@@ -262,7 +262,7 @@ def test_a_failing_plugin_is_reported(
 def test_an_extension_removes_the_penalty(
     course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
-    """It does so at the next grading, as in nbgrader."""
+    """An extension removes the penalty at the next grading, as in nbgrader."""
     add_settings(course, ZERO)
     write(graded(), ada=work(stamp=LATE))
     before = penalties(course.root)

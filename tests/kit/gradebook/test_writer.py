@@ -62,7 +62,7 @@ def test_each_student_is_one_commit(write: WriteBook, graded: Made, commits: lis
 def test_formgrader_gets_feedback_module_and_time(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable
 ):
-    """It gets a valid notebook in read-only files, and nothing else."""
+    """Formgrader gets a valid notebook in read-only files, and nothing else."""
     handed = work(lab=answered(why="Since x + x."), stamp=LATE + b"\n")
     write(graded(double=2.5), ada=handed)
     files, lab = autograded(course.root), lab_of(course.root)
@@ -97,7 +97,7 @@ def test_grading_again_changes_nothing(course: Course, write: WriteBook, graded:
 
 
 def test_a_submission_of_no_stage_is_a_fault(write: WriteBook, work: StudentWork, graded: Made):
-    """Its problem is reported, and others are written."""
+    """The problem of a submission without a stage is reported, and others are written."""
     lost = work(stage="", module=None, problem="Nothing to grade: it is empty.")
     nothing = record("ada", (), stage="", status=Status.UNREADABLE)
 
@@ -116,7 +116,7 @@ def test_duplicates_are_rejected(course: Course, graded: Made, write: WriteBook)
 
 
 def test_a_stage_without_a_lab_is_refused_before_the_grading(course: Course, work: StudentWork):
-    """Its points would have no cells."""
+    """A stage without a lab is refused, because its points would have no cells."""
     course.stage(STAGE).lab.unlink()
 
     with pytest.raises(CourseError, match="is missing; nbgrader keeps the points"):
@@ -133,7 +133,7 @@ def test_the_gradebook_has_one_course(course: Course, write: WriteBook, graded: 
 def test_a_full_disk_costs_one_student(
     course: Course, write: WriteBook, graded: Made, monkeypatch: pytest.MonkeyPatch
 ):
-    """That student's rows and files stay as they were; others are written."""
+    """On a full disk, one student's rows and files stay as they were; others are written."""
     write(graded("ada", double=2.5))
     before = rows(course.root), autograded(course.root)
     real = Path.write_bytes

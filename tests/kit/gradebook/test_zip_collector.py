@@ -67,7 +67,7 @@ def submitted(course: Course) -> dict[str, bytes]:
 def test_every_submission_is_collected(
     download: Download, course: Course, name: str, expected: str
 ):
-    """It needs no regular expression, and leaves no kind of file out."""
+    """Every submission is collected without a regular expression, with every kind of file."""
     download({name: b"1", name.replace("1201", "1299").replace("77", "78") + ".py": b"2"})
 
     assert submitted(course)[expected] == b"1"
@@ -110,7 +110,7 @@ def test_an_only_entry_may_be_what_one_student_submitted(download: Download, cou
 
 
 def test_the_gradebook_confirms_a_packed_class(download: Download, course: Course):
-    """It knows everybody in it, and nobody of the archive's name."""
+    """The gradebook knows everybody in a packed class, and nobody of the archive's name."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.update_or_create_student("s1", lms_user_id="1201")
     download({"submissions.zip": archive({"a" + MODULE: b"1"})})
@@ -119,7 +119,7 @@ def test_the_gradebook_confirms_a_packed_class(download: Download, course: Cours
 
 
 def test_a_damaged_archive_stops_nobody_else(download: Download, course: Course):
-    """It is collected as it is, and the grading will say what is wrong with it."""
+    """A damaged archive is collected as it is; grading reports the damage."""
     download({"a_1201_88_hw.zip": b"no zip", "b_1202_89_tiny.py": b"1"})
 
     assert submitted(course) == {"a_1201/hw.zip": b"no zip", "b_1202/tiny.py": b"1"}
@@ -158,7 +158,7 @@ def test_the_gradebook_is_the_roster(download: Download, course: Course):
 
 
 def test_an_instructors_regular_expression_is_used(download: Download, course: Course):
-    """It replaces our own rules; archives are unpacked for it, within bounds."""
+    """An instructor's regular expression replaces our rules; archives are unpacked for it."""
     expression = r".*/(?P<student_id>[a-z]+)-hw/(?P<file_id>\w+)\.py"
     files = {"ada-hw.zip": archive({"tiny.py": b"1"}), "eve-hw.zip": b"no zip"}
     output = download(files, f"--FileNameCollectorPlugin.named_regexp={expression}")

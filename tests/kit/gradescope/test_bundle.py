@@ -104,7 +104,7 @@ def test_an_unknown_platform_is_refused(tiny: Course):
 
 
 def test_a_bundle_has_its_own_secret():
-    """It is derived, so that two bundles are equal; a course without one gives none."""
+    """The secret of a bundle is derived from the course's; a course without one gives none."""
     assert derived_secret(b"one") == derived_secret(b"one") != derived_secret(b"another")
     assert b"one" not in derived_secret(b"one")
     assert derived_secret(b"") == b""

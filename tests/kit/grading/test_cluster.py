@@ -169,7 +169,7 @@ def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, graded):
 
 
 def test_a_submission_whose_processes_died_has_no_grade(run, graded):
-    """Its worker has tried it twice."""
+    """A submission whose processes died has no grade, after the worker tried it twice."""
     results, _ = run(lambda one: Died() if one.student == "ada" else graded(one))
 
     assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]

@@ -137,7 +137,7 @@ def test_a_process_grades_one_submission_after_another(
 def test_a_worker_that_differs_grades_nothing(
     run: ClusterRun, solved: Submission, processes: Processes
 ):
-    """It may have joined after the others were compared."""
+    """A worker that joined later and differs grades nothing."""
     assert isinstance(answer(replace(run, facts="other"), solved), Described)
     assert processes.started == []
 

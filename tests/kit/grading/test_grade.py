@@ -373,7 +373,7 @@ def test_a_submission_that_kills_itself_is_tried_twice(
 
 @needs_limit_of_memory
 def test_a_grading_process_has_a_limit_of_memory(grade_with):
-    """It can't take the memory of others."""
+    """A grading process can't take the memory of others."""
 
     def grade_student(_student: str) -> None:
         with pytest.raises(MemoryError):
@@ -422,7 +422,7 @@ def test_a_process_without_memory_costs_no_points(hungry: Course, submit):
 @needs_limit_of_memory
 @pytest.mark.usefixtures("lent_fork_server")
 def test_a_submission_that_needs_too_much_memory_alone_has_no_grade(hungry: Course, submit):
-    """It is not called wrong, and the others keep their grades."""
+    """Too much memory gives no grade, rather than a wrong answer; the others keep their grades."""
     greedy = submit("def double(x):\n    return 5_000\n", student="greedy")
     class_ = [submit(HALF, student="ada"), greedy, submit(HALF, student="bea")]
     results = grade(hungry, class_, isolation="process", jobs=1)

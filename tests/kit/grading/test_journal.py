@@ -105,7 +105,7 @@ def test_a_regrade_grades_only_what_changed(run, graded: list[str], class_: Path
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(run, graded: list[str], tiny: Course):
-    """Its record equals that of an undisturbed one but for the times."""
+    """The record of a resumed run equals that of an undisturbed one, apart from the times."""
     (tiny.root / "stop-cleo").touch()
     with pytest.raises(KeyboardInterrupt):
         run()
@@ -268,7 +268,7 @@ class FullAfter:
 
 
 def test_the_journal_may_be_read_by_those_who_may_read_the_record(run, graded, record: Path):
-    """It holds the same personal data."""
+    """The journal, with the same personal data, has the same readers as the record."""
     run()
     record.touch()
 

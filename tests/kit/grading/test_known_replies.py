@@ -190,7 +190,7 @@ def test_a_large_reply_is_not_kept(grade: Grade, runner: SuiteRunner):
 def test_a_check_that_asks_otherwise_for_the_same_replies_runs_as_it_is(
     write_course, fork_server: ForkServer, submit
 ):
-    """It depends on more than on replies, so nothing is concluded from them."""
+    """A check that depends on more than replies runs as it is."""
     suite = """
 import itertools
 from autograder.suite.checks import check

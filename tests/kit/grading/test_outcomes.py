@@ -302,7 +302,7 @@ def test_only_what_stops_the_whole_file_is_the_status_of_a_submission():
 
 
 def test_what_stops_the_whole_file_is_said_once():
-    """It is the message of the submission, and no notice."""
+    """A fault of the whole file is the message of the submission, and not a notice."""
     broken = session(problems=(BROKEN,))
 
     assert submission_status(broken, None)[1] == describe_problem(BROKEN)

@@ -113,7 +113,7 @@ def test_the_secret_itself_is_nowhere(two: Course):
 
 
 def test_the_submission_that_is_read_decides(submit):
-    """Who, which stage, the code, its kind, and the remarks of collecting."""
+    """The student, stage, code, its kind and the remarks of collecting decide."""
     one = submit("x = 1")
     others = [
         submit("x = 2"),

@@ -71,7 +71,7 @@ def items(tmp_path: Path, tiny: Course) -> Iterator[list[pytest.Item]]:
 
 
 def test_an_item_runs_again_and_again(items: list[pytest.Item]):
-    """Its own fixture is made each time, and that of the module once."""
+    """An item that runs again gets a new function fixture, and the same module fixture."""
     first, second = items
     errors = [run_item(first, second) for _ in range(3)]
 

@@ -61,7 +61,7 @@ def save(tiny: Course, tmp_path: Path) -> Save:
 
 
 def test_a_run_without_a_file_writes_none(save: Save, tmp_path: Path):
-    """Its journal is a temporary file, too."""
+    """A run without a file has a temporary journal."""
     before = sorted(tmp_path.iterdir())
     saved = save()
 

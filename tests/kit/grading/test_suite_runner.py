@@ -132,7 +132,7 @@ def test_a_conftest_above_the_course_does_not_run(graded: Graded, tiny: Course, 
 
 
 def test_a_conftest_next_to_the_hidden_suites_does_not_run(graded: Graded, tiny: Course):
-    """It is in no digest of what decides a grade; what a course tests itself with may be there."""
+    """A conftest next to the hidden suites, which no digest contains, does not run."""
     (tiny.root / "tests" / "conftest.py").write_text("raise SystemExit('not a suite')", "utf-8")
 
     assert graded("").status == Status.GRADED
@@ -189,7 +189,7 @@ def test_a_failing_line_costs_itself(graded: Graded, solved: Submission):
 
 
 def test_an_exercise_whose_definition_fails_costs_itself(graded: Graded):
-    """Its own line is named, and why that line failed; the other exercise is graded."""
+    """A failed definition is reported with its line and reason; the other exercise is graded."""
     sibling = "from sibling import Base\nclass Scale(Base): ...\n"
     result = graded(f"{sibling}def double(x):\n    return x + x\n")
 
@@ -312,7 +312,7 @@ def test_an_error_on_the_solution_is_a_grader_error(write_course, open_session, 
 
 
 def test_a_suite_may_replace_a_fixture_of_the_kit(graded: Graded, write_course):
-    """Its own `probe` is used, and can ask for the kit's."""
+    """A suite may define its own `probe`, which can ask for the kit's."""
     own = "\n@pytest.fixture\ndef probe(probe):\n    return probe.seed, 7\n"
     suite = suite_of("assert probe[1] == 7")[SUITE].replace("(student)", "(student, probe)")
     code = "def double(x):\n    return 2 * x\n"
@@ -379,7 +379,7 @@ PRINTS = "print('imported')\ndef double(x):\n    print('x is', x.tolist())\n    
 
 
 def test_the_public_suite_keeps_what_was_printed(tiny: Course, fork_server: ForkServer, submit):
-    """That of the import for the file, that of a call for its check."""
+    """The output of the import is kept for the file, and that of a call for its check."""
     release.build(tiny)
     with open_suites(tiny, tiny.stages, public=True) as runner:
         result = grade_one(runner, fork_server, submit(PRINTS))
@@ -492,7 +492,7 @@ def test_one_mistake_costs_once(carried):
 
 
 def test_a_carried_check_says_what_to_fix(graded: Graded, write_course):
-    """It passed, with the exercise that it is given, and without a diagnosis."""
+    """A carried check passed, names the exercise that it is given, and has no diagnosis."""
     result = graded(SQUARED + CHAIN, course=write_course(chain_files("01_tiny")))
     check = exercise_of(result, "quadruple").checks[0]
 
@@ -552,7 +552,7 @@ def test_a_mistake_without_a_name_is_carried_if_it_keeps_a_law(carried):
 
 
 def test_what_has_no_name_and_keeps_no_law_is_not_carried(carried):
-    """It may be garbage: it passes nothing that nonsense breaks."""
+    """An answer without a name that breaks a law may be garbage, and is not carried."""
     text = SOLUTION.replace("2 * x", "x ** 2.5") + CHAIN
 
     assert carried(text)["quadruple"] == (0.0, "")
@@ -643,7 +643,7 @@ def test_a_course_may_carry_nothing_forward(carried, tiny: Course):
 
 
 def test_nothing_is_carried_in_the_public_suite(write_course, fork_server: ForkServer, submit):
-    """It gives no points, and a student's copy has nothing to replay."""
+    """The public suite gives no points, and a student's copy has nothing to replay."""
     files = chain_files("01_tiny")
     course = write_course(files)
     release.build(course)

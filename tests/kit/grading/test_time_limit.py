@@ -42,7 +42,7 @@ def quick_ticks(monkeypatch):
 
 
 def test_a_check_without_time_left_is_ended():
-    """It ends in the middle of a loop that asks nothing."""
+    """A check without time left ends in the middle of a loop that asks nothing."""
     with pytest.raises(Fault) as caught, limited(lambda: 0.0):
         in_a_check(function_of("test_stage", "work"))
 

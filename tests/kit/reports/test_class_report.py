@@ -87,7 +87,7 @@ def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_
 
 
 def test_every_submission_links_to_its_page(tiny: Course, graded_class: Results):
-    """It shows points, or "none" where there is no grade."""
+    """A submission shows its points, or "none" if there is no grade, and links to its page."""
     page = class_page(tiny, graded_class)
 
     assert '<a href="ada--01-tiny.html"><bdi>ada</bdi></a>' in page

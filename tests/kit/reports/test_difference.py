@@ -46,7 +46,7 @@ def test_equal_records_do_not_differ(results, submission, right):
 
 
 def test_who_gained_and_who_lost_is_named_with_the_check(results, submission, right, wrong):
-    """Those who lost come first."""
+    """Students whose points changed are listed, first those who lost some."""
     old = results(
         submission(wrong), submission(right, student="bert"), submission(right, student="c")
     )

@@ -40,13 +40,13 @@ def test_exercises_are_open_until_no_point_is_missing():
 
 
 def test_a_message_next_to_full_points_is_not_a_problem():
-    """Its title says that no points are lost."""
+    """A message next to full points has a title that says that no points are lost."""
     assert FEEDBACK.message_title == "What happened"
     assert replace(FEEDBACK, score=4.0).message_title == "No points lost, but worth knowing"
 
 
 def test_a_check_that_adds_nothing_is_silent():
-    """Its message was shown before."""
+    """A check whose message was shown before adds nothing."""
     check = CheckFeedback(title="a", mark="✗", word="not right yet", points=0.0, max_points=1.0)
 
     assert check.silent

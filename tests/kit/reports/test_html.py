@@ -101,7 +101,7 @@ def hostile_pages(tiny: Course, hostile: Results) -> list[str]:
 
 
 def test_a_page_has_all_that_a_student_needs(page: str):
-    """Who, which stage, how many points, what is wrong, why, a question, and hints."""
+    """A page has the student, stage, points, fault, reason, a question and hints."""
     for words in (
         "Feedback for <bdi>alice</bdi>", "Tiny things", "<strong>2</strong> of 6 points",
         "The weights are the documented ones.", "differs in 6 of 36 entries",
@@ -132,7 +132,7 @@ def test_weights_are_shaded_with_tokens_on_both_axes(page: str):
 
 
 def test_a_page_brings_all_it_needs_and_runs_nothing(pages: list[str]):
-    """Its policy allows only its own style, and the page holds nothing that the policy forbids."""
+    """A page allows only its own style, and holds nothing that its policy forbids."""
     for page in pages:
         tags = Tags(page).seen
         policy = [item["content"] for tag, item in tags if "http-equiv" in item]
@@ -187,7 +187,7 @@ def test_templates_in_a_students_text_stay_text(hostile_pages: list[str]):
 
 
 def test_a_page_says_its_language_and_its_title(pages: list[str]):
-    """It has one headline, one main part and a link that skips the head."""
+    """A page has one headline, one main part and a link that skips the head."""
     for page in pages:
         assert '<html lang="en">' in page
         assert re.search(r"<title>[^<]{5,}</title>", page)
@@ -462,7 +462,7 @@ def test_points_are_shown_only_where_they_count(form, incorrect: ExerciseFeedbac
 
 @pytest.mark.parametrize("form", [exercise_card, exercise_card_text], ids=["html", "text"])
 def test_a_note_comes_last(form, complete: ExerciseFeedback):
-    """It is about the card as a whole; without one the card ends before."""
+    """A note about the card as a whole comes last; without one the card ends before."""
     noted = form(complete, points=False, note="Ask me.")
 
     assert Read(noted).text.strip().endswith("Ask me.")
@@ -490,7 +490,7 @@ def test_a_card_reads_well_without_its_styles(incorrect: ExerciseFeedback):
 
 
 def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
-    """It brings no rule, name or colour of text that would touch the page around it."""
+    """A card brings no rule, name or colour of text that would change the page around it."""
     page = exercise_card(incorrect, points=True)
 
     assert not re.search(r"<style|\bid=|position\s*:|[\";]color\s*:", page)

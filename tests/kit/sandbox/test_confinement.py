@@ -281,7 +281,7 @@ def test_writes_nothing_where_writing_cannot_be_limited(worker, source):
 
 @needs_full
 def test_imports_matplotlib_where_nothing_can_be_written(worker):
-    """It warns that it can't keep its cache, and works."""
+    """Importing matplotlib works, with a warning that it can't keep its cache."""
     before = f"{NO_MOUNTS}\nos.environ['MPLCONFIGDIR'] = PRIVATE"  # set in every worker
     script = "import matplotlib.pyplot as plt; answer = len(plt.plot([1, 2])) == 1"
 

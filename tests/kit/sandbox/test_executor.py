@@ -200,7 +200,7 @@ def test_replace_puts_a_parameter_of_another_shape_in_place(ask: Ask, scale: int
 
 
 def test_stand_ins_answer_until_they_are_removed(ask: Ask):
-    """Those without shapes let the code answer, and tell which shapes it returned."""
+    """Stand-ins without shapes let the code answer, and report the shapes that it returned."""
     value(ask("stand_in", name="double"))
     value(ask("call", name="double", args=(torch.ones(2),)))
     learned = value(ask("remove_stand_ins"))
@@ -331,7 +331,7 @@ def test_a_line_that_fails_in_a_cell_costs_itself():
 
 
 def test_a_failed_statement_is_named_by_its_own_line_and_the_innermost():
-    """It tells the call at module level from the line of the function that raised."""
+    """A failed statement has the line of the call at module level and that of the raise."""
     (problem,) = asking("def half(x):\n    return x / 0\n\nx = y = half(1)\n").imported
 
     assert problem["line"] == 2
@@ -472,7 +472,7 @@ def test_a_name_that_is_rebound_to_another_callable_means_that(rebinding: str):
 
 
 def test_a_definition_that_fails_leaves_the_earlier_one():
-    """It is not mistaken for a rebinding."""
+    """A definition that fails is not mistaken for a rebinding."""
     ask = asking("def f(): return 3\n@undefined\ndef f(): return 4\n")
 
     assert [item["kind"] for item in ask.imported] == ["raised"]

@@ -139,7 +139,7 @@ def test_its_memory_is_in_large_pages(fork_server: ForkServer):
 
 
 def test_a_worker_has_a_separate_process_until_it_is_ended(fork_server: ForkServer):
-    """Its end is a SIGKILL; ending it again does nothing."""
+    """A worker ends by SIGKILL, and ending it again does nothing."""
     worker = fork_server.start("tiny", notebook=False)
     cell = b"import os\ndef pid(): return os.getpid()"
     deadline, allowance = CpuDeadline(worker.pid, 20.0, 400.0), Allowance(1000)

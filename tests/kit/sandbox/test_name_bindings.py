@@ -64,7 +64,7 @@ def test_a_name_is_bound_to_a_part(source: str):
     ],
 )
 def test_an_import_binds_a_dotted_name(source: str, name: str, dotted: str):
-    """It has no value, and its name with dots."""
+    """An import has no value, and its name with dots."""
     [found] = bindings(source)
 
     assert (found.name, found.imported, found.value) == (name, dotted, None)
@@ -85,7 +85,7 @@ def test_a_binding_that_may_not_run_is_nested(source: str, is_nested: object):
 
 
 def test_the_names_of_a_scope_are_its_own():
-    """Those of a function inside are not, nor those that belong to a scope around it."""
+    """The names of an inner function, or of a scope around it, do not belong to a scope."""
     body = ast.parse(
         "global g\ng = a = 1\nfrom torch import exp\ndef f(): b = 1\n[c for c in [d := 1]]"
     ).body

@@ -60,7 +60,7 @@ def test_an_object_that_is_made_may_be_called_later():
     ],
 )
 def test_a_part_of_a_name_may_be_odd(name: str, word: str):
-    """It may hide which functions a source calls, unless the module bound it itself."""
+    """A name may hide which functions a source calls, unless the module bound it itself."""
     assert odd_word(name) == word
     assert odd_word(name, bound=("threading",)) == ("" if word == "threading" else word)
 

@@ -363,7 +363,7 @@ def test_code_may_replace_what_it_prints_to(open_session):
 
 
 def test_a_debugger_prints_no_private_folder(open_session):
-    """It stops, since nobody types; of the file it prints the name, and its folder is a dot."""
+    """A debugger stops without input, and prints the file's name with a dot as its folder."""
     session = open_session(
         "import os\ndef f(x):\n    print(os.getcwd())\n    breakpoint()\n    x\n"
     )

@@ -56,7 +56,7 @@ def test_gradients_flow_through_a_stand_in():
 
 
 def test_a_stand_in_answers_in_the_shape_of_a_right_answer():
-    """It learns the shape from the right code, and takes arguments by position or by name."""
+    """A stand-in learns the shape from right code, and takes arguments by position or name."""
     namespace: dict[str, object] = {"outer": outer}
     learning = StandIn(namespace, "outer", {})
     namespace["outer"](A, B)

@@ -59,7 +59,7 @@ def test_a_source_that_is_nested_too_deeply_to_be_parsed_fails_with_a_sentence(d
 
 
 def test_an_instance_of_a_layer_is_not_a_definition():
-    """It can be called, but not constructed."""
+    """An instance of a layer can be called, but not constructed, so it is not a definition."""
     found = [is_definition(value) for value in (nn.Identity, abs, lambda: 1, nn.Identity(), None)]
 
     assert found == [True, True, True, False, False]

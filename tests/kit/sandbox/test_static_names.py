@@ -229,7 +229,7 @@ def test_a_name_is_followed_through_every_form_of_binding(binding: str):
     ],
 )
 def test_what_a_name_may_mean_is_a_possible_use(source: str):
-    """It costs no points, since the name may mean something else."""
+    """A possible use costs no points, since the name may mean something else."""
     certain, possible = certain_and_possible(f"{source}\ndef f(x): return g(x)")
 
     assert not any(name.endswith(".softmax") for name in certain)
@@ -300,7 +300,7 @@ def test_a_variable_of_one_function_hides_no_name_of_another():
     ],
 )
 def test_a_word_that_may_hide_a_call_is_odd(source: str, word: str):
-    """It is odd wherever it is in the file."""
+    """A word that may hide a call is odd anywhere in the file."""
     found = definitions(parse((f"import torch\n{source}".encode(),)))
 
     assert [use.name for use in odd_words(found)] == [word]

@@ -217,7 +217,7 @@ def test_only_a_source_that_is_read_has_definitions():
     ],
 )
 def test_a_container_differs_after_a_call_that_writes_into_it(given, write):
-    """Its entries count, at any depth; before the call nothing differs."""
+    """A container differs if an entry at any depth does; before the call nothing differs."""
     sent = Encoder(lambda _module: -1, 1 << 20).encode(given)
     before = differs(given, sent)
     write(given)

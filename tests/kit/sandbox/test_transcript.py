@@ -30,7 +30,7 @@ def test_what_was_asked_already_has_the_same_reply(transcript: Transcript):
 
 
 def test_the_request_after_the_last_reply_raises_the_fault(transcript: Transcript):
-    """It is the one that the worker did not survive."""
+    """The request that the worker did not survive raises the fault."""
     transcript.fault = Fault(Status.CRASHED, "It ended.")
     transcript.find(ASKED.request)
 

@@ -42,7 +42,7 @@ def test_a_received_folder_is_enough(received: Path):
 
 
 def test_a_notebook_takes_the_place_of_a_module(received: Path):
-    """It has the module's name."""
+    """A notebook with the module's name replaces the module."""
     (received / "tiny.py").rename(received / "tiny.ipynb")
 
     assert find_target("", received).file == received / "tiny.ipynb"
@@ -62,7 +62,7 @@ def test_the_hidden_suite_needs_the_course(built: Course, received: Path):
 
 
 def test_a_stage_that_is_not_built_says_so(tiny: Course):
-    """Its author builds it first."""
+    """A stage that is not built asks its author to build it first."""
     with pytest.raises(UsageError, match="run `autograder release` first"):
         find_target("1", tiny.root)
 
@@ -258,7 +258,7 @@ def test_what_cannot_be_served_is_exit_code_2(check, handed_out, words, name, se
 
 
 def test_a_broken_public_suite_is_one_sentence(check, handed_out):
-    """Who edited the suite by accident reads how to restore it."""
+    """A broken public suite is one sentence that explains how to restore it."""
     (handed_out / "test_public.py").write_text("def broken(\n")
     result = check(handed_out)
 

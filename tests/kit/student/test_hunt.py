@@ -108,7 +108,7 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
 
 
 def test_a_hunt_goes_on_where_it_stopped(hunt: Hunt):
-    """Its state is in a file; a damaged one begins a new hunt."""
+    """The state of a hunt is in a file; a damaged one begins a new hunt."""
     hunt.begin()
     again = Hunt(hunt._code._own, hunt._stage, small_changes)
     (hunt.folder / ".hunt.json").write_text("{")

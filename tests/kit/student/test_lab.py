@@ -137,7 +137,7 @@ def test_what_the_code_printed_is_in_the_card(lab: Lab, handed_out: Path, soluti
 
 
 def test_what_right_code_printed_is_in_the_card(lab: Lab, handed_out: Path, solution: str):
-    """It is shown once, although several checks printed it."""
+    """Printed text is shown once, although several checks printed it."""
     right = solution.replace(
         "return weights @ values", "print('<w>', 7)\n        return weights @ values"
     )
@@ -224,7 +224,7 @@ def test_a_sandbox_that_broke_is_replaced(
 
 
 def test_an_unknown_exercise_lists_those_that_there_are(lab: Lab):
-    """Who edited a grade cell can repair it."""
+    """An unknown exercise lists the known ones, so that an edited grade cell can be repaired."""
     with pytest.raises(AutograderError, match="no exercise 'SelfAttention'") as caught:
         lab.check("SelfAttention")
 
@@ -485,7 +485,7 @@ def test_a_model_answer_waits_for_ones_own(next_to_the_course: Path, lab: Lab, t
 
 
 def test_a_model_answer_follows_ones_own(next_to_the_course: Path, lab: Lab):
-    """It is the mark scheme, without its markers, and Markdown."""
+    """A model answer is the mark scheme, without its markers, and Markdown."""
     save_lab(next_to_the_course, "A plain tensor is not saved.")
     shown = lab.model_answer("answer_frozen")
 

@@ -55,7 +55,7 @@ def test_start_copies_what_students_receive(course: Course, own: Path):
 
 
 def test_a_second_start_keeps_work_and_adds_what_is_missing(course: Course, own: Path):
-    """It says what it kept, and replaces what nobody has edited."""
+    """A second start says what it kept, and replaces what nobody has edited."""
     (own / "01_tiny" / "tiny.py").write_text(WORK)
     (own / "02_more" / "stage.toml").unlink()
     changed = course.stages[1].assignment / "tiny.py"

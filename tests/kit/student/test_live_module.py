@@ -75,7 +75,7 @@ def test_a_fixed_file_runs_again(file: Path):
 
 
 def test_a_lost_file_is_named(file: Path):
-    """Its folder shows where it is looked for."""
+    """A lost file is named with the folder in which it is expected."""
     module = LiveModule(file)
     file.unlink()
 

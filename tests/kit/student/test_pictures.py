@@ -108,7 +108,7 @@ def test_panels_share_one_colour_scale(draw: Draw):
 
 
 def test_scores_below_zero_are_on_the_scale(draw: Draw):
-    """It reaches as far below 0 as above it; weights, never negative, begin at 0."""
+    """The scale reaches as far below 0 as above it; for weights it begins at 0."""
     scores = torch.tensor([[-2.0, 1.0], [0.5, 3.0]])
     (axis,) = draw({"scores": scores}, WORDS[:2]).axes
 
@@ -132,7 +132,7 @@ def test_digits_can_be_chosen(draw: Draw):
 
 @pytest.mark.parametrize("entry", [-INF, INF, float("nan")], ids=str)
 def test_what_is_not_finite_stays_white(draw: Draw, entry: float):
-    """It is readable text, and does not change the scale."""
+    """A value that is not finite is readable text, and does not change the scale."""
     (axis,) = draw({"masked": torch.tensor([[entry, 0.5]])}, ["a"], ["b", "c"]).axes
 
     assert numbers(axis) == [str(entry), "0.50"]
@@ -194,7 +194,7 @@ def test_panels_go_below_each_other_on_a_narrow_page(draw: Draw):
 
 
 def test_panels_have_a_text_for_viewers_without_pictures(draw: Draw):
-    """It names them."""
+    """The text for viewers without pictures names the panels."""
     assert repr(draw({"a": WEIGHTS, "b": WEIGHTS}, WORDS).panels) == "Pictures: a, b"
 
 

@@ -35,7 +35,7 @@ def test_tests_are_counted(text: str, counts: tuple[int, int, int]):
 
 
 def test_the_first_failure_says_why():
-    """Its assertion, as pytest explains it."""
+    """The first failure has its assertion, as pytest explains it."""
     found = run_tests("def test_a(): assert 1 == 2\ndef test_b(): assert 3 == 4")
 
     assert found["why"] == "assert 1 == 2"

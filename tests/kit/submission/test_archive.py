@@ -78,7 +78,7 @@ def test_refuses_a_member_that_is_not_a_file(collected, write_zip, kind):
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_refuses_two_members_of_one_name(collected, class_, second):
-    """Which of the two counts would depend on the program."""
+    """Two members of one name are refused: which one counts depends on the program."""
     path = class_ / "alice.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(MODULE, b"one")

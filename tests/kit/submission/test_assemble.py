@@ -66,7 +66,7 @@ def test_prefers_the_module_to_the_notebook(collected, write, class_, notebook):
     "stub", [pytest.param(STUB, id="lf"), pytest.param(STUB.replace(b"\n", b"\r\n"), id="crlf")]
 )
 def test_prefers_a_worked_notebook_to_an_untouched_stub(collected, write, class_, notebook, stub):
-    """Who solved the exercises in the lab and left the stub alone is graded on the lab."""
+    """A student who solved the exercises in the lab, and not in the stub, is graded on the lab."""
     write("alice/02_self_attention/self_attention.py", stub)
     write("alice/02_self_attention/lab.ipynb", notebook("1", f"%%time\n{WORK}"))
 
@@ -216,7 +216,7 @@ def test_keeps_the_timestamp_of_nbgrader(collected, write, class_, attention, na
 
 
 def test_keeps_the_secret_of_nbgrader(collected, write, class_):
-    """It is neither code nor an ignored file, and no message names it."""
+    """The secret of nbgrader is not code, not an ignored file, and in no message."""
     write("alice/02_self_attention/submission_secret.txt", b"0a1b")
 
     [submission] = collected(class_ / "alice")
@@ -277,7 +277,7 @@ def test_says_first_that_the_lab_was_submitted(collected, write, lab, class_, at
     ],
 )
 def test_grades_a_lab_that_may_hold_an_exercise(collected, write, lab, class_, attention, cell):
-    """It says so first, and knows which cells are the kit's own."""
+    """A lab that may hold an exercise is graded without the kit's cells, with a notice."""
     write("alice/lab.ipynb", lab(cell))
 
     [submission] = collected(class_ / "alice", attention)

@@ -393,7 +393,7 @@ def test_a_roster_says_what_an_only_entry_is(stages, write_zip, class_, members,
 
 
 def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
-    """Its files may be named as an LMS names those of others."""
+    """Files in an only folder may have names that look like an LMS's, so it is not a class."""
     write("mallory/ada_1_7_self_attention.py")
 
     with pytest.raises(UnclearOwnerError, match="mallory, the only entry of class"):
@@ -610,7 +610,7 @@ def test_grades_equal_files_equally_by_each_route(
 
 @pytest.mark.parametrize("name", ["a_1_7_..", "a_1_7_.", "a_1_7_..."])
 def test_no_name_of_a_download_is_a_path(stages, write, class_, attention, name):
-    """It would lead out of the folder into which the files are collected."""
+    """No name of a download leads out of the folder into which files are collected."""
     write(name)
 
     [work] = find(class_, stages, attention).works

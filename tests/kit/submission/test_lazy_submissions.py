@@ -49,7 +49,7 @@ def test_a_part_of_it_is_lazy_too(lazy: LazySubmissions):
 
 
 def test_a_change_is_made_at_each_reading(lazy: LazySubmissions):
-    """Such as the time of late work."""
+    """A change, such as the time of late work, is made at each reading."""
     changed = lazy.changed_by(lambda one: replace(one, is_late=True))
 
     assert [one.is_late for one in changed] == [True] * 4

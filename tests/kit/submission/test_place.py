@@ -98,7 +98,7 @@ def test_what_an_archive_costs_is_subtracted_even_if_it_is_refused(write_zip):
 
 
 def test_archives_in_an_archive_are_bounded_together(write_zip):
-    """Those of a packed class are read into memory, each of them."""
+    """The archives of a packed class are bounded together, as each is read into memory."""
     data = write_zip("inner.zip", {"a.bin": bytes(1000)}).read_bytes()
     file = SubmittedFile(path=PurePosixPath("a.zip"), label="a.zip", read=lambda _limit: data)
     budget = ArchiveBudget()

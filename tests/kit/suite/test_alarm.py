@@ -43,13 +43,13 @@ def test_an_interrupt_that_raises_nothing_comes_again():
 
 
 def test_code_that_waits_is_interrupted_by_the_clock():
-    """It takes no processor time."""
+    """Code that waits takes no processor time, so the clock interrupts it."""
     with pytest.raises(RingError), alarm(ring, processor=LATE, clock=0.02, again=0.02):
         time.sleep(60)
 
 
 def test_an_alarm_goes_on_after_one_inside():
-    """Its handler and its timer are the same as before."""
+    """After an alarm inside, the outer handler and timer are the same as before."""
     rings = []
     with alarm(rings.append, processor=LATE, again=LATE):
         handler = signal.getsignal(signal.SIGPROF)

@@ -81,13 +81,13 @@ def test_the_title_is_the_docstring_in_one_line(function, title: str):
 
 @pytest.mark.parametrize("layer", ["signature", "shapes", "parameters", "documented"])
 def test_the_first_layers_have_no_hidden_inputs(layer: str):
-    """Their messages may contain values."""
+    """The first layers have no hidden inputs, so their messages may contain values."""
     assert not Layer(layer).hidden
 
 
 @pytest.mark.parametrize("layer", ["probe", "laws", "gradients", "forbidden"])
 def test_the_last_layers_have_hidden_inputs(layer: str):
-    """Their messages contain no values."""
+    """The last layers have hidden inputs, so their messages contain no values."""
     assert Layer(layer).hidden
 
 

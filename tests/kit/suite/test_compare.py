@@ -207,7 +207,7 @@ def test_an_axis_with_one_entry_per_token_has_their_names():
 
 
 def test_a_vector_is_one_row_without_a_name():
-    """Its columns may be tokens; its row is not."""
+    """The columns of a vector may be tokens; its single row has no name."""
     found = laid_out(torch.zeros(2), torch.ones(2))
 
     assert found.expected == (("1.0000", "1.0000"),)

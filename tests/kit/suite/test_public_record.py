@@ -115,13 +115,13 @@ def test_a_text_cannot_be_recorded():
 
 
 def test_names_in_a_reply_are_listed():
-    """Those of parameters are the only words; `release` compares them with the stub."""
+    """Names of parameters are the only words in replies; `release` compares them with the stub."""
     assert [*public_record.words(recorded("named", torch.ones(2)))] == ["secret_factor"]
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", '{"format_version": 2}'])
 def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str | None):
-    """Who lost the file reads how to restore it."""
+    """A damaged record is one sentence that explains how to restore the file."""
     path = tmp_path / "public.json"
     if text is not None:
         path.write_text(text)

@@ -29,7 +29,7 @@ def test_an_endless_loop_is_stopped():
 
 
 def test_a_program_that_only_waits_is_stopped():
-    """Its processor time stands still."""
+    """A program that only waits is stopped, although it takes no processor time."""
     with pytest.raises(OutOfTimeError), limited(0.02, 512):
         time.sleep(60)
 
