@@ -1,4 +1,4 @@
-"""The errors of the kit, one class per cause.
+"""Defines the errors of the kit, one class per cause.
 
 ``CourseError``: the course's files are wrong; the course's author corrects them.
 ``SandboxError``: this machine can't run student code in the requested isolation.

@@ -1,4 +1,4 @@
-"""The result model and its JSON form, ``results.json``.
+"""Defines the results and their JSON form, ``results.json``.
 
 ``docs/results.md`` describes the format for readers who write their own exporter. Every record
 bounds and sanitizes its own texts when it is made, changed or read.

@@ -1,4 +1,4 @@
-"""Results on disk: each is read when its turn comes, so a class of any size fits in memory."""
+"""Reads results on disk one at a time, so a class of any size fits in memory."""
 
 from array import array
 from bisect import insort

@@ -1,1 +1,1 @@
-"""Builds, verifies and mutates a course: what its author runs."""
+"""Builds, verifies and mutates a course for its author."""

@@ -1,4 +1,4 @@
-"""Right code above exercises that compute nothing, to prove what it earns.
+"""Grades right code above exercises that compute nothing.
 
 Such a module must earn hardly more than one in which these exercises are blank. Otherwise the last
 exercise of a stage would earn the points of the others.

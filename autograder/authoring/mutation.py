@@ -1,4 +1,4 @@
-"""Mutation testing: finds small mistakes in a solution that its hidden suite does not catch.
+"""Finds small mistakes in a solution that its hidden suite does not catch.
 
 A mutant is a copy of the solution with one small mistake: it changes one place of the syntax tree
 inside a solution region, an operator, a constant, a comparison, an argument, a name, a statement.

@@ -1,4 +1,4 @@
-"""Records what the solution and wrong programs show in the public checks of a stage."""
+"""Records the answers of the solution and of wrong programs to the public checks of a stage."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Builds what students receive, in one direction: solutions → source → assignments.
+"""Builds the files for students, in one direction: solutions → source → assignments.
 
 nbgrader copies every file of ``source/<stage>/`` unchanged and strips notebooks only, so no
 solution and no hidden check may ever be there. Students receive the checks that are not hidden,

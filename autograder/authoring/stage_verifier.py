@@ -1,4 +1,4 @@
-"""Grades code of one stage whose points are known beforehand, and reports what earns others."""
+"""Grades code of one stage whose points are known, and reports wrong points."""
 
 import contextlib
 import math

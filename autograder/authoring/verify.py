@@ -1,4 +1,4 @@
-"""Course consistency checks.
+"""Checks a course for consistency.
 
 A finding is one sentence about something wrong: a stale file, a suite that takes points from a
 correct solution, a misconception that is not named, a documented tensor that no check uses.

@@ -1,4 +1,4 @@
-"""The command line: ``autograder COMMAND``."""
+"""Defines the command line: ``autograder COMMAND``."""
 
 import atexit
 import gc

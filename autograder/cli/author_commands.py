@@ -1,4 +1,4 @@
-"""Commands that write the files of a course."""
+"""Defines the commands that write the files of a course."""
 
 from pathlib import Path
 from typing import Annotated

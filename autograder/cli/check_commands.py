@@ -1,4 +1,4 @@
-"""Commands that check a learner's own work."""
+"""Defines the commands that check a learner's work."""
 
 import sys
 from collections.abc import Sequence

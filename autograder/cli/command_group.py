@@ -1,4 +1,4 @@
-"""The group of all commands: it imports a command on use, and prints errors as messages."""
+"""Groups all commands, imports each one on use, and prints errors as messages."""
 
 from importlib import import_module
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Commands that run the code of a course; all of them import torch."""
+"""Defines the commands that run the code of a course; all of them import torch."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Commands for the exercises in a learner's own folder."""
+"""Defines the commands for the exercises in a learner's folder."""
 
 import sys
 from collections.abc import Sequence

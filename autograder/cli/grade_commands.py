@@ -1,4 +1,4 @@
-"""Commands that read submissions: they are graded, or collected for nbgrader."""
+"""Defines the commands that grade submissions, or collect them for nbgrader."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Commands that read the record of a class."""
+"""Defines the commands that read the record of a class."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Error carried forward: an exercise that is right, given the mistake in one that it uses.
+"""Finds exercises that are right, given a mistake in an exercise that they use.
 
 The proof is a replay. A right program, in which the one exercise uses the other, gets the mistake
 that was named in the other; where it then ends every failed check as the student's code did, the

@@ -1,4 +1,4 @@
-"""Names the mistakes in a submission, and finds what its exercises show given those below them."""
+"""Names the mistakes in a submission, and finds exercises that are right given a mistake below."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

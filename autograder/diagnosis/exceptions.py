@@ -1,4 +1,4 @@
-"""Explains exceptions of Python and torch by what their texts say, mostly by the shapes in play.
+"""Explains exceptions of Python and torch by their texts, mostly by the shapes in them.
 
 A check with hidden inputs shows a sentence of ``error_texts.toml`` alone; elsewhere it may repeat
 sizes and names of the text. The tests provoke every text, so that no new version of torch silently

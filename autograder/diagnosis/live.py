@@ -1,4 +1,4 @@
-"""Evidence from wrong programs that run in this process: those of authors and those of kinds.
+"""Provides evidence from wrong programs of authors and kinds that run in this process.
 
 Every run is kept, so that each check runs once on a program for the whole class. A program is asked
 the requests of one failed check first, and dropped at the first other answer; only the remaining

@@ -1,4 +1,4 @@
-"""Holds what one run of one check showed: every answer in order, and how it ended.
+"""Records one run of one check: every answer in order, and how the run ended.
 
 ``compare`` decides whether a misconception explains what a student's code showed.
 """

@@ -1,4 +1,4 @@
-"""The programs that rewrites make of one exercise, and what they answer in a check.
+"""Makes the wrong programs of one exercise, and runs checks on them.
 
 A program is compiled when it is first asked, and asked only as long as its answers are needed:
 request by request, as the solution was asked. Every answer is kept for the whole class.

@@ -1,4 +1,4 @@
-"""Evidence from fingerprints: what wrong programs showed when the course was built.
+"""Provides evidence from fingerprints: the answers of wrong programs when the course was built.
 
 A student's machine has nothing else. Two mistakes at once have no fingerprints.
 """

@@ -1,1 +1,1 @@
-"""Formats that other systems read: pure functions of the record or of a grade table."""
+"""Exports grades to other systems, by pure functions of the record or of a grade table."""

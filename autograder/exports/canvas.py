@@ -1,4 +1,4 @@
-"""Canvas: the CSV file that *Grades → Import* reads (``lib/gradebook_importer.rb``).
+"""Writes the CSV file that Canvas's *Grades → Import* reads (``lib/gradebook_importer.rb``).
 
 The header begins with ``Student``, ``ID`` (or ``LastName``, ``FirstName``, ``ID``), ``SIS User ID``
 or ``SIS Login ID``; after ``Section`` every column is an assignment, ``Title (id)`` or a title; an

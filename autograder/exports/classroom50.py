@@ -1,4 +1,4 @@
-"""Classroom 50: ``result.json`` after ``classroom50/result/v1``.
+"""Writes ``result.json`` for Classroom 50, after ``classroom50/result/v1``.
 
 Its schema allows no further key at the top, and whole numbers only: points are in hundredths, which
 keeps every ratio. ``score`` is at most ``max-score``; both are the sums over ``tests``. The runner

@@ -1,4 +1,4 @@
-"""The file that an export makes: JSON, or CSV in which a spreadsheet runs no formula.
+"""Makes the file of an export: JSON, or CSV in which a spreadsheet runs no formula.
 
 A spreadsheet calculates a cell that begins with ``=``, ``+``, ``-`` or ``@``, also after spaces and
 in full width; quoting does not prevent that, an apostrophe in front does. All our own cells go

@@ -1,4 +1,4 @@
-"""The zip of feedback pages that Canvas and Moodle give to the students whom its names identify.
+"""Packs feedback pages into a zip that Canvas or Moodle returns to the students in its names.
 
 Canvas (``app/models/assignment.rb``) divides a name at ``_`` and takes the first two parts that are
 numbers: the user, and the file that this user submitted. It ignores a name whose last part begins

@@ -1,4 +1,4 @@
-"""All export formats by name; a new one is a new file and one line here."""
+"""Lists all export formats by name; a new one is a new file and one line here."""
 
 import datetime as dt
 import os

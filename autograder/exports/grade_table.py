@@ -1,4 +1,4 @@
-"""The grade table: one row per student, one column per stage, a score in each cell.
+"""Builds the grade table: one row per student, one column per stage, a score in each cell.
 
 It is made from a record here. The gradebook makes one from nbgrader's database, which has names,
 manual scores and late penalties, too. Exports match its students to the rows of a file that a

@@ -1,4 +1,4 @@
-"""Gradescope: ``results.json``, one submission at a time.
+"""Writes ``results.json`` for Gradescope, one submission at a time.
 
 A top-level ``score`` counts in place of the tests' sum. Every test is visible: the record already
 leaves out what the course does not reveal. All formats are ``text``, so nothing is read as HTML or

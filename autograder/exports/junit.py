@@ -1,4 +1,4 @@
-"""JUnit XML as pytest writes it (``junit_family=xunit2``), for continuous integration.
+"""Writes JUnit XML as pytest does (``junit_family=xunit2``), for continuous integration.
 
 There a case has only ``classname``, ``name`` and ``time``; points are properties of case and suite.
 The record holds no times and no host, so every ``time`` is 0.

@@ -1,4 +1,4 @@
-"""Moodle: an assignment's offline grading worksheet (``mod/assign/feedback/offline``), filled in.
+"""Fills in the offline grading worksheet of Moodle (``mod/assign/feedback/offline``).
 
 Its columns have names in the teacher's language, so it is downloaded first (*View all submissions →
 Download grading worksheet*). The identifier is a word and the participant's number; the column

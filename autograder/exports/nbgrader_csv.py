@@ -1,4 +1,4 @@
-"""The CSV file of ``nbgrader export``, and one with every exercise.
+"""Writes the CSV file of ``nbgrader export``, and one with every exercise.
 
 ``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``. Two things differ: cells with a
 comma are quoted, and a stage that was not submitted has no row, where nbgrader writes a zero.

@@ -1,1 +1,1 @@
-"""nbgrader integration: its configuration, its converter, its notebooks, its database."""
+"""Integrates nbgrader: its configuration, its converter, its notebooks, its database."""

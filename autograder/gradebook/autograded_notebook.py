@@ -1,4 +1,4 @@
-"""The notebook that formgrader and feedback show: the instructor's cells, the student's answers.
+"""Merges the instructor's cells and the student's answers into the notebook for formgrader.
 
 For every submission, the result has each graded cell of the master once, under its own name and
 with its own text. Cells that students added stay, without outputs, metadata and active content.

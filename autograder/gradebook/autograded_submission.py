@@ -1,4 +1,4 @@
-"""Holds what the gradebook stores of one submission: its notebook and its scores."""
+"""Makes the notebook and the scores that the gradebook stores of one submission."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""nbgrader for a course: options derived from ``course.toml``, folders, and the database."""
+"""Sets up nbgrader for a course: options derived from ``course.toml``, folders and database."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""``nbgrader autograde``: grades the submissions of a class in the sandbox, all at once."""
+"""Grades the submissions of a class in the sandbox, for ``nbgrader autograde``."""
 
 import contextlib
 import re

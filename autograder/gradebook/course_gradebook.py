@@ -1,4 +1,4 @@
-"""The gradebook of a course, as the commands read and write it."""
+"""Reads and writes the gradebook of a course for the commands."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``nbgrader release_feedback`` for a class in which not everybody used the exchange."""
+"""Releases feedback by nbgrader to a class in which not everybody used the exchange."""
 
 import glob
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Shortens the page of ``nbgrader generate_feedback`` to what is about the student."""
+"""Shortens the page of ``nbgrader generate_feedback`` to the cells about the student."""
 
 from pathlib import Path
 from typing import Any

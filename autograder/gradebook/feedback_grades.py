@@ -1,4 +1,4 @@
-"""The step of ``nbgrader generate_feedback`` that puts scores into a page; it warns of early ones.
+"""Puts scores into a page of ``nbgrader generate_feedback``, and warns of missing ones.
 
 A page is early while written answers wait to be graded by hand, or where the lab has got other
 points since the submission was graded.

@@ -1,4 +1,4 @@
-"""``nbgrader export``, and the grade table of nbgrader's database that every export reads."""
+"""Reads the grade table of nbgrader's database, for ``nbgrader export`` and every other export."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

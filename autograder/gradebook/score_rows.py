@@ -1,4 +1,4 @@
-"""The rows of one student's lab in nbgrader's database; the caller commits."""
+"""Writes the rows of one student's lab into nbgrader's database; the caller commits."""
 
 import datetime as dt
 import re

@@ -1,4 +1,4 @@
-"""``nbgrader zip_collect`` for downloads from Canvas, Moodle, or anywhere else.
+"""Collects downloads from Canvas, Moodle and elsewhere, for ``nbgrader zip_collect``.
 
 It collects what ``autograder collect`` does; nbgrader's own plugins would unpack every archive
 of any size, stop at the first damaged one, and keep notebooks only.

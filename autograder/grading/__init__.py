@@ -1,1 +1,1 @@
-"""Runs suites on submissions and turns what they show into results."""
+"""Runs suites on submissions and turns the outcomes into results."""

@@ -1,4 +1,4 @@
-"""The workers of a dask scheduler: connects to them privately, and rejects those that differ."""
+"""Connects to the workers of a dask scheduler, and rejects those that would grade differently."""
 
 import ipaddress
 import logging

@@ -1,4 +1,4 @@
-"""A grading process: submissions arrive by a pipe, and it answers with results.
+"""Grades in a separate process: submissions arrive by a pipe, and results are sent back.
 
 This module needs no torch, so that a process that only waits for results loads none.
 """

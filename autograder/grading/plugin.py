@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixtures of checks.
+"""Provides the fixtures of checks as a pytest plugin.
 
 Plain ``pytest`` runs the suites on the instructor's solutions; ``pytest tests/hidden --submission
 PATH`` runs them on one submission, with pytest's ordinary output. ``suite_runner`` uses the same

@@ -1,4 +1,4 @@
-"""A grading run: grades submissions and writes the files that were asked for."""
+"""Runs a grading: grades submissions and writes the requested files."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Pages, tables and terminal texts about a record: pure functions of it."""
+"""Makes pages, tables and terminal texts from a record, by pure functions."""

@@ -1,4 +1,4 @@
-"""The class: its table in the terminal, scores, misconceptions, submissions to review."""
+"""Summarizes a class: its table in the terminal, scores, misconceptions, submissions to review."""
 
 import re
 from array import array

@@ -1,4 +1,4 @@
-"""Feedback as values: what pages, cards and terminals show about a submission."""
+"""Defines feedback as values that pages, cards and terminals show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""HTML that needs no network: the pages of a run, the card of an exercise.
+"""Renders HTML that needs no network: the pages of a run, the card of an exercise.
 
 The class report runs one script, our own, which its policy allows by its hash; it sorts and filters
 what can be read without it. No other page runs any.

@@ -1,4 +1,4 @@
-"""The names of students' pages: valid on every file system, and no two alike."""
+"""Names students' pages: valid on every file system, and no two alike."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Reads a zip in memory; one suspicious member, and the student's whole archive is refused.
+"""Reads a zip in memory, and refuses a student's whole archive for one suspicious member.
 
 In the archive of a class it costs the entry of the student who submitted it.
 

@@ -1,4 +1,4 @@
-"""The submissions of a class of any size: each is read when its turn comes, and not kept."""
+"""Reads the submissions of a class one at a time, and keeps none."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence

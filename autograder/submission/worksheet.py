@@ -1,4 +1,4 @@
-"""Moodle's grading worksheet: each participant's number, which nobody can edit, and name.
+"""Reads Moodle's grading worksheet: the names, and the numbers, which nobody can edit.
 
 Students may edit their full names, by which a roster finds them in a download from Moodle.
 """

@@ -1,1 +1,1 @@
-"""Mistakes that are rewrites of the solution's syntax tree: their rules and sentences."""
+"""Makes mistakes by rewriting the solution's syntax tree, and holds their sentences."""

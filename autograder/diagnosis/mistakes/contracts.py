@@ -1,4 +1,4 @@
-"""Mistakes in arguments and results: defaults, limits, checks, returned values."""
+"""Makes mistakes in arguments and results: defaults, limits, checks, returned values."""
 
 import ast
 from collections.abc import Iterator

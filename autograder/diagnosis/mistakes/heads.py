@@ -1,4 +1,4 @@
-"""Mistakes in heads, in the axes of new shapes, and between the items of a batch."""
+"""Makes mistakes in heads, in the axes of new shapes, and between the items of a batch."""
 
 import ast
 from collections.abc import Iterator

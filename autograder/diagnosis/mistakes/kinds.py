@@ -1,4 +1,4 @@
-"""The kinds of mistake: what a student reads about each, from ``kinds.toml``."""
+"""Reads the sentences about each kind of mistake from ``kinds.toml``."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Mistakes in masks: what they hide, when, and with which value."""
+"""Makes mistakes in masks: what they hide, when, and with which value."""
 
 import ast
 from collections.abc import Iterator

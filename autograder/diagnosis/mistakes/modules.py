@@ -1,4 +1,4 @@
-"""Mistakes in what a constructor makes: parameters, layers, buffers, dropout."""
+"""Makes mistakes in what a constructor makes: parameters, layers, buffers, dropout."""
 
 import ast
 from collections.abc import Iterator, Sequence

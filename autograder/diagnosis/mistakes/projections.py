@@ -1,4 +1,4 @@
-"""Mistakes in queries, keys and values, and in their products."""
+"""Makes mistakes in queries, keys and values, and in their products."""
 
 import ast
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Mistakes in sums, means and maxima, and in how two numbers are combined."""
+"""Makes mistakes in sums, means and maxima, and in how two numbers are combined."""
 
 import ast
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Mistakes as rewrites of the syntax tree of an exercise: made, applied, compiled and undone."""
+"""Rewrites the syntax tree of an exercise: makes, applies, compiles and undoes mistakes."""
 
 import ast
 from collections.abc import Callable, Iterator, Sequence

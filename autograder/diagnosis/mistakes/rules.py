@@ -1,4 +1,4 @@
-"""The rules that make mistakes, in the order in which mistakes on one line are tried and named."""
+"""Lists the rules that make mistakes, in the order in which mistakes on one line are tried."""
 
 from collections.abc import Callable, Iterator
 from typing import Final

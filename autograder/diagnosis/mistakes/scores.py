@@ -1,4 +1,4 @@
-"""Mistakes in the scores and the softmax: scale, axis, exponentials, weights."""
+"""Makes mistakes in the scores and the softmax: scale, axis, exponentials, weights."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Slips of Python: a `return` in the wrong place or form, and loops that skip a round."""
+"""Makes slips of Python: a `return` in the wrong place or form, loops that skip a round."""
 
 import ast
 from collections.abc import Iterator

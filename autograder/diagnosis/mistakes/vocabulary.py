@@ -1,4 +1,4 @@
-"""The words of mistake operators: what students call a quantity of attention."""
+"""Names the quantities of attention as students do."""
 
 import ast
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Steps that are missing, or that the exercise does not ask for, and wrong sizes."""
+"""Makes mistakes in steps and sizes: missing, needless or wrong ones."""
 
 import ast
 from collections.abc import Iterator
