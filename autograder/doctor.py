@@ -63,7 +63,7 @@ def _private_folder(limits: Limits) -> str:
         return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
     return (
         "submissions can't write files: this system does not let a process mount "
-        "(user namespaces); a line that saves a file costs itself"
+        "(user namespaces); a line that saves a file fails alone"
     )
 
 

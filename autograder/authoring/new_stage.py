@@ -106,7 +106,9 @@ def new_stage(course: Course, name: str) -> tuple[Path, ...]:
     text = listing.read_text("utf-8")
     array = text.partition("stages")[2].partition("]")[0]
     if "#" in array:
-        msg = f"A comment stands among the stages of {listing}: list {name!r} there yourself first."
+        msg = (
+            f"There is a comment among the stages of {listing}: list {name!r} there yourself first."
+        )
         raise CourseError(msg)
     listed = with_stages(text, [*course.file.stages, name])
     written = []

@@ -84,7 +84,7 @@ class Recorder:
         known_words = {*re.findall(r"\w+", known_text)}
         for word in public_record.words(record):
             if not known_words.issuperset(re.findall(r"\w+", word)):
-                msg = f"The record of {stage.name} would hold {word!r}, which no student knows."
+                msg = f"The record of {stage.name} would hold {word!r}, which students do not know."
                 raise CourseError(msg)
         return content
 

@@ -171,7 +171,7 @@ def left_out(paths: Iterable[Path]) -> Iterator[str]:
             if count:
                 yield (
                     f"{path.parent.name}: {count} of {count + shown} failures of wrong programs "
-                    f"are left out of {path.name}: rounding could decide what they show."
+                    f"are left out of {path.name}: rounding could decide their answers."
                 )
 
 

@@ -29,7 +29,7 @@ def check(
     ] = "",
     *,
     hidden: Annotated[
-        bool, Option("--hidden", help="Run the hidden suite, too, where the course has it.")
+        bool, Option("--hidden", help="Also run the hidden suite, if the course has it.")
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
@@ -63,7 +63,7 @@ def hunt(
     ] = None,
     new: Annotated[bool, Option("--new", help="Begin another hunt in this stage.")] = False,
 ) -> None:
-    """Hunt a bug that was put into your own code: see it, fix it, write a test that catches it.
+    """Hunt a bug planted in your own code: see it, fix it, write a test that catches it.
 
     Run it again after each step. Exit code 0 when your test catches every mistake, else 1.
     """

@@ -27,7 +27,7 @@ SUMMARIES: Final = {
         "watch": "Check the exercise that you work on each time you save it: one problem at a "
         "time.",
         "hint": "Show a hint: first a question, then a direction, then nearly the line.",
-        "next": "Say which exercise comes next, and where it stands.",
+        "next": "Show the next exercise, with its file and line.",
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
         "reset": "Put an exercise back as you received it; a copy of your file is kept.",
         "solution": "Show the solution of an exercise that you have solved; only where the course "
@@ -42,7 +42,7 @@ SUMMARIES: Final = {
         "collect": "Collect a download into nbgrader's submitted/ folder, with times and the "
         "course's own ids.",
         "export": "Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.",
-        "feedback": "Pack each student's page into the zip that Canvas or Moodle hands back.",
+        "feedback": "Pack the pages of a class into a zip that Canvas or Moodle returns to students.",
         "bundle": "Pack the course for a platform that runs the grader itself: a zip for "
         "Gradescope.",
     },

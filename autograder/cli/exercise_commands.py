@@ -57,12 +57,12 @@ def hint(
     _, state, task = _task(exercise)
     shown = state.next_hint(task, number)
     typer.echo(f"{task.key}, hint {shown} of {len(task.exercise.hints)}:")
-    typer.echo(task.exercise.hints[shown - 1] or "The file of hints is lost in this copy.")
+    typer.echo(task.exercise.hints[shown - 1] or "This copy has no hints file.")
 
 
 @app.command("next")
 def next_(folder: options.LearnerFolder = None) -> None:
-    """Say which exercise comes next, and where it stands."""
+    """Show the next exercise, with its file and line."""
     handout = inputs.find_handout(folder)
     state = Progress.read(handout.root)
     task = first_open(handout, state)
@@ -108,7 +108,7 @@ def solution(
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Show the solution of an exercise that you have solved; only where the course is."""
+    """Show the solution of an exercise that you have solved; needs the course."""
     _, state, task = _task(exercise)
     text = learner_folder.solution(task, course_folder)
     if task.key not in state.passed | state.gave_up:

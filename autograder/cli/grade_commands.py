@@ -128,7 +128,7 @@ def collect(
     worksheet: options.WorksheetOption = None,
     unwrap: options.UnwrapOption = None,
     again: Annotated[
-        bool, Option("--again", help="Replace what was collected of these students before.")
+        bool, Option("--again", help="Replace earlier submissions of these students.")
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
@@ -213,7 +213,7 @@ def _saying_where_to_go_on(journal: Path | None) -> Iterator[None]:
         if journal is None:
             raise
         how = "Interrupted. " if isinstance(error, KeyboardInterrupt) else ""
-        msg = f"{how}{journal} holds the results so far; the same command goes on there."
+        msg = f"{how}{journal} holds the results so far; run the same command again to resume."
         typer.echo(msg, err=True)
         raise
 

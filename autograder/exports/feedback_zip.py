@@ -215,7 +215,7 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
         if request.download
         else f"No id of {stage} ends in a participant's number."
     )
-    return f"{what} Name the download that these submissions came from with --download."
+    return f"{what} Pass the download of these submissions with --download."
 
 
 def _pack(pages: Iterable[tuple[str, str]]) -> Iterator[bytes]:

@@ -145,7 +145,8 @@ def _renamed(rows: Mapping[str, int], participants: Iterable[RosterRow]) -> dict
         is_by_number = lms_number(student) == number and letters(student) not in cells
         if len(known) > 1 and is_by_number and not fits_name(student.rpartition("_")[0], cells):
             remarks[student] = (
-                f"{student}: participant {number} has another name in the worksheet, not exported"
+                f"{student}: participant {number} has a different name in the worksheet, "
+                "not exported"
             )
     return remarks
 

@@ -122,7 +122,7 @@ def late_stamp(due: dt.datetime) -> str:
 def no_due_date(stage: str) -> str:
     """Say that marks of late submissions have no effect."""
     return (
-        f"{stage} has no due date, so late marks cost nothing. "
+        f"{stage} has no due date, so late marks have no effect. "
         f'Set one: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'
     )
 

@@ -72,7 +72,7 @@ def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str
                 yield (
                     f"{student}, {assignment.name}: graded when the lab gave "
                     f"{add(then.values()):g} points, and now it gives {add(now.values()):g} "
-                    "or divides them otherwise. Grade this submission again."
+                    "or divides them differently. Grade this submission again."
                 )
 
 

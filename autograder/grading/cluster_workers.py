@@ -30,7 +30,7 @@ LOOK_SECONDS = 5.0  # between two looks at which workers there are
 END_SECONDS = 5.0  # for a scheduler that may be gone
 MAX_ANSWER = 64 * 2**20  # bytes; the record of a submission has 20 KB, and rarely 2 MB
 MAX_NAMED = 5  # packages in a sentence
-UNUSABLE = "A worker answered what no worker of this kit answers."
+UNUSABLE = "A worker sent an answer that no worker of this kit sends."
 Task: TypeAlias = "Future[bytes]"
 # How dask says that there is no connection.
 CONNECTION_ERRORS: Final = (OSError, RuntimeError, ClosedClientError)
@@ -78,7 +78,7 @@ def difference(here: Facts, there: Facts) -> str:
         return f"the installed packages differ: only here {only_here}; only there {only_there}"
     if here.course != there.course:
         return _differs("the course's id", here.course, there.course)
-    return "" if here.run == there.run else "the course's secret is another one there, or missing"
+    return "" if here.run == there.run else "the course's secret there is different or missing"
 
 
 def _differs(about: str, ours: str, theirs: str) -> str:
@@ -130,7 +130,7 @@ class Workers:
         self._next_look = now + (LOOK_SECONDS if found else SIGNAL_SECONDS)
         self._looked = now if found else self._looked or now
         if now - self._looked > WAIT_SECONDS:
-            msg = f"No worker has been there for {WAIT_SECONDS:.0f} s; start some."
+            msg = f"There has been no worker for {WAIT_SECONDS:.0f} s; start some."
             raise ClusterError(msg)
         if joined := found.keys() - self._checked:
             self._compare(joined)
@@ -164,7 +164,7 @@ class Workers:
             if isinstance(answer, OSError):  # it is gone already
                 continue
             if isinstance(answer, Exception):
-                msg = f"{address} has not this kit: {type(answer).__name__}: {answer}"
+                msg = f"{address} does not have this kit: {type(answer).__name__}: {answer}"
                 raise ClusterError(msg)
             [described] = decode(answer, 1)
             require_equal(self.facts, described, address)
@@ -195,7 +195,7 @@ def _connect(address: str) -> Client:
         has_keys = security.get_connection_args("client")["ssl_context"] is not None
         if parse_address(whole)[0] in _ENCRYPTED and not has_keys:
             msg = (
-                f"{address} needs the keys of TLS: name them in dask's configuration, "
+                f"{address} needs TLS keys: set them in dask's configuration, "
                 "distributed.comm.tls (docs/scaling.md)."
             )
             raise ClusterError(msg)

@@ -158,8 +158,8 @@ class SuiteRunner:
             if failure is not None:
                 msg = (
                     f"The course's own solution fails a check. {failure}\n"
-                    "Nothing was graded: the same check would cost right submissions. Run "
-                    f"`autograder doctor` and `autograder verify --stage {name}`."
+                    "Nothing was graded: the same check would take points from right submissions. "
+                    f"Run `autograder doctor` and `autograder verify --stage {name}`."
                 )
                 raise CourseError(msg)
 

@@ -312,7 +312,7 @@ def _is_file(path: Path) -> bool:
     if kind != stat.S_IFREG:
         # The shell may have expanded a `*` to a link that a student planted.
         msg = (
-            f"{visible(str(path))} is a link or no ordinary file, and links are not followed. "
+            f"{visible(str(path))} is a link or a special file, and links are not followed. "
             "Name the folder or the file itself."
         )
         raise UsageError(msg)

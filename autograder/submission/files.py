@@ -107,7 +107,7 @@ def check_size(data: bytes, limit: int, label: str) -> bytes:
 
 def not_regular(label: str) -> str:
     """Say that *label* is a link, a FIFO, a device, ..."""
-    return f"{label} is a link or no ordinary file and was not opened. Submit the file itself."
+    return f"{label} is a link or a special file and was not opened. Submit the file itself."
 
 
 def unreadable(label: str, error: OSError) -> str:

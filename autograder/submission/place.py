@@ -137,7 +137,9 @@ def open_folder(root: Path) -> Listing:
             elif len(path.parts) <= MAX_DEPTH:
                 waiting.append(path)
             else:
-                faults.append(f"The folder {label} lies too deep and was not opened. Flatten it.")
+                faults.append(
+                    f"The folder {label} is nested too deeply and was not opened. Flatten it."
+                )
         left -= len(entries)
         if left < 0:
             faults.insert(0, _too_many((root / folder).name))

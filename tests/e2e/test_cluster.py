@@ -162,7 +162,7 @@ def test_a_worker_with_another_suite_is_refused(scene: Scene):
 def test_another_secret_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch):
     """Hidden inputs would be others; neither secret is shown."""
     monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "abcdefgh12345678")
-    with pytest.raises(ClusterError, match="the course's secret is another one there, or missing"):
+    with pytest.raises(ClusterError, match="the course's secret there is different or missing"):
         cluster.grade_each(
             scene.course, scene.submissions(), lambda *_: None, address=scene.dask.address
         )

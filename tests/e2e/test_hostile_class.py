@@ -159,7 +159,7 @@ def test_no_secret_reaches_a_student(hostile: HostileClass, student: str):
 def test_links_are_not_graded(hostile: HostileClass):
     """Formgrader shows the lab with a sentence about them, and no module."""
     assert set(autograded(hostile.root, "links")) == {"lab.ipynb"}
-    assert b"is a link or no ordinary file" in autograded(hostile.root, "links")["lab.ipynb"]
+    assert b"is a link or a special file" in autograded(hostile.root, "links")["lab.ipynb"]
     assert set(autograded(hostile.root, "links_a_folder")) == {"lab.ipynb"}
 
 

@@ -396,7 +396,7 @@ def test_what_is_undecided_is_counted(tiny):
     assert list(release.left_out([path, path.with_name("public.json")])) == [
         (
             f"01_tiny: 2 of {shown + 2} failures of wrong programs are left out of "
-            "fingerprints.json: rounding could decide what they show."
+            "fingerprints.json: rounding could decide their answers."
         )
     ]
 

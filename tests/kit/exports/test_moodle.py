@@ -98,7 +98,7 @@ def test_a_number_with_another_name_gets_no_grade(name: str):
 
     assert [line[5] for line in cells(done.content)[1:3]] == ["", "7.5"]
     assert done.remarks[0] == (
-        f"{name}_11: participant 11 has another name in the worksheet, not exported"
+        f"{name}_11: participant 11 has a different name in the worksheet, not exported"
     )
 
 

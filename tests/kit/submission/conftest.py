@@ -13,7 +13,7 @@ from autograder.submission import Submission, collect
 
 STUB = b"def attend(x):\n    raise NotImplementedError\n"
 SOLVED = b"def attend(x):\n    return x\n"
-LINK = "is a link or no ordinary file and was not opened. Submit the file itself."
+LINK = "is a link or a special file and was not opened. Submit the file itself."
 
 COURSE = """
 format_version = 1

@@ -50,7 +50,7 @@ def test_a_student_who_renames_between_two_downloads_is_set_aside(moodle):
     found = moodle(["Ada Lovelace_12"], rows, [ADA])
 
     assert len(found.works) == 0
-    assert "participant 12 has another name in the worksheet" in found.set_aside[0]
+    assert "participant 12 has a different name in the worksheet" in found.set_aside[0]
 
 
 def test_two_of_one_name_in_a_download_are_set_aside(moodle):

@@ -428,7 +428,7 @@ def test_unwrapping_follows_no_link(stages, class_, tmp_path):
     (tmp_path / "other" / "ada").mkdir(parents=True)
     (class_ / "mallory").symlink_to(tmp_path / "other")
 
-    with pytest.raises(UsageError, match="mallory is a link or no ordinary file"):
+    with pytest.raises(UsageError, match="mallory is a link or a special file"):
         find(class_, stages, options=FindOptions(unwrap=True))
 
 

@@ -67,7 +67,7 @@ def test_bounds_the_depth(write, class_):
     files, faults = open_folder(class_ / "alice")
 
     assert files == []
-    assert faults == ["The folder d lies too deep and was not opened. Flatten it."]
+    assert faults == ["The folder d is nested too deeply and was not opened. Flatten it."]
 
 
 @pytest.mark.parametrize("number", [1, 20])
