@@ -42,7 +42,7 @@ SUMMARIES: Final = {
         "collect": "Collect a download into nbgrader's submitted/ folder, with times and the "
         "course's own ids.",
         "export": "Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.",
-        "feedback": "Pack the pages of a class into a zip that Canvas or Moodle returns to students.",
+        "feedback": "Pack each student's page into the zip that Canvas or Moodle returns.",
         "bundle": "Pack the course for a platform that runs the grader itself: a zip for "
         "Gradescope.",
     },

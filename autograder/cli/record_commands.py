@@ -111,7 +111,7 @@ def feedback(
     out: Annotated[Path | None, options.out_option("feedback.zip")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Pack each student's page into the zip that Canvas or Moodle returns to students.
+    """Pack each student's page into the zip that Canvas or Moodle returns.
 
     Canvas: "Upload Submissions"; Moodle: "Upload multiple feedback files in a zip".
     """
