@@ -102,7 +102,7 @@ class DaskCluster:
         command = [sys.executable, "-m", "dask", *map(str, words), "--no-dashboard"]
         output = (self._home / f"{words[0]}.log").open("wb")
         with output:
-            process = subprocess.Popen(command, cwd=self._home, stdout=output, stderr=output)  # noqa: S603  # our own command
+            process = subprocess.Popen(command, cwd=self._home, stdout=output, stderr=output)  # noqa: S603  # a command that is written here
         self._processes.append(process)
 
 

@@ -327,7 +327,7 @@ def _plain(course: Course, folder: Path) -> tuple[dict[str, float], list[str]]:
         submission = folder / "hostile" / name if name else None
         plain_pytest.prepare(place, submission, solution)
     command = [sys.executable, "-B", "-m", "benchmarks.plain_pytest", *map(str, folders.values())]
-    subprocess.run(command, cwd=hostile.ROOT, check=False, capture_output=True)  # noqa: S603  # our own command
+    subprocess.run(command, cwd=hostile.ROOT, check=False, capture_output=True)  # noqa: S603  # a command that is written here
     if plain_pytest.score(folders.pop("")) != plain_pytest.MOST:
         sys.exit("The plain grader does not give full marks to the solution.")
     skipped = [name for name in hostile.attacks() if name not in names]

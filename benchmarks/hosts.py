@@ -236,7 +236,7 @@ def _make_keys(folder: Path) -> None:
     """Make an authority and a certificate as docs/scaling.md does."""
     folder.mkdir()
     for words in KEYS:
-        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)  # noqa: S603, S607  # our own command
+        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)  # noqa: S603, S607  # a command that is written here
     (folder / "tls.yaml").write_text(TLS.format(keys=folder, required="true"))
 
 

@@ -75,7 +75,7 @@ def _stages(course: Course, words: Sequence[str]) -> list[Stage]:
 def _shown_under(name: str, folder: str, stages: list[str]) -> dict[Key, Shown]:
     path = Path(folder) / name
     command = [sys.executable, "-m", "benchmarks.kernels", "collect", str(path), *stages]
-    subprocess.run(command, env=os.environ | SETS[name], check=True)  # noqa: S603  # our own command
+    subprocess.run(command, env=os.environ | SETS[name], check=True)  # noqa: S603  # a command that is written here
     found: dict[Key, Shown] = torch.load(path)
     path.unlink()
     return found

@@ -61,7 +61,7 @@ class Scene:
         temporary.mkdir(exist_ok=True)
         temporary.chmod(0o711)  # a worker passes through it
         words = ("-m", "autograder", "grade", self.class_, "--json", self.record)
-        return subprocess.Popen(  # noqa: S603  # our own command
+        return subprocess.Popen(  # noqa: S603  # a command that is written here
             [sys.executable, *map(str, words), "--course", str(self.course), "--jobs", "2"],
             cwd=self.course,
             env=os.environ | {"TMPDIR": str(temporary)},

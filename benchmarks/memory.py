@@ -103,7 +103,7 @@ def _run(known: object, *words: object) -> Measured:
         MEASURE,
         *map(str, (known, *words, *course)),
     ]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603  # our own command
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603  # a command that is written here
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Measured)
 
 

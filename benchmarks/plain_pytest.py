@@ -192,7 +192,7 @@ def _wait(child: int, private: int | None, start: int, folder: Path) -> None:
         return
     with suppress(OSError):
         found = os.open(RESULTS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=private)
-        with open(found, "rb") as file:  # noqa: PTH123  # a descriptor
+        with open(found, "rb") as file:  # noqa: PTH123  # opens a descriptor
             (folder / RESULTS).write_bytes(file.read(MIB))
     os.close(private)
 

@@ -85,7 +85,7 @@ GROUPS = ("students", "instructors", "developers")
 def tracked_text(folder: Path) -> Iterator[Path]:
     """Yield the paths of the files to read, relative to *folder*."""
     command = ["git", "ls-files", "-z"]
-    listed = subprocess.check_output(command, cwd=folder, text=True)  # noqa: S603  # constant
+    listed = subprocess.check_output(command, cwd=folder, text=True)  # noqa: S603  # a constant command
     for name in filter(None, listed.split("\0")):
         path = Path(name)
         is_text = path.suffix in SUFFIXES or path.name in NAMES

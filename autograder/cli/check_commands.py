@@ -90,6 +90,6 @@ def hunt(
 
 def _small_changes(text: str, lines: Sequence[range]) -> list[tuple[str, str]]:
     """List each small change within *lines* of *text*, and the text after it."""
-    from autograder.authoring.mutation import mutants_in  # noqa: PLC0415  # imports torch, as above
+    from autograder.authoring.mutation import mutants_in  # noqa: PLC0415  # imports torch
 
     return [(mutant.label, mutant.text) for mutant in mutants_in(text, lines)]

@@ -277,7 +277,7 @@ class Programs:
             rewrites = [self.rewrites[number] for number in key]
             try:
                 code = self._exercise.compile(rewrites, self._solution.file)
-                source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # read later
+                source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # called only if an exception quotes it
                 self._channels[key] = self._solution.replacing(code, source)
             except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is not a mistake
                 require_memory(error)
@@ -311,7 +311,7 @@ def rewrites_of(exercise: ExerciseCode, words: Words) -> list[Rewrite]:
             reworded = rewrite._replace(
                 explanation=said.explanation, question=said.question, group=rewrite.kind
             )
-            rewrite = reworded if rewrite.kind in words else rewrite  # noqa: PLW2901  # the same
+            rewrite = reworded if rewrite.kind in words else rewrite  # noqa: PLW2901  # the same mistake in other words
             found += [rewrite, *masks.with_large_fills(scope, rewrite)]
     return found
 

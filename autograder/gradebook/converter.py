@@ -51,7 +51,7 @@ class SandboxedAutograde(Autograde):
             with contextlib.chdir(self.coursedir.root):  # where nbgrader runs its hooks
                 self._grade(course, stage, folders)
         except AutograderError as error:
-            self.log.error("%s", error)  # noqa: TRY400  # a sentence for the instructor
+            self.log.error("%s", error)  # noqa: TRY400  # the message is enough; no traceback
             raise NbGraderException(str(error)) from error
 
     def _find_stage(self) -> tuple[Course, Stage]:

@@ -16,7 +16,7 @@ ONLY_X86 = pytest.mark.skipif(not X86, reason="other processors have no AVX2 and
 
 def prove(pytestconfig: pytest.Config, environment: dict[str, str], words: Sequence[str]) -> str:
     """Prove stages in a process with these settings; return what it prints."""
-    done = subprocess.run(  # noqa: S603  # our own command
+    done = subprocess.run(  # noqa: S603  # a command that is written here
         [sys.executable, "-m", "tests.e2e.kernel_sets", *words],
         cwd=pytestconfig.rootpath,
         env=os.environ | environment,

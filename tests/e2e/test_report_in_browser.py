@@ -72,7 +72,7 @@ class Browser:
     def __init__(self, profile: Path) -> None:
         plumbing = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'  # Chromium reads 3 and writes 4
         command = [shutil.which("chromium") or "", *FLAGS, f"--user-data-dir={profile}"]
-        self._process = subprocess.Popen(  # noqa: S603  # our own words
+        self._process = subprocess.Popen(  # noqa: S603  # a command that is written here
             ["/bin/sh", "-c", plumbing, "sh", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -121,7 +121,7 @@ def bash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bash:
             (programs / name).chmod(0o755)
         path = f"{programs}:{os.environ['PATH']}"
         done = subprocess.run(  # noqa: S603  # the workflow that is tested
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text],  # noqa: S607  # by name
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text],  # noqa: S607  # found on PATH
             env={**os.environ, "PATH": path, "CALLS": str(calls), **env},
             check=False,
             capture_output=True,
@@ -136,7 +136,7 @@ def commit(message: str) -> str:
     author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", message]):
         subprocess.run(["git", *command], check=True)  # noqa: S603, S607  # git, on our own arguments
-    done = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True)  # noqa: S607  # by name
+    done = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True)  # noqa: S607  # found on PATH
     return done.stdout.decode().strip()
 
 

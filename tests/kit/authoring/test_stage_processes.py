@@ -66,7 +66,7 @@ def test_an_error_in_a_process_is_raised():
 def test_no_process_outlives_the_command():
     """When a command ends in any way, an endless loop of a stage ends with it."""
     arguments = [sys.executable, "-c", ENDLESS, str(COURSE.root)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # our own
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # a command that is written here
         assert command.stdout is not None
         pids = [int(command.stdout.readline()) for _ in range(2)]
         command.send_signal(signal.SIGKILL)

@@ -376,7 +376,7 @@ def test_missing_parameters_are_recognised_where_some_are_expected(
         pytest.param(None, [("softmax", ARANGE)], False, id="no-tensor"),
     ],
 )
-def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list, found: bool):  # noqa: FBT001  # a case
+def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list, found: bool):  # noqa: FBT001  # a parameter of the test
     """Only values that can't agree by chance count."""
     assert (patterns.matches_intermediate_step(answer, ARANGE - 1, steps) is not None) is found
 

@@ -18,7 +18,7 @@ def raised_in(file: str, source: str) -> BaseException:
     linecache.cache[file] = (len(source), None, lines, file)
     try:
         exec(compile(source, file, "exec"), {})  # noqa: S102  # the sources are in this file
-    except Exception as error:  # noqa: BLE001  # any of them
+    except Exception as error:  # noqa: BLE001  # every exception counts
         return error
     pytest.fail("nothing was raised")
 

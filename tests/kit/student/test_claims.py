@@ -7,7 +7,7 @@ import pytest
 
 from autograder.student.claims import CLAIMS, choose, differs, true_claims, wrong_rows
 
-RANDOM = random.Random(1)  # noqa: S311  # no secret hangs on it
+RANDOM = random.Random(1)  # noqa: S311  # no secret depends on it
 RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
 
 

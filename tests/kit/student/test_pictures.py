@@ -221,7 +221,7 @@ def test_cells_of_one_colour_map_grow_darker(draw: Draw):
 def svg(diagram: Diagram) -> ET.Element:
     """Return the picture of *diagram*."""
     encoded = diagram._repr_html_().partition("base64,")[2].partition('"')[0]
-    return ET.fromstring(base64.b64decode(encoded))  # noqa: S314  # our own
+    return ET.fromstring(base64.b64decode(encoded))  # noqa: S314  # the file is from the kit
 
 
 def test_shapes_stand_in_rows_with_steps_between():
