@@ -133,4 +133,4 @@ def test_a_stage_that_is_not_done_has_no_hunt(handed_out: Path):
     with closing(Hunt(own, own.stages[0], small_changes)) as opened, pytest.raises(UsageError) as e:
         opened.begin()
 
-    assert "a stage that is done" in str(e.value)
+    assert "a finished stage" in str(e.value)

@@ -46,7 +46,9 @@ def test_another_file_is_refused(worksheet, text):
         pytest.param("Sean O Brien_12", "participant 12 has a different name", id="another-name"),
         pytest.param("Séan OBrien_12", "", id="as-a-file-name"),
         pytest.param("Team 7-Séan OBrien_12", "", id="with-a-group"),
-        pytest.param("Ada Lovelace_12", "participant 12 has a different name", id="that-of-another"),
+        pytest.param(
+            "Ada Lovelace_12", "participant 12 has a different name", id="that-of-another"
+        ),
         pytest.param("Ada Lovelace_14", "the worksheet has no participant 14.", id="unknown"),
         pytest.param("Ada Lovelace_13", "the worksheet has this name twice", id="twice"),
     ],
