@@ -247,7 +247,7 @@ def test_ctrl_c_says_that_nothing_is_lost(
     result = invoke("grade", module, "--json", tmp_path / "r.json")
 
     assert result.exit_code != 0
-    assert "the same command goes on there" in result.output.replace("\n", " ")
+    assert "run the same command again to resume" in result.output.replace("\n", " ")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write")
