@@ -60,7 +60,7 @@ def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[Renderabl
 def verdict(exercise: ExerciseFeedback) -> Text:
     """Return the line on an *exercise* that does not pass."""
     first = exercise.first
-    assert first is not None  # noqa: S101  # whoever asks has looked
+    assert first is not None  # noqa: S101  # callers have checked
     return Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
 
 

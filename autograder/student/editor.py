@@ -46,7 +46,7 @@ def run(words: Sequence[str], *, waits: bool) -> None:
     if waits:
         subprocess.run(words, check=False)  # noqa: S603  # the learner's own editor
         return
-    subprocess.Popen(  # noqa: S603  # as above
+    subprocess.Popen(  # noqa: S603  # the learner chose this command
         words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
 

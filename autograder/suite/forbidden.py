@@ -229,7 +229,7 @@ def keeps_operators(few: Operators, many: Operators, why: str) -> None:
 def keeps_products(few: Operators, many: Operators, width: int, why: str) -> None:
     """Fail the check if products with this inner *width* give more numbers in the second call.
 
-    So a check finds what is projected again: the width of its inputs is no other width.
+    So a check finds what is projected again: the width of its inputs differs from all others.
     """
     _requires_work(few, many, why)
     counts = tuple(ran.products_over(width) for ran in (few, many))
@@ -244,7 +244,7 @@ def keeps_products(few: Operators, many: Operators, width: int, why: str) -> Non
 def keeps_results_below(ran: Operators, size: int, why: str) -> None:
     """Fail the check if an operator gives a result of *size* numbers or more, or none runs.
 
-    A view or a slice of a tensor is no result.
+    A view or a slice of a tensor is not a result.
     """
     _requires_work(ran, ran, why)
     message = f"An operation gives a result of {ran.largest} numbers. {why}"

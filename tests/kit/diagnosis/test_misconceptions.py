@@ -140,7 +140,7 @@ def test_without_a_file_there_are_no_misconceptions(tmp_path: Path):
 
 
 def test_each_title_of_the_course_begins_its_explanation():
-    """So the terminal and the pages print the title of a misconception once."""
+    """The terminal and the pages print the title of a misconception once."""
     written = [
         item for stage in STAGES for item in misconceptions.read(stage / "misconceptions.py")
     ]

@@ -47,7 +47,7 @@ def test_operators_are_counted_with_their_largest_input():
     ],
 )
 def test_products_are_measured_in_every_form(code, product):
-    """Rows, inner width and columns are counted, whatever function makes the product."""
+    """Rows, inner width and columns are counted, for every function that makes a product."""
     counters = CallCounters()
     with counters.counting():
         code(torch.ones(5, 4), torch.ones(4, 3))
