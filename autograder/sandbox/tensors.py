@@ -95,7 +95,12 @@ class Encoder:
         self._remaining_bytes = max_bytes
 
     def encode(self, thing: object, depth: int = 0) -> Value:
-        """Encode *thing*; unknown types become an ``OpaqueValue`` that names them."""
+        """Encode *thing*; unknown types become an ``OpaqueValue`` that names them.
+
+        A number of NumPy's is the Python number.
+        """
+        if isinstance(thing, np.generic) and thing.dtype.kind in "biuf":
+            thing = thing.item()
         if thing is None or type(thing) in {bool, float, str}:
             return thing  # type: ignore[return-value]  # exact types, checked above
         if type(thing) is int:

@@ -1,5 +1,6 @@
 """Tensors are sent exactly; unsupported ones are named instead of sent."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -143,6 +144,10 @@ def test_a_tensor_that_contradicts_itself_is_refused(value: TensorValue):
         pytest.param(-(2**200), OpaqueValue("an int of over 64 bits"), id="huge-negative-int"),
         pytest.param([1, (2.0, "x")], ListValue((1, TupleValue((2.0, "x")))), id="nested"),
         pytest.param({"a": None}, DictValue({"a": None}), id="dict"),
+        pytest.param(np.float64(0.5), 0.5, id="numpy-float"),
+        pytest.param([np.int32(7), np.True_], ListValue((7, True)), id="numpy-int"),
+        pytest.param(np.complex64(1j), OpaqueValue("numpy.complex64"), id="numpy-complex"),
+        pytest.param(np.ones(2), OpaqueValue("numpy.ndarray"), id="numpy-array"),
         pytest.param({1: 2}, OpaqueValue("dict"), id="dict-with-other-keys"),
         pytest.param({1}, OpaqueValue("set"), id="set"),
         pytest.param(print, OpaqueValue("builtin_function_or_method"), id="function"),
