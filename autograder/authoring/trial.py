@@ -1,6 +1,6 @@
 """Shows an author why a submission gets its diagnosis: every explanation that was tried."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,10 +15,14 @@ from autograder.submission import Code, Submission
 
 
 class Trial(NamedTuple):
-    """The result of a submission, and the explanations that were tried, the best first."""
+    """The result of a submission, and the explanations that were tried, the best first.
+
+    *not_carried* says of exercises that use wrong ones why they kept no points.
+    """
 
     result: SubmissionResult
     tried: Sequence[Tried]
+    not_carried: Mapping[str, Sequence[str]]
 
 
 def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
@@ -35,11 +39,12 @@ def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
     ):
         fork_server.wait_ready()
         result = grade_one(runner, fork_server, submission)
+        diagnostician = runner.diagnostician(stage)
         best = sorted(
-            runner.diagnostician(stage).source.tried,
+            diagnostician.source.tried,
             key=lambda one: (one.exercise, -one.explained, one.name, one.explanation),
         )
-    return Trial(result, best)
+    return Trial(result, best, diagnostician.not_carried)
 
 
 def lines_of(trial: Trial) -> list[str]:
@@ -56,4 +61,7 @@ def lines_of(trial: Trial) -> list[str]:
             for one in trial.tried
             if one.exercise == exercise.name
         ]
+        if lost and not any(check.given for check in exercise.checks):
+            reasons = dict.fromkeys(trial.not_carried.get(exercise.name, ()))
+            lines += [f"  not carried forward: {reason}" for reason in reasons]
     return lines

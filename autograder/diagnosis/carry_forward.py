@@ -94,6 +94,7 @@ class CarryForward:
         self._channels: dict[Program, LocalChannel | None] = {}
         self._runs: dict[tuple[LocalChannel, str], Observation] = {}
         self._with_stand_ins: dict[tuple[Path, str, tuple[str, ...]], StandInRun | None] = {}
+        self.reasons: dict[str, list[str]] = {}  # why the last submission carried nothing
 
     def find(
         self,
@@ -122,14 +123,19 @@ class CarryForward:
     ) -> Carried | None:
         """Run all checks again with stand-ins for the *wrong* exercises that *source* uses."""
         used = tuple(name for name in wrong if _uses(source, exercise, name))
+        reasons = self.reasons[exercise] = []
         paths = [
             path
             for path, known in self._sources.items()
             if used and all(_uses(known, exercise, name) for name in used)
         ]
         for path in paths:
-            if checks := self._alike_on_stand_ins(student, path, used, failures, passed):
+            if checks := self._alike_on_stand_ins(student, path, used, failures, passed, reasons):
                 return Carried(_names(used), checks)
+        if not used:
+            reasons.append("it does not use an exercise that is wrong")
+        elif not paths:
+            reasons.append(f"no solution or variant uses {_names(used)} in it")
         return None
 
     def uses_any(self, source: Sequence[Definition], exercise: str, others: Sequence[str]) -> bool:
@@ -156,8 +162,12 @@ class CarryForward:
         names: tuple[str, ...],
         failures: Sequence[Failure],
         passed: Sequence[pytest.Item],
+        reasons: list[str],
     ) -> frozenset[str]:
-        """Return the failed checks that the program at *path* answers alike; none unless all do."""
+        """Return the failed checks that the program at *path* answers alike; none unless all do.
+
+        What speaks against it is added to *reasons*.
+        """
         alike = set()
         failed = [one.item for one in failures]
         for check in (*failed, *passed):
@@ -165,13 +175,17 @@ class CarryForward:
             if known is None and check in passed:  # it uses no other exercise
                 continue
             if known is None:
+                reasons.append(f"{check.name}: no stand-in can answer for {_names(names)}")
                 return frozenset()
             seen = self._stood_in(student, check, known.shapes).observation
             match = compare(known.observation, seen, self._solve(check))
             if match is Match.NO:
+                reasons.append(f"{check.name}: with stand-ins, {path.name} shows something else")
                 return frozenset()
             if match is Match.YES and check in failed and _shows_the_exercise(seen):
                 alike.add(check.name)
+            elif check in failed:
+                reasons.append(f"{check.name}: its answers show too little of the exercise")
         return frozenset(alike)
 
     def _run_with_stand_ins(

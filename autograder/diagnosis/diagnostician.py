@@ -108,6 +108,11 @@ class Diagnostician:
             below.left_out.append(case.exercise)
         return Findings(found.diagnoses, given)
 
+    @property
+    def not_carried(self) -> Mapping[str, Sequence[str]]:
+        """Why exercises of the last submission kept no points, for an author to read."""
+        return self._carrier.reasons
+
     def names(
         self, checks: Sequence[CollectedCheck], mistake: Misconception
     ) -> dict[CollectedCheck, list[str]]:

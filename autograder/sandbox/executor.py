@@ -33,7 +33,7 @@ from autograder.sandbox.protocol import (
     SourceValue,
     Verb,
 )
-from autograder.sandbox.stand_ins import StandIn, shapes_of
+from autograder.sandbox.stand_ins import Forms, StandIn, forms_of
 from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode, differs
@@ -128,12 +128,12 @@ class RequestExecutor:
         found: object = getattr(self.module, name, None)
         return found if is_definition(found) else self._runner.definitions.get(name, found)
 
-    def stand_in(self, name: str, shapes: dict[str, tuple[int, ...]]) -> None:
-        """Let a stand-in answer for *name*, or learn the shapes of its answers."""
-        self._stand_ins.append(StandIn(vars(self.module), name, shapes))
+    def stand_in(self, name: str, forms: Forms) -> None:
+        """Let a stand-in answer for *name*, or learn the forms of its answers."""
+        self._stand_ins.append(StandIn(vars(self.module), name, forms))
 
     def remove_stand_ins(self) -> object:
-        """Let the code itself answer again; returns the shapes that were learned."""
+        """Let the code itself answer again; returns the forms that were learned."""
         removed, self._stand_ins = self._stand_ins, []
         for stand_in in reversed(removed):
             stand_in.remove()
@@ -313,7 +313,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "gradients": _gradients,
         "operators": _operators,
         "draw": lambda _call: torch.rand(4),
-        "stand_in": lambda call: call.executor.stand_in(call.request.name, shapes_of(call.kwargs)),
+        "stand_in": lambda call: call.executor.stand_in(call.request.name, forms_of(call.kwargs)),
         "remove_stand_ins": lambda call: call.executor.remove_stand_ins(),
     }
 )

@@ -1,30 +1,38 @@
 """Replaces a wrong exercise, so that another one that uses it can be graded.
 
-A stand-in answers with numbers that depend on everything that it gets, in the shape of a right
-answer. It computes nothing of the exercise, so a worker may hold it.
+A stand-in answers with numbers that depend on everything that it gets, in the form of a right
+answer: shapes, and which entries a tuple or a dictionary has. It computes nothing of the exercise,
+so a worker may hold it.
 """
 
+import hashlib
 import inspect
+import itertools
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
-Shapes = dict[str, tuple[int, ...]]  # of the right answers, by a key for the arguments
+Forms = dict[str, str]  # of the right answers as JSON, by a key for the arguments
+STEPS = 8  # in a number up to one, each of which is another bit
 MAX_SIZE = 1 << 22  # numbers in an answer; the inputs of checks are far smaller
+MAX_DEPTH = 8  # of collections in collections; a cache has 2
+MAX_FORM = 4_000  # characters of a form, which fit into a message
+MAX_KEY = 200  # characters; a longer one is replaced by its digest
 
 
 class StandIn:
     """Answers for the function or class *name* in *namespace* until ``remove`` is called.
 
-    Without *shapes* it lets the code itself answer, and learns the shapes.
+    Without *forms* it lets the code itself answer, and learns the forms.
     """
 
-    def __init__(self, namespace: dict[str, object], name: str, shapes: Shapes) -> None:
+    def __init__(self, namespace: dict[str, object], name: str, forms: Forms) -> None:
         self.name = name
-        self.learned: Shapes = {}
-        self._shapes = shapes
+        self.learned: Forms = {}
+        self._forms = forms
         self._namespace = namespace
         self._found = namespace.get(name)
         self._methods: dict[str, Callable[..., object]] = {}
@@ -69,51 +77,162 @@ class StandIn:
         self, given: Sequence[object], own: Sequence[Tensor], run: Callable[[], object]
     ) -> object:
         key = " ".join(map(_describe, given))
-        if self._shapes:
-            return mix([*given, *own], self._shapes[key])
+        key = key if len(key) <= MAX_KEY else hashlib.sha256(key.encode()).hexdigest()
+        if self._forms:
+            form = json.loads(self._forms[key])
+            dtypes = _dtypes_of(run) if BITS in self._forms[key] else iter(())
+            return _Answer([*given, *own], dtypes).of(form)
         result = run()
-        if isinstance(result, Tensor) and result.is_floating_point():
-            self.learned[key] = tuple(result.shape)
+        text = json.dumps(_form(result))
+        if len(text) <= MAX_FORM and any(kind in text for kind in (FLOATS, BITS, "float")):
+            self.learned[key] = text  # one whole number hardly depends on what the code gets
         return result
 
 
-def mix(arguments: Sequence[object], shape: tuple[int, ...]) -> Tensor:
-    """Return numbers of *shape* that change with each number in *arguments*, in their dtype."""
+FLOATS, BITS = "floats", "bits"  # tensors of real numbers, and of zeros and ones
+
+
+def _form(result: object, depth: int = 0) -> list[object] | None:
+    """Return the form of a right answer; ``None`` if a stand-in can't give it.
+
+    Whole numbers and booleans become 0 or 1, so that they are an index into every axis.
+    """
+    match result:
+        case Tensor() if not result.is_complex():
+            return [FLOATS if result.is_floating_point() else BITS, [*result.shape]]
+        case None | bool() | int() | float():
+            return [type(result).__name__]
+        case list() | tuple() if depth < MAX_DEPTH:
+            forms = [_form(entry, depth + 1) for entry in result]
+            return None if None in forms else [type(result).__name__, forms]
+        case dict() if depth < MAX_DEPTH and all(type(key) is str for key in result):
+            entries = {key: _form(entry, depth + 1) for key, entry in result.items()}
+            return None if None in entries.values() else ["dict", entries]
+    return None
+
+
+def _dtypes_of(run: Callable[[], object]) -> Iterator[torch.dtype]:
+    """Yield the dtypes of the tensors that the code itself answers with: a mask has its own."""
+    try:
+        answer = run()
+    except Exception:  # noqa: BLE001  # the code is wrong, or it would need no stand-in
+        return
+    yield from (tensor.dtype for tensor in _tensors(answer))
+
+
+class _Answer:
+    """Makes the tensors and numbers of one answer, each of them different."""
+
+    def __init__(self, given: Sequence[object], dtypes: Iterator[torch.dtype]) -> None:
+        self._given = given
+        self._dtypes = dtypes
+        self._numbers = itertools.count()
+
+    def of(self, form: Sequence[object]) -> object:
+        """Return an answer of this *form*."""
+        answer: object = None
+        match form:
+            case ["floats", list(sizes)]:
+                next(self._dtypes, None)
+                answer = self._mix(sizes)
+            case ["bits", list(sizes)]:
+                bits = _is_odd(self._mix(sizes))
+                bits[..., :1] = True  # so that a mask hides no row entirely
+                answer = bits.to(next(self._dtypes, torch.bool))
+            case ["list" | "tuple" as kind, list(forms)]:
+                entries = [self.of(entry) for entry in forms]
+                answer = entries if kind == "list" else tuple(entries)
+            case ["dict", dict(forms)]:
+                answer = {key: self.of(entry) for key, entry in forms.items()}
+            case ["float"]:
+                answer = float(self._mix([1]).detach())
+            case ["int" | "bool" as kind]:
+                bit = bool(_is_odd(self._mix([1])))
+                answer = bit if kind == "bool" else int(bit)
+        return answer
+
+    def _mix(self, sizes: Sequence[int]) -> Tensor:
+        return mix(self._given, tuple(sizes), next(self._numbers))
+
+
+def _is_odd(numbers: Tensor) -> Tensor:
+    """Make bits that another factor changes too, and that rounding hardly ever does."""
+    return (numbers.detach() * STEPS).floor() % 2 == 1
+
+
+def mix(arguments: Sequence[object], shape: tuple[int, ...], number: int = 0) -> Tensor:
+    """Return numbers of *shape* that change with each number in *arguments*, in their dtype.
+
+    Answers with another *number* have other numbers.
+    """
     parts = [part for argument in arguments for part in _numbers(argument)]
+    if not parts:
+        msg = "a stand-in gets no numbers"
+        raise TypeError(msg)
     flat, count = torch.cat(parts), math.prod(shape)
     if not 0 < count <= MAX_SIZE:
         msg = f"a stand-in has {count} numbers"
         raise ValueError(msg)
     flat = flat.repeat(-(-count // len(flat))) if len(flat) < count else flat
     rows = nn.functional.pad(flat, (0, -len(flat) % count)).view(-1, count)
-    weights = torch.arange(rows.numel()).cos().view_as(rows)  # no cosine of an integer is 0
-    floats = (arg for arg in arguments if isinstance(arg, Tensor) and arg.is_floating_point())
+    first = number * count
+    weights = torch.arange(first, first + rows.numel()).cos().view_as(rows)  # none of them is 0
+    floats = (tensor for tensor in _tensors(arguments) if tensor.is_floating_point())
     dtype = next((arg.dtype for arg in floats), flat.dtype)
     return (rows * weights).sum(0).view(shape).to(dtype)
 
 
-def shapes_of(table: Mapping[str, object]) -> Shapes:
-    """Read the shapes from a request."""
-    return {
-        key: tuple(size for size in shape if isinstance(size, int))
-        for key, shape in table.items()
-        if isinstance(shape, list | tuple)
-    }
+def forms_of(table: Mapping[str, object]) -> Forms:
+    """Read the forms from a request."""
+    return {key: form for key, form in table.items() if isinstance(form, str)}
+
+
+def _tensors(thing: object) -> Iterator[Tensor]:
+    """Yield the tensors in *thing*: the parameters of a module in the order of their names."""
+    match thing:
+        case Tensor():
+            yield thing
+        case list() | tuple():
+            for entry in thing:
+                yield from _tensors(entry)
+        case dict():
+            yield from _tensors([*thing.values()])
+        case nn.Module():
+            yield from (parameter for _, parameter in sorted(thing.named_parameters()))
 
 
 def _numbers(argument: object) -> list[Tensor]:
     """Return the numbers of one argument: infinite scores of masks as small numbers."""
-    if isinstance(argument, Tensor):
-        return [argument.flatten().float().nan_to_num(0.0, 2.0, -2.0)]
-    return [torch.tensor([float(argument)])] if isinstance(argument, int | float) else []
+    match argument:
+        case int() | float():
+            return [torch.tensor([float(argument)])]
+        case list() | tuple():
+            return [part for entry in argument for part in _numbers(entry)]
+        case dict():
+            return _numbers([*argument.values()])
+    found = (tensor.flatten().float() for tensor in _tensors(argument))
+    return [numbers.nan_to_num(0.0, 2.0, -2.0) for numbers in found]
 
 
-def _describe(argument: object) -> str:
-    """Return the shape of a tensor, or the value of a number; raises ``TypeError``."""
-    if isinstance(argument, Tensor):
-        return "x".join(map(str, argument.shape)) or "scalar"
-    if argument is None or isinstance(argument, int | float):
-        return str(argument)
+def _describe(argument: object, depth: int = 0) -> str:
+    """Return the shape of a tensor, the value of a number or a text, and the entries of others.
+
+    A module is described by the shapes of its parameters. Raises ``TypeError``.
+    """
+    match argument:
+        case Tensor():
+            return "x".join(map(str, argument.shape)) or "scalar"
+        case int() | float() if depth:  # a stand-in may have made it, as the length of a cache
+            return type(argument).__name__
+        case None | int() | float() | str():
+            return str(argument)
+        case nn.Module():
+            return f"module<{' '.join(sorted(map(_describe, argument.parameters())))}>"
+        case list() | tuple() if depth < MAX_DEPTH:
+            return f"({' '.join(_describe(entry, depth + 1) for entry in argument)})"
+        case dict() if depth < MAX_DEPTH:
+            entries = (f"{key}:{_describe(argument[key], depth + 1)}" for key in argument)
+            return f"{{{' '.join(entries)}}}"
     msg = f"a stand-in takes no {type(argument).__name__}"
     raise TypeError(msg)
 

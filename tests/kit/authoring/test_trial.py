@@ -6,20 +6,20 @@ import pytest
 
 from autograder.authoring.trial import diagnose_file, lines_of
 from autograder.course import Course
-from tests.factories import SOLUTION
+from tests.factories import CHAIN, SOLUTION, chain_files
 
 
 @pytest.fixture
 def lines(tiny: Course, tmp_path: Path, lent_fork_server, monkeypatch):
-    """Diagnose a text as the file of a student; return what an author reads."""
+    """Diagnose a text as the file of a student in a course; return what an author reads."""
     monkeypatch.setattr(
         "autograder.authoring.trial.ForkServer", lambda *_arguments: lent_fork_server
     )
 
-    def diagnose(text: str) -> list[str]:
+    def diagnose(text: str, course: Course = tiny) -> list[str]:
         path = tmp_path / "submitted.py"
         path.write_text(text)
-        return lines_of(diagnose_file(tiny, tiny.stages[0], path))
+        return lines_of(diagnose_file(course, course.stages[0], path))
 
     return diagnose
 
@@ -42,3 +42,18 @@ def test_a_kind_of_mistake_is_tried_as_well(lines):
     shown = lines(SOLUTION.replace("return x * self.factor", "return x + self.factor"))
 
     assert "Scale: 5 points lost, named: wrong_operation" in shown
+
+
+@pytest.mark.parametrize(
+    ("quadruple", "reason"),
+    [
+        pytest.param("x + 1", "it does not use an exercise that is wrong", id="used-nowhere"),
+        pytest.param("double(x)", "with stand-ins, tiny.py shows something else", id="wrong-too"),
+    ],
+)
+def test_an_author_reads_why_nothing_was_carried(lines, write_course, quadruple: str, reason: str):
+    """An exercise that stands on a wrong one keeps no points for a reason."""
+    text = SOLUTION.replace("2 * x", "x * x") + CHAIN.replace("double(double(x))", quadruple)
+    shown = lines(text, write_course(chain_files("01_tiny")))
+
+    assert [line for line in shown if "not carried forward" in line and reason in line]

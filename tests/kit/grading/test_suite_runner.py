@@ -596,6 +596,68 @@ def test_an_exception_below_costs_nothing_above(carried):
     assert carried(text, WITH_LAW)["quadruple"] == (3.0, "double")
 
 
+STEP = """
+def double(x: Tensor, cache: tuple[Tensor, Tensor] | None = None) -> tuple:
+    \"\"\"The sum with the cache, and the cache with x.\"\"\"
+    old, count = cache if cache else (x[:0], 0)
+    kept = torch.cat((old, x))
+    return kept.sum(0) * 2, (kept, count + len(x))
+"""
+FOLDED = """
+
+def quadruple(x: Tensor) -> Tensor:
+    \"\"\"All sums, one row at a time.\"\"\"
+    cache, sums = None, []
+    for row in x:
+        total, cache = double(row[None], cache)
+        sums.append(total)
+    return torch.stack(sums)
+
+
+def octuple(x: Tensor) -> Tensor:
+    \"\"\"Twice that.\"\"\"
+    return 2 * quadruple(x)
+"""
+CACHED = {
+    "solutions/01_tiny/tiny.py": SOLUTION + STEP + FOLDED,
+    "tests/hidden/01_tiny/misconceptions.py": "MISCONCEPTIONS = ()\n",
+    "tests/hidden/01_tiny/test_tiny.py": HIDDEN.split('@check("double"', maxsplit=1)[0]
+    + """
+@check("double", points=2, layer="probe")
+def test_sums(student, reference, probe):
+    x = probe.normal(3, 2)
+    agrees(student.call("double", x)[0], reference.call("double", x)[0])
+
+
+@check("double", points=2, layer="probe")
+def test_grows(student, reference, probe):
+    x, old = probe.normal(3, 2), probe.normal(4, 2)
+    yours, ours = (who.call("double", x, (old, 4)) for who in (student, reference))
+    agrees(yours[1][0], ours[1][0])
+
+
+@check("quadruple", points=6, layer="probe")
+def test_folds(student, reference, probe):
+    x = probe.normal(3, 2)
+    agrees(student.call("quadruple", x), reference.call("quadruple", x))
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("folded", "earned"),
+    [
+        pytest.param(FOLDED, (6.0, "double"), id="right"),
+        pytest.param(FOLDED.replace("row[None], cache", "row[None]"), (0.0, ""), id="no-cache"),
+    ],
+)
+def test_a_mistake_in_a_cache_costs_once(carried, folded: str, earned: object):
+    """A stand-in takes a cache and gives one, so the exercise above shows that it is right."""
+    wrong = STEP.replace("kept.sum(0) * 2", "kept.sum(0) ** 3")
+
+    assert carried(SOLUTION + wrong + folded, CACHED)["quadruple"] == earned
+
+
 def test_a_missing_exercise_is_not_carried(carried):
     """Nothing was seen of what uses it."""
     text = SOLUTION.replace("def double", "def twice") + CHAIN

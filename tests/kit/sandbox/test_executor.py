@@ -208,7 +208,7 @@ def test_stand_ins_answer_until_they_are_removed(ask: Ask):
     stood_in = value(ask("call", name="double", args=(torch.ones(2),)))
     value(ask("remove_stand_ins"))
 
-    assert learned == {"double": {"2 2": (2,)}}
+    assert learned == {"double": {"2 2": '["floats", [2]]'}}
     assert not torch.equal(stood_in, torch.full((2,), 2.0))
     assert torch.equal(
         value(ask("call", name="double", args=(torch.ones(2),))), torch.full((2,), 2.0)

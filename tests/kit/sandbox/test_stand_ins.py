@@ -1,5 +1,7 @@
 """Stand-ins: numbers that show everything that an exercise gave to another."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -7,6 +9,7 @@ from torch import Tensor, nn
 from autograder.sandbox.stand_ins import StandIn, mix
 
 A, B = torch.tensor([[0.5, -1.5], [3.0, 7.0]]), torch.tensor([1.0, 2.0, -4.0])
+MATRIX = '["floats", [2, 2]]'  # the form of an answer
 
 
 class Scale(nn.Module):
@@ -75,7 +78,7 @@ def test_a_stand_in_answers_in_the_shape_of_a_right_answer():
 def test_a_stand_in_for_a_class_shows_its_sizes_and_weights():
     """Modules with other arguments or other weights give other numbers, until it is removed."""
     stand_in = StandIn(
-        {"Scale": Scale}, "Scale", {"2x2 1 True 2.0": (2, 2), "2x2 1 True 3.0": (2, 2)}
+        {"Scale": Scale}, "Scale", {"2x2 1 True 2.0": MATRIX, "2x2 1 True 3.0": MATRIX}
     )
     two, three = Scale(2.0), Scale(3.0)
     loaded = Scale(3.0)
@@ -91,10 +94,88 @@ def test_a_stand_in_for_a_class_shows_its_sizes_and_weights():
 def test_what_no_right_code_does_is_not_answered():
     """An argument of another shape, or of another kind, is an error."""
     namespace: dict[str, object] = {"outer": outer}
-    stand_in = StandIn(namespace, "outer", {"2x2 3": (4, 3)})
+    stand_in = StandIn(namespace, "outer", {"2x2 3": '["floats", [4, 3]]'})
 
     with pytest.raises(KeyError):
         namespace["outer"](B, B)
     with pytest.raises(TypeError):
-        namespace["outer"](A, [1.0])
+        namespace["outer"](A, {1.0})
     stand_in.remove()
+
+
+def stood_in(right: Callable, wrong: Callable, *args: object) -> object:
+    """Return what a stand-in for *wrong* answers in the form of the answer of *right*."""
+    namespace: dict[str, object] = {"step": right}
+    learning = StandIn(namespace, "step", {})
+    namespace["step"](*args)
+    learning.remove()
+    namespace["step"] = wrong
+    StandIn(namespace, "step", learning.learned)
+    return namespace["step"](*args)
+
+
+def attend(x: Tensor, cache: tuple[Tensor, Tensor] | None = None) -> tuple:
+    """Return a context, and the keys and values of all tokens."""
+    keys, values = (torch.cat((old, x)) for old in cache) if cache else (x, x)
+    return x @ keys.T @ values, (keys, values), {"seen": len(keys), "mean": 0.5}
+
+
+def test_a_stand_in_gives_and_takes_a_cache():
+    """Every entry of a nested result has its shape, and other numbers than its neighbours."""
+    cache = (torch.ones(3, 2), torch.ones(3, 2))
+    context, (keys, values), sizes = stood_in(attend, attend, A, cache)
+    _, (others, _), _ = stood_in(attend, attend, A, (cache[0] + 1, cache[1]))
+
+    assert (context.shape, keys.shape, values.shape) == ((2, 2), (5, 2), (5, 2))
+    assert not torch.allclose(keys, values)
+    assert not torch.allclose(keys, others)
+    assert sizes["seen"] in {0, 1}
+    assert isinstance(sizes["mean"], float)
+
+
+def test_a_module_is_known_by_its_parameters():
+    """A stand-in for a training step gets the student's module, whatever its class is called."""
+
+    def step(model: nn.Module, ids: Tensor) -> float:
+        return float(model(ids).detach().sum())
+
+    one, other = (stood_in(step, step, Scale(factor), A) for factor in (2.0, 3.0))
+
+    assert isinstance(one, float)
+    assert one != other
+
+
+def test_a_mask_has_the_dtype_of_the_code_itself():
+    """Zeros and ones stay what the student's own code makes of them, and hide no whole row."""
+    right = lambda x: x > 0  # noqa: E731  # a step
+    mask = stood_in(right, lambda x: (x < 0).float(), torch.randn(40, 5))
+
+    assert mask.dtype is torch.float32
+    assert set(mask.flatten().tolist()) == {0.0, 1.0}
+    assert bool(mask.any(dim=-1).all())
+
+
+def test_a_mask_shows_the_scale_of_what_it_is_made_of():
+    """Code that hands on scores without their scale gets other bits."""
+    right = lambda x: x > 0  # noqa: E731  # a step
+    scores = torch.randn(40, 5)
+
+    assert not torch.equal(stood_in(right, right, scores), stood_in(right, right, scores / 2))
+
+
+def test_a_whole_number_alone_has_no_stand_in():
+    """It would be 0 or 1, which hardly shows what the code was given."""
+    namespace: dict[str, object] = {"count": len}
+    learning = StandIn(namespace, "count", {})
+    namespace["count"]([1.0])
+
+    assert learning.learned == {}
+
+
+def test_code_that_raises_has_a_stand_in_too():
+    """The wrong code is asked for its dtype only."""
+
+    def wrong(_x: Tensor) -> Tensor:
+        raise ValueError
+
+    assert stood_in(lambda x: x > 0, wrong, A).dtype is torch.bool
