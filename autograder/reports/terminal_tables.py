@@ -1,6 +1,6 @@
 """Tables of numbers for the terminal: tensors next to each other, and pictures of weights."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from rich.cells import cell_len
@@ -14,6 +14,10 @@ from autograder.reports.feedback import TensorCell, TensorTable
 SHADES = " ░▒▓█"
 BLOCK = 3  # columns of a shaded cell, which is then about as wide as high
 PICTURE_CELL = BLOCK + 5  # with a number behind it
+SMALL_CELL = 4  # of two pictures next to each other: a shade and .32, or -.32
+ALMOST_ONE = 0.995  # from here on it is shown as 1.0
+GAP = 3  # columns between them
+CAPTION = Text("Rows: queries. Columns: keys. Fuller cells: larger weights.", "dim")
 FAINTEST = 0.005  # less is shown as 0.00, and as an empty cell
 
 
@@ -27,24 +31,71 @@ def picture_parts(
     """Yield attention *weights* as shaded cells, with digits where *width* columns hold them."""
     head = max(map(cell_len, rows))
     digits = head + len(columns) * (PICTURE_CELL + 1) <= width
+    cell = PICTURE_CELL if digits else BLOCK
+    yield Text(title, style="bold")
+    yield _picture(rows, columns, weights, cell, BLOCK)
+    yield CAPTION
+
+
+def pictures_parts(
+    pictures: Mapping[str, Sequence[Sequence[float]]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    width: int,
+) -> Iterator[RenderableType]:
+    """Yield several pictures by their titles, next to each other where *width* holds the digits."""
+    head = max(map(cell_len, rows))
+    small = head + len(columns) * (SMALL_CELL + 1)
+    if len(pictures) * (small + GAP) - GAP <= width:
+        block, cell = 1, SMALL_CELL
+    elif head + len(columns) * (PICTURE_CELL + 1) <= width:
+        block, cell = BLOCK, PICTURE_CELL
+    else:
+        block, cell = (1, SMALL_CELL) if small <= width else (1, 1)
+    yield Columns(
+        [
+            Group(Text(title, style="bold"), _picture(rows, columns, weights, cell, block))
+            for title, weights in pictures.items()
+        ],
+        padding=(0, GAP),
+    )
+    yield CAPTION
+
+
+def _picture(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    weights: Sequence[Sequence[float]],
+    cell: int,
+    block: int,
+) -> Table:
+    """Draw *weights* in cells of so many columns, of which *block* are shaded."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, justify="right")
     for column in columns:
-        short = column[: PICTURE_CELL if digits else BLOCK]
-        table.add_column(Text(short, style="dim"), no_wrap=True)
+        table.add_column(Text(column[:cell], style="dim"), no_wrap=True)
     most = max([entry for entries in weights for entry in entries if isfinite(entry)], default=1.0)
     for row, entries in zip(rows, weights, strict=True):
-        table.add_row(Text(row), *(_shaded(entry, most, digits=digits) for entry in entries))
-    yield from (Text(title, style="bold"), table)
-    yield Text("Rows: queries. Columns: keys. Fuller cells: larger weights.", "dim")
+        table.add_row(Text(row), *(_shaded(entry, most, cell, block) for entry in entries))
+    return table
 
 
-def _shaded(entry: float, most: float, *, digits: bool) -> Text:
-    """Shade *entry* by its share of the largest one, *most*."""
+def _shaded(entry: float, most: float, cell: int, block: int) -> Text:
+    """Shade *entry* by its share of the largest one, *most*, and write its digits behind."""
     is_empty = not isfinite(entry) or entry < FAINTEST
     shade = SHADES[0 if is_empty else max(1, round(entry / most * (len(SHADES) - 1)))]
-    number = f"{entry:5.2f}" if digits else ""
-    return Text.assemble((shade * BLOCK, "cyan"), (number, "dim" if is_empty else ""))
+    shaded = shade * block
+    number = f"{entry:{cell - block}.2f}" if cell > block else ""
+    if len(number) > cell - block:
+        number = _short(entry)
+        shaded = "" if len(number) == cell else shaded
+    return Text.assemble((shaded, "cyan"), (number, "dim" if is_empty else ""))
+
+
+def _short(entry: float) -> str:
+    """Return three digits at most, with a sign: .32, 1.0, -.32."""
+    number = f"{entry:.2f}"
+    return number.replace("0.", ".", 1) if abs(entry) < ALMOST_ONE else f"{entry:.1f}"
 
 
 def tensor_parts(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:

@@ -9,7 +9,6 @@ from autograder.student.attention_weights import Weights
 
 CLEAR: Final = 0.02  # a difference that shows in two digits
 CHOICES: Final = 4
-NEARLY: Final = 0.8  # of the largest difference: the eye can't tell which of two is larger
 
 
 class Claim(NamedTuple):
@@ -49,12 +48,6 @@ def _future(weights: Weights, right: Weights) -> bool:
     return any((i, j) in hidden and abs(entry) > CLEAR for i, j, entry in _pairs(weights))
 
 
-def _itself(weights: Weights, _right: Weights) -> bool:
-    return len(weights) == len(weights[0]) and any(
-        abs(entry) < CLEAR for i, j, entry in _pairs(weights) if i == j
-    )
-
-
 def _negative(weights: Weights, _right: Weights) -> bool:
     return any(entry < -CLEAR for _, _, entry in _pairs(weights))
 
@@ -65,6 +58,45 @@ def _no_number(weights: Weights, _right: Weights) -> bool:
 
 def _even(weights: Weights, _right: Weights) -> bool:
     return all(max(row) - min(row) < CLEAR for row in weights)
+
+
+def _moved(weights: Weights, right: Weights) -> bool:
+    """Whether the largest weight of some row clearly belongs to another token than in *right*."""
+    return any(
+        max(row) - row[wanted.index(max(wanted))] > CLEAR
+        for row, wanted in zip(weights, right, strict=True)
+    )
+
+
+def _changes(weights: Weights, right: Weights) -> list[float]:
+    """Return by how much the largest weight of each row has grown, where that is clear."""
+    grown = (max(row) - max(wanted) for row, wanted in zip(weights, right, strict=True))
+    return [change if abs(change) > CLEAR else 0.0 for change in grown]
+
+
+def _sharper(weights: Weights, right: Weights) -> bool:
+    changes = _changes(weights, right)
+    return max(changes) > 0 and min(changes) >= 0
+
+
+def _flatter(weights: Weights, right: Weights) -> bool:
+    changes = _changes(weights, right)
+    return min(changes) < 0 and max(changes) <= 0
+
+
+def _mixed(weights: Weights, right: Weights) -> bool:
+    changes = _changes(weights, right)
+    return min(changes) < 0 < max(changes)
+
+
+def _smaller_ones(weights: Weights, right: Weights) -> bool:
+    """Whether a clear difference is in none of the largest weights."""
+    is_same = not any(_changes(weights, right)) and not _moved(weights, right)
+    return is_same and differs(weights, right)
+
+
+def _largest(weights: Weights) -> str:
+    return f"The largest weights of the rows are {_numbers([max(row) for row in weights])}."
 
 
 CLAIMS: Final = (
@@ -84,11 +116,6 @@ CLAIMS: Final = (
         lambda _: "No token looks at one that is hidden from it.",
     ),
     Claim(
-        "Some token does not look at itself at all.",
-        _itself,
-        lambda _: "Look at the diagonal: no cell of it is empty.",
-    ),
-    Claim(
         "Some weight is negative.",
         _negative,
         lambda weights: f"The smallest weight is {min(map(min, weights)):.2f}.",
@@ -103,6 +130,19 @@ CLAIMS: Final = (
         _even,
         lambda weights: f"The first row is {_numbers(weights[0])}.",
     ),
+    Claim(
+        "Some token looks most at another token than in yours.",
+        _moved,
+        lambda _: "In each row, the largest weight belongs to the same token as in yours.",
+    ),
+    Claim("Rows are sharper: their largest weights are larger than in yours.", _sharper, _largest),
+    Claim("Rows are flatter: their largest weights are smaller than in yours.", _flatter, _largest),
+    Claim("Some rows are sharper than in yours, and others are flatter.", _mixed, _largest),
+    Claim(
+        "Only weights that are not the largest of their row differ from yours.",
+        _smaller_ones,
+        lambda _: "The largest weight of some row differs from yours, too.",
+    ),
 )
 
 
@@ -116,15 +156,13 @@ def true_claims(wrong: Weights, right: Weights) -> list[int]:
 
 
 def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
-    """Choose claims to ask about: one that tells the two apart, and others that do not hold.
+    """Choose claims to ask about: the first that tells the two apart, and others that are false.
 
-    Empty where none tells them apart.
+    There is always a true one where the two differ clearly.
     """
-    true = true_claims(wrong, right)
+    true = true_claims(wrong, right)[:1]
     false = [index for index, claim in enumerate(CLAIMS) if not claim.holds(wrong, right)]
-    if not true:
-        return []
-    chosen = [random.choice(true), *random.sample(false, min(CHOICES - 1, len(false)))]
+    chosen = [*true, *random.sample(false, min(CHOICES - 1, len(false)))]
     random.shuffle(chosen)
     return chosen
 
@@ -132,12 +170,6 @@ def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
 def differs(wrong: Weights, right: Weights) -> bool:
     """Whether a reader of two digits can see a difference."""
     return max(_gaps(wrong, right)) > CLEAR
-
-
-def wrong_rows(wrong: Weights, right: Weights) -> list[int]:
-    """List the rows that differ most, or nearly as much, counted from 1."""
-    gaps = _gaps(wrong, right)
-    return [number for number, gap in enumerate(gaps, start=1) if gap >= NEARLY * max(gaps)]
 
 
 def _gaps(wrong: Weights, right: Weights) -> list[float]:

@@ -22,7 +22,7 @@ from autograder.errors import UsageError
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.terminal import exercise_parts
-from autograder.reports.terminal_tables import picture_parts
+from autograder.reports.terminal_tables import pictures_parts
 from autograder.results import SubmissionResult
 from autograder.sanitize import line
 from autograder.student import claims
@@ -61,7 +61,7 @@ class HuntState(msgspec.Struct):
     right: str
     weights: Weights
     mistakes: list[WrongModule]
-    choices: list[int]  # of ``claims.CLAIMS``; empty: the question is which row is wrong
+    choices: list[int]  # of ``claims.CLAIMS``
     is_seen: bool = False
     is_fixed: bool = False
     has_bank: bool = False
@@ -128,6 +128,9 @@ class Hunt:
         if not state.is_seen:
             return self._see(state, answer, width)
         if not state.is_fixed:
+            if _text(self.module) == state.wrong.text:
+                unchanged = Text("You have not changed anything yet.", style="bold")
+                return Report([unchanged, "", *self._task()])
             result = self._code.check(_text(self.module))
             if not is_right(result):
                 return self._report_failure(result, width)
@@ -157,9 +160,6 @@ class Hunt:
 
     def _objection(self, state: HuntState, answer: int) -> str:
         """Say why *answer* is not right; empty if it is."""
-        if not state.choices:
-            rows = claims.wrong_rows(state.wrong.weights, state.weights)
-            return "" if answer in rows else "Another row differs more."
         if not 1 <= answer <= len(state.choices):
             return f"Answer with a number from 1 to {len(state.choices)}."
         index = state.choices[answer - 1]
@@ -174,10 +174,8 @@ class Hunt:
         module = f"{FOLDER}/{self._stage.name}/{self.module.name}"
         yield Text(f"One place in a copy of your code has been changed: {module}")
         yield ""
-        yield from picture_parts("What it computes:", tokens, columns, state.wrong.weights, width)
-        if not state.choices:  # the mistake shows only next to the right picture
-            yield ""
-            yield from picture_parts("What yours computes:", tokens, columns, state.weights, width)
+        pictures = {"What it computes:": state.wrong.weights, "What yours computes:": state.weights}
+        yield from pictures_parts(pictures, tokens, columns, width)
         if (self.folder / PICTURE).is_file():
             yield Text(f"In colour: {FOLDER}/{self._stage.name}/{PICTURE}", style="dim")
 
@@ -271,8 +269,11 @@ def _read(file: Path) -> HuntState | None:
         found = msgspec.convert(json.loads(file.read_bytes()), HuntState)
     except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
+    if not found.mistakes:
+        return None
+    true = claims.true_claims(found.wrong.weights, found.weights)
     known = all(0 <= index < len(claims.CLAIMS) for index in found.choices)
-    return found if found.mistakes and known else None
+    return found if known and set(true) & set(found.choices) else None  # of another version
 
 
 def _text(file: Path) -> str:
@@ -283,16 +284,13 @@ def _text(file: Path) -> str:
 
 
 def _question(state: HuntState) -> Iterator[RenderableType]:
-    if not state.choices:
-        yield Text(f"Which row is most wrong, from 1 to {len(state.weights)}?", style="bold")
-        return
-    yield Text("What is wrong in this picture?", style="bold")
+    yield Text("How does the picture of this module differ from yours?", style="bold")
     for number, index in enumerate(state.choices, start=1):
         yield Text(f"  {number}  {claims.CLAIMS[index].sentence}")
 
 
 def _seen(state: HuntState, answer: int) -> RenderableType:
-    what = claims.CLAIMS[state.choices[answer - 1]].sentence if state.choices else f"Row {answer}."
+    what = claims.CLAIMS[state.choices[answer - 1]].sentence
     return Text(f"✓ Right. {what}", style="green")
 
 

@@ -1,7 +1,7 @@
 """Tables of numbers in a terminal."""
 
 from autograder.reports.terminal import render
-from autograder.reports.terminal_tables import picture_parts
+from autograder.reports.terminal_tables import picture_parts, pictures_parts
 
 WEIGHTS = ((1.0, 0.0), (0.25, 0.75))
 
@@ -15,3 +15,16 @@ def test_a_picture_has_digits_where_they_fit():
 
     assert "b ░░░ 0.25 ▓▓▓ 0.75" in wide
     assert "b ░░░ ▓▓▓" in narrow
+
+
+def test_two_pictures_are_next_to_each_other_where_they_fit():
+    """With their digits; in a narrow terminal one is below the other."""
+    pictures = {"One": WEIGHTS, "Two": ((-0.5, 1.5), (0.25, 0.75))}
+    wide, narrow = (
+        render(pictures_parts(pictures, ("a", "b"), ("a", "b"), width), width, colour=False)
+        for width in (40, 18)
+    )
+
+    assert "b ░.25 ▓.75" in wide
+    assert "a -.50 █1.5" in wide
+    assert wide.count("\n") < narrow.count("\n")

@@ -1,6 +1,7 @@
 """A bug hunt from the first picture to a test that catches every mistake."""
 
 import copy
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -82,9 +83,11 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
     hunt._fill_bank(state)
     softmax = next(one for one in state.mistakes if "-2" in one.change)
     state.mistakes.sort(key=lambda one: one is not softmax)
-    state.choices = [0, 4]  # rows that do not sum to one; a negative weight
+    state.choices = [0, 3]  # rows that do not sum to one; a negative weight
     hunt.module.write_text(softmax.text)
     asked, refused, seen = step(hunt), step(hunt, 2), step(hunt, 1)
+    untouched = step(hunt)
+    hunt.module.write_text(softmax.text + "\n# changed\n")
     open_still = step(hunt)
     hunt.module.write_text(solution)
     fixed = step(hunt)
@@ -95,7 +98,10 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
     some = step(hunt)
     test.write_text(AS_BEFORE)
 
-    assert "What is wrong in this picture?\n  1  Some row does not sum to one." in asked
+    assert "differ from yours?\n  1  Some row does not sum to one." in asked
+    assert re.search("What it computes: +What yours computes:", asked)
+    assert "You have not changed anything yet." in untouched
+    assert "softmax" not in untouched
     assert "Not quite. The smallest weight is 0." in refused
     assert "✓ Right. Some row does not sum to one." in seen
     assert "The softmax runs over the queries; it must run over the keys" in " ".join(
