@@ -133,3 +133,101 @@ def test_keys_move_list_and_check_again(own: Path):
     assert shown(state) == again
     state.press("n")
     assert state.task.exercise.name == "SelfAttention_v1"
+
+
+def finish_checking(state: Watch) -> None:
+    """Check all exercises that wait."""
+    while state.waiting:
+        state.check_next()
+
+
+def test_what_passed_before_and_fails_now_is_named_and_not_counted(own: Path):
+    """The others of a saved file are checked after the answer; the screen goes to what broke."""
+    course = handouts(own)
+    every = [task.key for task in tasks(course)]
+    checker = KnownAnswers(*every)
+    state = Watch(course, checker)
+    state.begin()
+    finish_checking(state)
+    checker.right -= {every[1]}
+    state.go(tasks(course)[0])
+    state.saved([course.stages[0]])
+    answer = shown(state)
+    finish_checking(state)
+
+    assert "✓ SelfAttentionV1 passes." in answer
+    assert state.task.key == every[1]
+    assert "SelfAttention_v1 passed before." in shown(state)
+    assert "6 of 7 exercises" in shown(state)
+    assert Progress.read(own).passed == {*every} - {every[1]}
+
+
+def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
+    """It is named below, and n goes to it."""
+    course = handouts(own)
+    every = [task.key for task in tasks(course)]
+    checker = KnownAnswers(*every[:1])
+    state = Watch(course, checker)
+    state.begin()
+    checker.right.clear()
+    state.saved([course.stages[0]])
+    finish_checking(state)
+    named = shown(state)
+    state.press("n")
+
+    assert "✗ This passed before and fails now: SelfAttentionV1. Press n." in named
+    assert state.task.key == every[0]
+
+
+def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path):
+    """The screen says so, and nothing that passed is forgotten."""
+    course = handouts(own)
+    state = Watch(course, KnownAnswers(FIRST))
+    state.begin()
+    Progress.read(own).file.unlink()
+    state.saved([course.stages[0]])
+
+    assert "progress.json was gone." in shown(state)
+    assert FIRST in Progress.read(own).passed
+
+
+def test_a_folder_that_is_gone_keeps_the_exercise(own: Path):
+    """Nothing is written where it was, and no other stage is shown."""
+    course = handouts(own)
+    state = Watch(course, KnownAnswers(FIRST))
+    state.begin()
+    before = state.task
+    own.rename(own.with_name("elsewhere"))
+    state.saved(course.stages[::-1])
+
+    assert state.task == before
+    assert not own.exists()
+    assert not state.waiting
+
+
+@pytest.mark.parametrize("rows", [8, 15, 24])
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_screen_has_more_rows_than_the_terminal(own: Path, rows: int, width: int):
+    """An exercise, its list and its details all fit, and end with the keys."""
+    course = handouts(own)
+    state = Watch(course, KnownAnswers(FIRST))
+    state.begin()
+    for key in ("r", "l", "d", "h"):
+        state.press(key)
+        lines = render(screen(state, width, rows), width, colour=False).splitlines()
+
+        assert len(lines) <= rows
+        assert "q quit" in " ".join(lines[-3:])
+
+
+def test_a_pass_always_says_what_comes_next(own: Path):
+    """A revisited exercise names the next open one; n goes there."""
+    course = handouts(own)
+    state = Watch(course, KnownAnswers(FIRST))
+    state.begin()
+    state.press("p")
+    again = shown(state)
+    state.press("n")
+
+    assert "Next: SelfAttention_v1. Press n to go on." in again
+    assert state.task.exercise.name == "SelfAttention_v1"
