@@ -23,9 +23,9 @@ from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.terminal import exercise_parts
 from autograder.reports.terminal_tables import pictures_parts
-from autograder.results import SubmissionResult
+from autograder.results import Outcome, SubmissionResult
 from autograder.sanitize import line
-from autograder.student import claims
+from autograder.student import claims, learner_folder
 from autograder.student.attention_weights import Weights
 from autograder.student.learner_code import LONGEST, LearnerCode, is_right
 from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
@@ -221,6 +221,11 @@ class Hunt:
             msg = f"A bug hunt needs your module: {self._stage.stub} is missing or can't be read."
             raise UsageError(msg)
         result = self._code.check(text)
+        outcomes = {
+            one.name: all(check.outcome is Outcome.PASSED for check in one.checks)
+            for one in result.exercises
+        }
+        learner_folder.remember(self._stage.stub, self._stage, outcomes)
         if not is_right(result):
             msg = f"A bug hunt needs a finished stage. See what is missing: autograder check {name}"
             raise UsageError(msg)

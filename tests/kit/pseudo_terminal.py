@@ -19,9 +19,14 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class PseudoTerminal:
     """`autograder watch` in a separate terminal: types keys, and reads what is shown."""
 
-    def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environment: dict[str, str] | None = None,
+        size: tuple[int, int] = (40, 100),
+    ) -> None:
         self.master, self.slave = pty.openpty()
-        self.resize(40, 100)
+        self.resize(*size)
         self.before = termios.tcgetattr(self.slave)
         self.process = subprocess.Popen(  # this Python
             [sys.executable, "-m", "autograder", "watch"],
