@@ -12,6 +12,7 @@ from torch import Tensor
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox.faults import Fault
 from autograder.suite import public_record
+from autograder.suite.documented import DocumentedTensor
 from autograder.suite.in_process import LocalChannel, ReferenceChannel
 from autograder.suite.public_record import PublicRecord
 from autograder.suite.recording_channel import TranscribingChannel
@@ -138,3 +139,23 @@ def test_noise_is_not_a_difference(x: float, differing: str):
     left, right = (recorded("same", torch.tensor([number])) for number in (1.0, x))
 
     assert public_record.differs(left, right) == differing
+
+
+@pytest.mark.parametrize(
+    "precision",
+    [{"decimals": 4}, {"digits": 3}, {"decimals": 2, "torch": ">=2.9"}],
+    ids=["decimals", "digits", "torch"],
+)
+def test_a_documented_value_keeps_its_precision(precision: dict[str, object]):
+    """Students compare with the digits and the version of torch that the author entered."""
+    where = {"name": "a", "document": "", "cell": "", "drawn": "", "stage": ()}
+    tensor = DocumentedTensor(value=[-2.54e-4, 1.0], **where, **precision)
+    record = PublicRecord(
+        made_from="",
+        points=1.0,
+        hidden_points=0.0,
+        documented={"a": public_record.documented_fields(tensor)},
+        replies={},
+    )
+
+    assert record.tensors["a"] == tensor
