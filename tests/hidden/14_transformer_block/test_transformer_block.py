@@ -706,11 +706,12 @@ def test_block_keeps_the_shape(student):
 @check(BLOCK, points=0.2, layer="parameters")
 def test_block_consists_of_attention_norms_and_feed_forward(student):
     """The parts are att, norm1, ff and norm2, with their own parameters and no others."""
-    block = student.new(BLOCK, student.new("SwiGLU", 4, 6), 4, 10)
+    block = student.new(BLOCK, student.new("FeedForward", 4, 6), 4, 10)
     wanted = {
-        "att.gate.weight": (6, 4),
-        "att.up.weight": (6, 4),
-        "att.down.weight": (4, 6),
+        "att.linear1.weight": (6, 4),
+        "att.linear1.bias": (6,),
+        "att.linear2.weight": (4, 6),
+        "att.linear2.bias": (4,),
         "norm1.scale": (4,),
         "norm1.shift": (4,),
         "ff.linear1.weight": (10, 4),
@@ -727,10 +728,12 @@ def test_block_consists_of_attention_norms_and_feed_forward(student):
 @check(BLOCK, points=0.1, layer="parameters")
 def test_block_draws_only_its_feed_forward(student, reference, probe):
     """The given module keeps its weights, and of the other parts only ff draws numbers."""
-    attention, theirs = (one.new("SwiGLU", 4, 6, seed=probe.seed) for one in (student, reference))
-    yours = student.new(BLOCK, attention, 4, 10)
+    yours, ours = (
+        one.new(BLOCK, one.new("FeedForward", 4, 6, seed=probe.seed), 4, 10)
+        for one in (student, reference)
+    )
 
-    drawn_alike(yours, reference.new(BLOCK, theirs, 4, 10))
+    drawn_alike(yours, ours)
 
 
 def printed_layer(student):

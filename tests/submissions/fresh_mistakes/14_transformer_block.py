@@ -827,6 +827,138 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj((self.dropout(w) @ v).transpose(1, 2).reshape(b, t, -1))
 
 
+#% rms_as_an_old_layer_norm
+#% RMSNorm | step_extra | The mean is subtracted, as in LayerNorm.
+#% RMSNorm | eps_outside_root | eps is added outside the root.
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        x = x - x.mean(dim=-1, keepdim=True)
+        return self.scale * x / (x.pow(2).mean(dim=-1, keepdim=True).sqrt() + self.eps)
+
+
+#% norm_and_rms_both_wrong
+#% LayerNorm | variance_unbiased, wrong_divisor | The variance is divided by n - 1.
+#% RMSNorm | wrong_reduction | The squares are added up, not averaged.
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        return self.scale * (x - x.mean(-1, True)) / torch.sqrt(x.var(-1, keepdim=True) + self.eps) + self.shift
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        return self.scale * x / torch.sqrt((x**2).sum(-1, keepdim=True) + self.eps)
+
+
+#% gelu_and_deep_network
+#% gelu | wrong_form, wrong_operation | The form with the error function.
+#% DeepNetwork | argument_ignored | Shortcuts are always added.
+def gelu(x):
+    return 0.5 * x * (1 + torch.erf(x / 2**0.5))
+
+
+class DeepNetwork(nn.Module):
+    def __init__(self, layer_sizes, use_shortcut):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in zip(layer_sizes, layer_sizes[1:])])
+
+    def forward(self, x):
+        for layer in self.layers:
+            out = gelu(layer(x))
+            x = out + x if out.shape == x.shape else out
+        return x
+
+
+#% swiglu_with_biases_on_up
+#% SwiGLU | bias_wrong | The three layers have biases.
+#% SwiGLU | parts_exchanged, operand_repeated | silu works on up, not on gate.
+class SwiGLU(nn.Module):
+    def __init__(self, d_model, d_hidden):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_hidden)
+        self.up = nn.Linear(d_model, d_hidden)
+        self.down = nn.Linear(d_hidden, d_model)
+
+    def forward(self, x):
+        return self.down(nn.functional.silu(self.up(x)) * self.gate(x))
+
+
+#% feed_forward_and_block
+#% FeedForward | step_missing | There is no activation between the two layers.
+#% TransformerBlock | operand_repeated | The second shortcut adds the input of the block.
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_hidden, activation="gelu"):
+        super().__init__()
+        if activation not in ("gelu", "relu"):
+            raise ValueError("gelu or relu")
+        self.linear1 = nn.Linear(d_model, d_hidden)
+        self.linear2 = nn.Linear(d_hidden, d_model)
+
+    def forward(self, x):
+        return self.linear2(self.linear1(x))
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+        self.norm_first = norm_first
+
+    def forward(self, x):
+        if self.norm_first:
+            h = x + self.att(self.norm1(x))
+            return x + self.ff(self.norm2(h))
+        h = self.norm1(x + self.att(x))
+        return self.norm2(h + self.ff(h))
+
+
+#% block_of_a_wrong_norm
+#% LayerNorm | variance_unbiased, wrong_divisor | The variance is divided by n - 1.
+#% TransformerBlock | argument_ignored | norm_first is ignored: always pre-norm.
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        var = x.var(-1, keepdim=True)
+        return (x - mean) / torch.sqrt(var + self.eps) * self.scale + self.shift
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x):
+        x = x + self.att(self.norm1(x))
+        return x + self.ff(self.norm2(x))
+
+
 #% right_norms_with_moments
 class LayerNorm(nn.Module):
     def __init__(self, d_model, eps=1e-5):
