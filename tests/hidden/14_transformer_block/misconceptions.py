@@ -2,7 +2,6 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
-VARIANCE = "((x - mean) ** 2).mean(dim=-1, keepdim=True)"
 GELU_THEN_SHORTCUT = """
             output = gelu(layer(x))
             x = x + output if self.use_shortcut and x.shape == output.shape else output
@@ -32,40 +31,7 @@ FEED_FORWARD_FIRST = """
 """
 
 MISCONCEPTIONS = (
-    # LayerNorm
-    Misconception(
-        id="divides_the_variance_by_one_less",
-        exercise="LayerNorm",
-        swaps=((VARIANCE, "x.var(dim=-1, keepdim=True)"),),
-        explanation=(
-            "The sum of squares is divided by d_model - 1, which is what torch's var does by "
-            "default: it estimates the variance from a sample."
-        ),
-        question="Which argument of var divides by the number of features itself?",
-    ),
-    Misconception(
-        id="adds_eps_outside_the_root",
-        exercise="LayerNorm",
-        swaps=(("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),),
-        explanation="eps is added to the standard deviation, after the root, not to the variance.",
-        question="What is under the root in the docstring: the variance, or its sum with eps?",
-    ),
     # RMSNorm
-    Misconception(
-        id="subtracts_the_mean_in_rms_norm",
-        exercise="RMSNorm",
-        swaps=(
-            (
-                "mean_square = (x**2)",
-                "x = x - x.mean(dim=-1, keepdim=True)\n        mean_square = (x**2)",
-            ),
-        ),
-        explanation=(
-            "The mean of the features is subtracted before they are divided, as in LayerNorm; "
-            "RMSNorm subtracts nothing."
-        ),
-        question="What does RMSNorm make of a token whose features are all 3?",
-    ),
     Misconception(
         id="divides_by_the_standard_deviation",
         exercise="RMSNorm",
@@ -75,13 +41,6 @@ MISCONCEPTIONS = (
             "the mean; RMSNorm takes the mean of the squared features themselves."
         ),
         question="For the features 3, 3, 3, what is the variance, and what is the mean square?",
-    ),
-    Misconception(
-        id="adds_eps_to_the_root_mean_square",
-        exercise="RMSNorm",
-        swaps=(("torch.sqrt(mean_square + self.eps)", "(torch.sqrt(mean_square) + self.eps)"),),
-        explanation="eps is added after the root, not to the mean square.",
-        question="For features that are all 0, what is the divisor with eps under the root?",
     ),
     # gelu
     Misconception(
