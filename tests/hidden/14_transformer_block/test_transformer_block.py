@@ -16,7 +16,8 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, READY_NORM, avoids, avoids_running
 
-HEADS, BLOCK = "MultiHeadAttention", "TransformerBlock"
+HEADS = "MultiHeadAttention"
+BLOCK = "TransformerBlock"
 QKV = ("W_query", "W_key", "W_value")
 SHORTCUTS, PLAIN = True, False  # for use_shortcut
 POST_NORM = False  # for norm_first

@@ -1,0 +1,193 @@
+"""A transformer block: attention and a feed-forward network, each with a norm and a shortcut.
+
+Shapes in this stage: B items in the batch, T tokens in each, d_model features per token, d_hidden
+features inside a feed-forward network. Norms, activations and feed-forward networks work on the
+last axis, so they treat every token alone; only attention mixes tokens. A shortcut adds the input
+of a part of the network to its output.
+
+Rules for this stage, which are graded like the results:
+
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Documented values and properties count only if the results are right for other inputs too.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class MultiHeadAttention(nn.Module):
+    """Your causal attention of stage 10: copy the class, and the functions it uses, to this file.
+
+    Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
+    features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
+    features with a bias. Each of the *num_heads* heads works on a block of d_out / num_heads
+    neighbouring features. *dropout* applies to the attention weights, in training. Raises
+    ``ValueError`` if *num_heads* does not divide *d_out*. Torch's own attention functions and
+    layers (`nn.MultiheadAttention`, ...) are not allowed.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+
+        Raises ``ValueError`` if T is above context_length.
+        """
+        raise NotImplementedError
+
+
+class LayerNorm(nn.Module):
+    """Gives the features of each token mean 0 and variance 1, then scales and shifts them.
+
+    Parameters, each of size (d_model,): scale, which starts with ones, and shift, with zeros. The
+    variance is the mean of the squared distances from the mean: their sum is divided by d_model.
+    *eps* is added to the variance, under the root. Works on the last axis of any tensor. Norms are
+    written out with means and roots: torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`,
+    `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        raise NotImplementedError
+
+
+class RMSNorm(nn.Module):
+    """Divides the features of each token by the root of their mean square, then scales them.
+
+    The only parameter is scale, of size (d_model,), which starts with ones: no mean is subtracted,
+    and nothing is shifted. *eps* is added to the mean square, under the root. Works on the last
+    axis of any tensor. Norms are written out with means and roots: torch's own norms
+    (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        raise NotImplementedError
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Return GELU of each number, in its tanh form: the shape stays.
+
+    GELU(x) = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). GELU and gates are written out: `F.gelu`,
+    `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu`
+    are.
+    """
+    raise NotImplementedError
+
+
+class DeepNetwork(nn.Module):
+    """Linear layers one after the other, with or without shortcuts.
+
+    *layer_sizes* counts the features from the input to the output: [3, 5, 1] are two layers, from 3
+    to 5 and from 5 to 1 features. layers is an ``nn.ModuleList`` of ``nn.Linear`` with biases, in
+    this order.
+    """
+
+    def __init__(self, layer_sizes: Sequence[int], use_shortcut: bool) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply all layers: (..., layer_sizes[0]) -> (..., layer_sizes[-1]).
+
+        GELU follows each layer, also the last one. If *use_shortcut* is true, the input of a layer
+        is added to the result of its GELU, where both have the same shape.
+        """
+        raise NotImplementedError
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with an activation between them, applied to each token alone.
+
+    Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
+    features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
+    "relu"; the constructor raises ``ValueError`` for anything else. Wrong arguments raise a
+    ``ValueError`` and give no result. GELU and gates are written out: `F.gelu`, `nn.GELU` and
+    `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu` are.
+    """
+
+    def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform each token: (..., d_model) -> (..., d_model)."""
+        raise NotImplementedError
+
+
+class SwiGLU(nn.Module):
+    """A feed-forward network in which one layer opens and closes the features of another.
+
+    Layers, created in this order, all ``nn.Linear`` without a bias: gate and up, each from d_model
+    to d_hidden features, and down, from d_hidden to d_model features. GELU and gates are written
+    out: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`,
+    `torch.sigmoid` and `F.silu` are.
+    """
+
+    def __init__(self, d_model: int, d_hidden: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform each token: (..., d_model) -> (..., d_model).
+
+        The result is down(silu(gate(x)) · up(x)), a product feature by feature, with
+        silu(z) = z · sigmoid(z). ``F.silu`` and ``torch.sigmoid`` are allowed.
+        """
+        raise NotImplementedError
+
+
+class TransformerBlock(nn.Module):
+    """Attention and a feed-forward network, each with a norm and a shortcut around it.
+
+    Parts: att is the module *attention* itself, which maps (B, T, d_model) to (B, T, d_model);
+    norm1 and norm2 are your ``LayerNorm``, with their default eps; ff is your ``FeedForward`` with
+    *d_hidden* features and *activation*. Norms are written out with means and roots: torch's own
+    norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
+    GELU and gates are written out: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`,
+    `torch.relu`, `torch.sigmoid` and `F.silu` are.
+    """
+
+    def __init__(
+        self,
+        attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the tokens, then transform each of them: (B, T, d_model) -> (B, T, d_model).
+
+        If *norm_first* is true (pre-norm), att gets the features after norm1, and ff gets them
+        after norm2; each result is added to the features as they were before that norm. Otherwise
+        (post-norm) att and ff get the features as they are, and norm1 and norm2 normalise the two
+        sums.
+        """
+        raise NotImplementedError

@@ -1,0 +1,949 @@
+"""The checks that you can run yourself, as often as you like: `autograder check`.
+
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from autograder.results import Status
+from autograder.suite.checks import check, expect
+from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
+from autograder.suite.forbidden import READY_ATTENTION, READY_NORM, avoids, avoids_running
+from autograder.suite.student_proxy import RemoteModule, Student
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
+
+
+HEADS = "MultiHeadAttention"
+BLOCK = "TransformerBlock"
+QKV = ("W_query", "W_key", "W_value")
+SHORTCUTS, PLAIN = True, False  # for use_shortcut
+POST_NORM = False  # for norm_first
+QKV_BIAS = True
+READY_GELU = frozenset({"gelu", "gelu_", "GELU", "glu", "GLU"})
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
+NORM_BY_HAND = "In this stage you write the norms yourself: means, squares and roots."
+GELU_BY_HAND = "In this stage you write GELU and gates yourself."
+
+
+class Sizes(NamedTuple):
+    """Sizes for the checks: all different, so that no wrong axis fits by chance."""
+
+    B: int
+    T: int
+    H: int
+    d: int
+    hidden: int
+    context: int
+
+    @property
+    def d_model(self):
+        """All heads side by side."""
+        return self.H * self.d
+
+
+TWO = Sizes(B=3, T=7, H=2, d=5, hidden=17, context=11)
+THREE = Sizes(B=2, T=5, H=3, d=4, hidden=9, context=8)
+FOUR = Sizes(B=5, T=6, H=4, d=2, hidden=13, context=9)
+
+
+def tokens(probe, s, T=None):
+    """Draw a batch with different items; the features have a mean and a size of their own."""
+    return 1.7 * probe.normal(s.B, T or s.T, s.d_model) + 0.6
+
+
+def scaled(probe, count):
+    """Draw factors that are not small, of both signs."""
+    drawn = probe.normal(count)
+    return drawn + drawn.sign()
+
+
+def norm_weights(probe, prefix, d_model):
+    """Draw a scale and a shift for the LayerNorm at *prefix*."""
+    return {f"{prefix}scale": scaled(probe, d_model), f"{prefix}shift": probe.normal(d_model)}
+
+
+def ff_weights(probe, prefix, d_model, hidden):
+    """Draw weights and biases for the FeedForward at *prefix*, for results of size 1."""
+    return {
+        f"{prefix}linear1.weight": probe.normal(hidden, d_model, scale=d_model**-0.5),
+        f"{prefix}linear1.bias": probe.normal(hidden),
+        f"{prefix}linear2.weight": probe.normal(d_model, hidden, scale=hidden**-0.5),
+        f"{prefix}linear2.bias": probe.normal(d_model),
+    }
+
+
+def heads_weights(probe, prefix, s, *, qkv_bias=False):
+    """Draw weights for the MultiHeadAttention at *prefix*, for scores of size 1."""
+    d_model = s.d_model
+    layers = (*QKV, "out_proj")
+    biased = layers if qkv_bias else ("out_proj",)
+    weights = {
+        f"{prefix}{name}.weight": probe.normal(d_model, d_model, scale=d_model**-0.5)
+        for name in layers
+    }
+    return weights | {f"{prefix}{name}.bias": probe.normal(d_model) for name in biased}
+
+
+def block_weights(probe, s):
+    """Draw weights for everything in a block but its attention."""
+    return {
+        **norm_weights(probe, "norm1.", s.d_model),
+        **ff_weights(probe, "ff.", s.d_model, s.hidden),
+        **norm_weights(probe, "norm2.", s.d_model),
+    }
+
+
+def without_mixing(student, probe, s):
+    """Build a FeedForward that takes the place of attention: it treats every token alone."""
+    inside = s.hidden + 2
+    layer = student.new("FeedForward", s.d_model, inside, "relu")
+    return layer.load(ff_weights(probe, "", s.d_model, inside))
+
+
+def blocks(student, reference, probe, s, *, norm_first=True, activation="gelu"):
+    """Build the student's block and the reference without mixing, with the same weights."""
+    sizes = (s.d_model, s.hidden, norm_first, activation)
+    inside = s.hidden + 2
+    weights = block_weights(probe, s)
+    weights |= ff_weights(probe, "att.", s.d_model, inside)
+    return tuple(
+        one.new(BLOCK, one.new("FeedForward", s.d_model, inside, "relu"), *sizes).load(weights)
+        for one in (student, reference)
+    )
+
+
+def attending_blocks(student, reference, probe, s, **options):
+    """Build the student's block and the reference with attention, with the same weights."""
+    weights = block_weights(probe, s) | heads_weights(probe, "att.", s)
+    return tuple(
+        one.new(
+            BLOCK,
+            one.new(HEADS, s.d_model, s.d_model, s.context, 0.0, s.H),
+            s.d_model,
+            s.hidden,
+            **options,
+        ).load(weights)
+        for one in (student, reference)
+    )
+
+
+def named(module, wanted, sentence):
+    """Fail the check unless *module* has exactly the parameters *wanted*, with these shapes."""
+    found = module.shapes()
+    for name, shape in wanted.items():
+        expect(name in found, f"There is no parameter {name}.")
+        what = f"{name} has shape {found[name]}; it should have {shape}."
+        expect(found[name] == shape, f"{name} has the wrong shape.", message=what)
+    more = sorted(set(found) - set(wanted))
+    expect(not more, sentence, message=f"{sentence} Found: {', '.join(more)}.")
+
+
+def drawn_alike(yours, ours):
+    """Compare the parameters of two modules that were built after the same seed."""
+    found = yours.parameters()
+    for name, parameter in ours.parameters().items():
+        expect(name in found, f"There is no parameter {name}.")
+        agrees(found[name].value, parameter.value, name)
+        expect(found[name].requires_grad, f"{name} is not trained.")
+
+
+def same_gradients(yours, ours):
+    """Compare the gradients of the input and of the parameters."""
+    named_ = {"the input": yours.inputs[0], **yours.parameters}
+    for name, gradient in {"the input": ours.inputs[0], **ours.parameters}.items():
+        found = named_.get(name)
+        expect(found is not None, f"No gradient reaches {name}.")
+        agrees(found, gradient, f"The gradient of {name}")
+
+
+# MultiHeadAttention
+
+
+@check(HEADS, points=0.3, layer="probe")
+def test_heads_still_attend(student, reference, probe):
+    """The class of stage 10 gives right results here, for other sizes and shorter inputs."""
+    for s, qkv_bias in ((TWO, False), (THREE, True), (FOUR, False)):
+        sizes = (s.d_model, s.d_model, s.context, 0.0, s.H, qkv_bias)
+        weights = heads_weights(probe, "", s, qkv_bias=qkv_bias)
+        yours = student.new(HEADS, *sizes).load(weights)
+        ours = reference.new(HEADS, *sizes).load(weights)
+
+        for T in (s.T, s.context, 1):
+            x = tokens(probe, s, T)
+            agrees(yours(x), ours(x), "The context")
+
+
+@check(HEADS, points=0.1, layer="probe", rules=("no_ready_attention",))
+def test_heads_are_still_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    s = TWO
+    weights = heads_weights(probe, "", s)
+    sizes = (s.d_model, s.d_model, s.context, 0.0, s.H)
+    yours, ours = (one.new(HEADS, *sizes).load(weights) for one in (student, reference))
+    x = tokens(probe, s)
+
+    agrees(yours(x), ours(x), "The context")
+    avoids(student, HEADS, READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+
+
+# LayerNorm
+
+
+@check("LayerNorm", points=0.1, layer="shapes")
+def test_layer_norm_keeps_the_shape(student):
+    """A batch (2, 3, 5), a text (3, 5) and one token (5,) keep their shapes."""
+    norm = student.new("LayerNorm", 5)
+
+    for shape in ((2, 3, 5), (3, 5), (5,)):
+        x = torch.arange(math.prod(shape), dtype=torch.float32).view(shape)
+        tensor_like(norm(x), shape, f"LayerNorm(5) of a tensor {shape}")
+
+
+@check("LayerNorm", points=0.2, layer="parameters")
+def test_layer_norm_has_a_scale_and_a_shift(student):
+    """There are two trained parameters: scale, all ones, and shift, all zeros."""
+    norm = student.new("LayerNorm", 7)
+
+    named(norm, {"scale": (7,), "shift": (7,)}, "LayerNorm has more parameters than scale, shift.")
+    found = norm.parameters()
+    agrees(found["scale"].value, torch.ones(7), "scale")
+    agrees(found["shift"].value, torch.zeros(7), "shift")
+    for name in ("scale", "shift"):
+        expect(found[name].requires_grad, f"{name} is not trained.")
+
+
+@check("LayerNorm", points=0.2, layer="documented")
+def test_layer_norm_gives_the_documented_variances(student, documented):
+    """Of the documented layer's results it makes features with the documented variances."""
+    with torch.random.fork_rng():
+        torch.manual_seed(123)
+        batch = torch.randn(2, 5)
+        results = nn.Sequential(nn.Linear(5, 6), nn.ReLU())(batch).detach()
+    documented["ch04.layer.out"].matches(results, "The input of this check")
+
+    normalized = tensor_like(student.new("LayerNorm", 6)(results), (2, 6), "LayerNorm(6)(results)")
+    variances = normalized.var(dim=-1, unbiased=False)
+    what = "The variance of each row of LayerNorm(6)(results)"
+    documented["ch04.layernorm.var"].matches(variances, what)
+
+
+@check("LayerNorm", points=0.3, layer="documented")
+def test_layer_norm_reproduces_the_documented_numbers(student, documented):
+    """0, 1, 2, 3, 4 with an eps of 0.001, and with one of 0.0000001, give documented numbers."""
+    x = torch.arange(5.0)[None]
+    ones = {"scale": torch.ones(5), "shift": torch.ones(5)}
+
+    shifted = student.new("LayerNorm", 5, 1e-3).load(ones)
+    documented["keras.layernorm"].matches(shifted(x), "LayerNorm(5, 1e-3), with a shift of 1,")
+    plain = student.new("LayerNorm", 5, 1e-7)
+    documented["keras.layernorm.op"].matches(plain(x), "LayerNorm(5, 1e-7)")
+
+
+@check("LayerNorm", points=0.2, layer="probe")
+def test_layer_norm_normalizes_any_features(student, reference, probe):
+    """The result is right for other sizes, scales and shifts, and for any number of axes."""
+    for *shape, d_model in ((3, 5, 7), (4, 6), (9,), (2, 3, 5, 4)):
+        weights = norm_weights(probe, "", d_model)
+        yours = student.new("LayerNorm", d_model).load(weights)
+        ours = reference.new("LayerNorm", d_model).load(weights)
+        x = 2.3 * probe.normal(*shape, d_model) + 1.5
+
+        agrees(yours(x), ours(x), "The result of LayerNorm")
+
+
+@check("LayerNorm", points=0.2, layer="probe")
+def test_layer_norm_adds_eps_under_the_root(student, reference, probe):
+    """The result is right where eps is large, and with the default eps where features are small."""
+    for eps, size in ((0.5, 1.2), (2.0, 0.7), (None, 0.004)):
+        arguments = (6,) if eps is None else (6, eps)
+        yours, ours = (one.new("LayerNorm", *arguments) for one in (student, reference))
+        x = size * probe.normal(3, 5, 6) + size
+
+        agrees(yours(x), ours(x), "The result of LayerNorm")
+
+
+@check("LayerNorm", points=0.1, layer="laws")
+def test_layer_norm_is_blind_to_scale_and_shift_of_its_input(student, probe):
+    """Features times a positive number, plus another number, give the same result."""
+    norm = student.new("LayerNorm", 8).load(norm_weights(probe, "", 8))
+    x = 3.0 * probe.normal(3, 5, 8)
+
+    before = tensor_like(norm(x), (3, 5, 8), "The result of LayerNorm")
+    expect(not alike(before[:, 1:], before[:, :-1]), "Different tokens give the same result.")
+    for factor, term in ((4.0, 0.0), (1.0, 7.0), (2.5, -3.0)):
+        agrees(norm(factor * x + term), before, "The result after a change of size and mean")
+
+
+@check("LayerNorm", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
+def test_layer_norm_keeps_dtype_and_input(keeps_dtype, student, reference, probe):
+    """In float64 the result is float64, and the input is unchanged."""
+    x = probe.normal(3, 4, 6)
+    norm, ours = (one.new("LayerNorm", 6) for one in (student, reference))
+
+    agrees(norm(x), ours(x), "The result of LayerNorm")
+    expect(norm.keeps_inputs(x), "LayerNorm changes its input.")
+    keeps_dtype(norm, x)
+
+
+@check("LayerNorm", points=0.1, layer="forbidden", rules=("no_ready_norm",))
+def test_layer_norm_is_written_by_hand(student, reference, probe):
+    """The norm is computed step by step, not by torch's ready norms."""
+    yours, ours = (one.new("LayerNorm", 6) for one in (student, reference))
+    x = probe.normal(3, 5, 6)
+
+    agrees(yours(x), ours(x), "The result of LayerNorm")
+    avoids(student, "LayerNorm", READY_NORM, NORM_BY_HAND)
+    avoids_running(yours.operators(x), READY_NORM, NORM_BY_HAND)
+
+
+# RMSNorm
+
+
+@check("RMSNorm", points=0.1, layer="shapes")
+def test_rms_norm_keeps_the_shape(student):
+    """A batch (2, 3, 5), a text (3, 5) and one token (5,) keep their shapes."""
+    norm = student.new("RMSNorm", 5)
+
+    for shape in ((2, 3, 5), (3, 5), (5,)):
+        x = torch.arange(math.prod(shape), dtype=torch.float32).view(shape)
+        tensor_like(norm(x), shape, f"RMSNorm(5) of a tensor {shape}")
+
+
+@check("RMSNorm", points=0.1, layer="parameters")
+def test_rms_norm_has_a_scale_only(student):
+    """There is one trained parameter: scale, all ones."""
+    norm = student.new("RMSNorm", 7)
+
+    named(norm, {"scale": (7,)}, "RMSNorm has more parameters than scale.")
+    scale = norm.parameters()["scale"]
+    agrees(scale.value, torch.ones(7), "scale")
+    expect(scale.requires_grad, "scale is not trained.")
+
+
+@check("RMSNorm", points=0.4, layer="documented")
+def test_rms_norm_reproduces_the_documented_numbers(student, documented):
+    """The numbers from 0 to 9 give the documented ones."""
+    x = torch.arange(10.0)[None]
+
+    documented["keras.rmsnorm"].matches(student.new("RMSNorm", 10)(x), "RMSNorm(10) of 0 to 9")
+
+
+@check("RMSNorm", points=0.3, layer="probe")
+def test_rms_norm_normalizes_any_features(student, reference, probe):
+    """The result is right for other sizes and scales, a large eps, and small features."""
+    cases = (((3, 5, 7), None, 2.3), ((4, 6), 0.7, 1.1), ((9,), 2.0, 1.4), ((2, 3, 5), None, 0.002))
+    for shape, eps, size in cases:
+        scale = {"scale": scaled(probe, shape[-1])}
+        arguments = (shape[-1],) if eps is None else (shape[-1], eps)
+        yours, ours = (one.new("RMSNorm", *arguments).load(scale) for one in (student, reference))
+        x = size * probe.normal(*shape) + 0.5 * size
+
+        agrees(yours(x), ours(x), "The result of RMSNorm")
+
+
+@check("RMSNorm", points=0.1, layer="laws")
+def test_rms_norm_sees_the_mean_but_not_the_size(student, probe):
+    """Features times a positive number give the same result; plus a number, another one."""
+    norm = student.new("RMSNorm", 8).load({"scale": scaled(probe, 8)})
+    x = 3.0 * probe.normal(3, 5, 8)
+
+    before = tensor_like(norm(x), (3, 5, 8), "The result of RMSNorm")
+    agrees(norm(2.5 * x), before, "The result after a change of size")
+    moved = tensor_like(norm(x + 4.0), (3, 5, 8), "The result of RMSNorm")
+    expect(not alike(moved, before), "A number that is added to all features changes nothing.")
+
+
+@check("RMSNorm", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged", "gradients"))
+def test_rms_norm_keeps_dtype_input_and_graph(keeps_dtype, student, reference, probe):
+    """Gradients are right, the input is unchanged, and in float64 the result is float64."""
+    x, back = probe.normal(3, 4, 6), probe.normal(3, 4, 6)
+    norm, ours = (one.new("RMSNorm", 6) for one in (student, reference))
+
+    same_gradients(norm.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+    expect(norm.keeps_inputs(x), "RMSNorm changes its input.")
+    keeps_dtype(norm, x)
+
+
+@check("RMSNorm", points=0.1, layer="forbidden", rules=("no_ready_norm",))
+def test_rms_norm_is_written_by_hand(student, reference, probe):
+    """The norm is computed step by step, not by torch's ready norms."""
+    yours, ours = (one.new("RMSNorm", 6) for one in (student, reference))
+    x = probe.normal(3, 5, 6)
+
+    agrees(yours(x), ours(x), "The result of RMSNorm")
+    avoids(student, "RMSNorm", READY_NORM, NORM_BY_HAND)
+    avoids_running(yours.operators(x), READY_NORM, NORM_BY_HAND)
+
+
+# gelu
+
+
+@check("gelu", points=0.4, layer="documented")
+def test_gelu_reproduces_the_documented_numbers(student, documented):
+    """-3, -1, 0, 1 and 3 give the documented numbers, those of the tanh form."""
+    x = torch.tensor([-3.0, -1.0, 0.0, 1.0, 3.0])
+
+    documented["tf.gelu.tanh"].matches(student.call("gelu", x), "gelu of -3, -1, 0, 1, 3")
+
+
+@check("gelu", points=0.2, layer="probe", rules=("dtype", "inputs_unchanged", "gradients"))
+def test_gelu_bends_any_numbers(keeps_dtype, student, reference, probe):
+    """Results and gradients are right for tensors of any shape, and the input is unchanged."""
+    for shape in ((3, 5, 4), (7,)):
+        x, back = 1.5 * probe.normal(*shape), probe.normal(*shape)
+
+        agrees(student.call("gelu", x), reference.call("gelu", x), "The result of gelu")
+        same_gradients(
+            student.gradients("gelu", x, cotangent=back),
+            reference.gradients("gelu", x, cotangent=back),
+        )
+        expect(student.keeps_inputs("gelu", x), "gelu changes its input.")
+        keeps_dtype("gelu", x)
+
+
+@check("gelu", points=0.1, layer="forbidden", rules=("no_ready_gelu",))
+def test_gelu_is_written_by_hand(student, reference, probe):
+    """The formula is written out, without torch's ready GELU."""
+    x = probe.normal(3, 5)
+
+    agrees(student.call("gelu", x), reference.call("gelu", x), "The result of gelu")
+    avoids(student, "gelu", READY_GELU, GELU_BY_HAND)
+    avoids_running(student.operators("gelu", x), READY_GELU, GELU_BY_HAND)
+
+
+def deep_weights(probe, layer_sizes):
+    """Draw weights and biases for a deep network, for results of size 1."""
+    weights = {}
+    for number, (d_in, d_out) in enumerate(itertools.pairwise(layer_sizes)):
+        weights[f"layers.{number}.weight"] = probe.normal(d_out, d_in, scale=d_in**-0.5)
+        weights[f"layers.{number}.bias"] = probe.normal(d_out)
+    return weights
+
+
+# DeepNetwork
+
+
+@check("DeepNetwork", points=0.1, layer="shapes")
+def test_deep_network_goes_from_the_first_size_to_the_last(student):
+    """With sizes 4, 6, 6, 2, tokens (3, 4) become (3, 2), with shortcuts and without."""
+    for use_shortcut in (False, True):
+        network = student.new("DeepNetwork", [4, 6, 6, 2], use_shortcut)
+        tensor_like(network(torch.ones(3, 4)), (3, 2), "The result of DeepNetwork([4, 6, 6, 2])")
+
+
+@check("DeepNetwork", points=0.2, layer="parameters")
+def test_deep_network_draws_its_layers_in_order(student, reference, probe):
+    """There is one nn.Linear for each step between two sizes, drawn from the first to the last."""
+    sizes = [5, 7, 7, 3]
+    wanted = {
+        "layers.0.weight": (7, 5),
+        "layers.0.bias": (7,),
+        "layers.1.weight": (7, 7),
+        "layers.1.bias": (7,),
+        "layers.2.weight": (3, 7),
+        "layers.2.bias": (3,),
+    }
+    yours = student.new("DeepNetwork", sizes, SHORTCUTS, seed=probe.seed)
+
+    named(yours, wanted, "DeepNetwork has more parameters than its layers.")
+    drawn_alike(yours, reference.new("DeepNetwork", sizes, SHORTCUTS, seed=probe.seed))
+
+
+def mean_gradients(student, *, use_shortcut):
+    """Return the mean absolute gradient of each layer's weights, for the loss output²."""
+    network = student.new("DeepNetwork", [3, 3, 3, 3, 3, 1], use_shortcut, seed=123)
+    x = torch.tensor([[1.0, 0.0, -1.0]])
+    output = tensor_like(network(x), (1, 1), "The output of the network")
+    found = network.gradients(x, cotangent=2 * output).parameters
+    gradients = [found.get(f"layers.{number}.weight") for number in range(5)]
+    for number, gradient in enumerate(gradients):
+        expect(gradient is not None, f"No gradient reaches layers.{number}.weight.")
+    return torch.stack([gradient.abs().mean() for gradient in gradients])
+
+
+@check("DeepNetwork", points=0.2, layer="documented")
+def test_deep_network_loses_the_documented_gradients(student, documented):
+    """Without shortcuts, the gradients of five layers are the documented, tiny ones."""
+    found = mean_gradients(student, use_shortcut=False)
+
+    what = "The mean absolute gradient of each layer, without shortcuts,"
+    documented["ch04.gradients.plain"].matches(found, what)
+
+
+@check("DeepNetwork", points=0.3, layer="documented")
+def test_deep_network_keeps_the_documented_gradients(student, documented):
+    """With shortcuts, the gradients of the same layers are the documented, large ones."""
+    found = mean_gradients(student, use_shortcut=True)
+
+    what = "The mean absolute gradient of each layer, with shortcuts,"
+    documented["ch04.gradients.shortcut"].matches(found, what)
+
+
+@check("DeepNetwork", points=0.2, layer="probe")
+def test_deep_network_adds_shortcuts_where_shapes_agree(student, reference, probe):
+    """The result is right for other sizes, weights and inputs, with shortcuts and without."""
+    cases = (([4, 4, 4], True), ([3, 5, 5, 2, 2], True), ([6, 6, 4, 6], True), ([5, 5, 3], False))
+    for sizes, use_shortcut in cases:
+        weights = deep_weights(probe, sizes)
+        yours, ours = (
+            one.new("DeepNetwork", sizes, use_shortcut).load(weights)
+            for one in (student, reference)
+        )
+        x = 1.3 * probe.normal(2, 7, sizes[0])
+
+        agrees(yours(x), ours(x), "The output")
+
+
+@check("DeepNetwork", points=0.1, layer="laws")
+def test_deep_network_of_dead_layers_hands_on_its_input(student):
+    """With weights and biases of zero, shortcuts pass on the input; without them, zeros."""
+    sizes, x = [3, 3, 3, 3], torch.tensor([[0.5, -1.0, 2.0]])
+    dead = {
+        f"layers.{number}.{part}": torch.zeros(shape)
+        for number in range(3)
+        for part, shape in (("weight", (3, 3)), ("bias", (3,)))
+    }
+
+    passed_on = student.new("DeepNetwork", sizes, SHORTCUTS).load(dead)(x)
+    agrees(passed_on, x, "The output of dead layers with shortcuts")
+    nothing = student.new("DeepNetwork", sizes, PLAIN).load(dead)(x)
+    agrees(nothing, torch.zeros(1, 3), "The output of dead layers without shortcuts")
+
+
+@check("DeepNetwork", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged", "gradients"))
+def test_deep_network_keeps_dtype_input_and_graph(keeps_dtype, student, reference, probe):
+    """Gradients are right, the input is unchanged, and in float64 the result is float64."""
+    sizes = [4, 4, 6]
+    weights = deep_weights(probe, sizes)
+    yours, ours = (
+        one.new("DeepNetwork", sizes, SHORTCUTS).load(weights) for one in (student, reference)
+    )
+    x, back = probe.normal(3, 5, 4), probe.normal(3, 5, 6)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+    expect(yours.keeps_inputs(x), "DeepNetwork changes its input.")
+    keeps_dtype(yours, x)
+
+
+# FeedForward
+
+
+@check("FeedForward", points=0.1, layer="signature")
+def test_feed_forward_is_built_by_the_names_of_its_arguments(student):
+    """The constructor takes d_model, d_hidden and activation."""
+    student.new("FeedForward", d_model=4, d_hidden=6)
+    student.new("FeedForward", d_model=4, d_hidden=6, activation="relu")
+
+
+@check("FeedForward", points=0.1, layer="shapes")
+def test_feed_forward_keeps_the_shape(student):
+    """A batch (2, 3, 5), a text (3, 5) and one token (5,) keep their shapes."""
+    network = student.new("FeedForward", 5, 8)
+
+    for shape in ((2, 3, 5), (3, 5), (5,)):
+        tensor_like(network(torch.ones(shape)), shape, f"FeedForward(5, 8) of a tensor {shape}")
+
+
+@check("FeedForward", points=0.3, layer="parameters")
+def test_feed_forward_draws_two_layers_in_order(student, reference, probe):
+    """linear1 and linear2 are nn.Linear with biases, drawn in this order."""
+    wanted = {
+        "linear1.weight": (11, 4),
+        "linear1.bias": (11,),
+        "linear2.weight": (4, 11),
+        "linear2.bias": (4,),
+    }
+    yours = student.new("FeedForward", 4, 11, seed=probe.seed)
+
+    named(yours, wanted, "FeedForward has more parameters than linear1 and linear2.")
+    drawn_alike(yours, reference.new("FeedForward", 4, 11, seed=probe.seed))
+
+
+@check("FeedForward", points=0.3, layer="probe")
+def test_feed_forward_transforms_any_tokens(student, reference, probe):
+    """The result is right for other sizes and weights, with GELU, the default, and with ReLU."""
+    for *shape, d_model, hidden in ((3, 5, 4, 7), (6, 8, 3), (5, 9)):
+        weights = ff_weights(probe, "", d_model, hidden)
+        x = 1.4 * probe.normal(*shape, d_model)
+        for activation in ((), ("relu",), ("gelu",)):
+            yours, ours = (
+                one.new("FeedForward", d_model, hidden, *activation).load(weights)
+                for one in (student, reference)
+            )
+
+            agrees(yours(x), ours(x), "The result of FeedForward")
+
+
+@check("FeedForward", points=0.1, layer="probe", rules=("refuses",))
+def test_feed_forward_refuses_other_activations(student):
+    """The constructor accepts "gelu" and "relu" and raises an error for other names."""
+    for activation in ("gelu", "relu"):
+        network = student.new("FeedForward", 4, 6, activation)
+        tensor_like(network(torch.ones(3, 4)), (3, 4), "The result of FeedForward")
+    for activation in ("tanh", "GELU!", "", "sigmoid"):
+        refused = student.refuses("FeedForward", 4, 6, activation)
+        sentence = "An unknown activation gives a module; it should raise a ValueError."
+        expect(refused, sentence, Status.NOT_REFUSED)
+
+
+@check("FeedForward", points=0.1, layer="forbidden", rules=("no_ready_gelu",))
+def test_feed_forward_uses_your_gelu(student, reference, probe):
+    """The activation is your gelu, not torch's."""
+    weights = ff_weights(probe, "", 4, 7)
+    yours, ours = (one.new("FeedForward", 4, 7).load(weights) for one in (student, reference))
+    x = probe.normal(3, 5, 4)
+
+    agrees(yours(x), ours(x), "The result of FeedForward")
+    avoids(student, "FeedForward", READY_GELU, GELU_BY_HAND)
+    avoids_running(yours.operators(x), READY_GELU, GELU_BY_HAND)
+
+
+def swiglu_weights(probe, d_model, hidden):
+    """Draw weights for SwiGLU, for results of size 1."""
+    return {
+        "gate.weight": 1.5 * probe.normal(hidden, d_model, scale=d_model**-0.5),
+        "up.weight": probe.normal(hidden, d_model, scale=d_model**-0.5),
+        "down.weight": probe.normal(d_model, hidden, scale=hidden**-0.5),
+    }
+
+
+# SwiGLU
+
+
+@check("SwiGLU", points=0.1, layer="shapes")
+def test_swiglu_keeps_the_shape(student):
+    """A batch (2, 3, 5), a text (3, 5) and one token (5,) keep their shapes."""
+    network = student.new("SwiGLU", 5, 8)
+
+    for shape in ((2, 3, 5), (3, 5), (5,)):
+        tensor_like(network(torch.ones(shape)), shape, f"SwiGLU(5, 8) of a tensor {shape}")
+
+
+@check("SwiGLU", points=0.2, layer="parameters")
+def test_swiglu_draws_three_layers_in_order(student, reference, probe):
+    """Gate, up and down are nn.Linear without biases, drawn in this order."""
+    wanted = {"gate.weight": (9, 5), "up.weight": (9, 5), "down.weight": (5, 9)}
+    yours = student.new("SwiGLU", 5, 9, seed=probe.seed)
+
+    named(yours, wanted, "SwiGLU has more parameters than gate, up and down.")
+    drawn_alike(yours, reference.new("SwiGLU", 5, 9, seed=probe.seed))
+
+
+@check("SwiGLU", points=0.2, layer="documented")
+def test_swiglu_reproduces_the_documented_silu(student, documented):
+    """If `up` gives 1 everywhere, the result is the documented silu of -6, 1, 0, 1, 6."""
+    same, one = torch.eye(5), torch.zeros(5, 6)
+    one[:, 5] = 1.0
+    weights = {
+        "gate.weight": torch.cat([same, torch.zeros(5, 1)], dim=1),
+        "up.weight": one,
+        "down.weight": torch.cat([same, torch.zeros(1, 5)], dim=0),
+    }
+    network = student.new("SwiGLU", 6, 5).load(weights)
+
+    x = torch.tensor([-6.0, 1.0, 0.0, 1.0, 6.0, 1.0])
+    result = tensor_like(network(x), (6,), "SwiGLU(6, 5) of -6, 1, 0, 1, 6, 1")
+    documented["keras.silu"].matches(result[:5], "The first five features of the result")
+
+
+@check("SwiGLU", points=0.3, layer="probe")
+def test_swiglu_gates_any_tokens(student, reference, probe):
+    """The result is right for other sizes and weights, and for any number of axes."""
+    for *shape, d_model, hidden in ((3, 5, 4, 7), (6, 8, 3), (5, 9)):
+        weights = swiglu_weights(probe, d_model, hidden)
+        yours, ours = (
+            one.new("SwiGLU", d_model, hidden).load(weights) for one in (student, reference)
+        )
+        x = 1.4 * probe.normal(*shape, d_model)
+
+        agrees(yours(x), ours(x), "The result of SwiGLU")
+
+
+@check(
+    "SwiGLU",
+    points=0.1,
+    layer="laws",
+    rules=("dtype", "inputs_unchanged", "gradients", "no_ready_gelu"),
+)
+def test_swiglu_keeps_dtype_input_and_graph(keeps_dtype, student, reference, probe):
+    """Gradients are right, the input is unchanged, and F.glu does not do the work."""
+    weights = swiglu_weights(probe, 4, 7)
+    yours, ours = (one.new("SwiGLU", 4, 7).load(weights) for one in (student, reference))
+    x, back = probe.normal(3, 5, 4), probe.normal(3, 5, 4)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+    expect(yours.keeps_inputs(x), "SwiGLU changes its input.")
+    avoids(student, "SwiGLU", READY_GELU, GELU_BY_HAND)
+    avoids_running(yours.operators(x), READY_GELU, GELU_BY_HAND)
+    keeps_dtype(yours, x)
+
+
+# TransformerBlock
+
+
+@check(BLOCK, points=0.1, layer="signature")
+def test_block_is_built_by_the_names_of_its_arguments(student):
+    """The constructor takes attention, d_model, d_hidden, norm_first and activation."""
+    attention = student.new("FeedForward", 4, 6)
+    sizes = {"attention": attention, "d_model": 4, "d_hidden": 6}
+
+    student.new(BLOCK, **sizes)
+    student.new(BLOCK, **sizes, norm_first=False, activation="relu")
+
+
+@check(BLOCK, points=0.1, layer="shapes")
+def test_block_keeps_the_shape(student):
+    """A batch (2, 3, 4) stays (2, 3, 4), pre-norm and post-norm."""
+    for norm_first in (True, False):
+        block = student.new(BLOCK, student.new("FeedForward", 4, 6), 4, 10, norm_first)
+
+        tensor_like(block(torch.ones(2, 3, 4)), (2, 3, 4), "The result of TransformerBlock")
+
+
+@check(BLOCK, points=0.2, layer="parameters")
+def test_block_consists_of_attention_norms_and_feed_forward(student):
+    """The parts are att, norm1, ff and norm2, with their own parameters and no others."""
+    block = student.new(BLOCK, student.new("FeedForward", 4, 6), 4, 10)
+    wanted = {
+        "att.linear1.weight": (6, 4),
+        "att.linear1.bias": (6,),
+        "att.linear2.weight": (4, 6),
+        "att.linear2.bias": (4,),
+        "norm1.scale": (4,),
+        "norm1.shift": (4,),
+        "ff.linear1.weight": (10, 4),
+        "ff.linear1.bias": (10,),
+        "ff.linear2.weight": (4, 10),
+        "ff.linear2.bias": (4,),
+        "norm2.scale": (4,),
+        "norm2.shift": (4,),
+    }
+
+    named(block, wanted, "The block has more parameters than att, norm1, ff and norm2.")
+
+
+@check(BLOCK, points=0.1, layer="parameters")
+def test_block_draws_only_its_feed_forward(student, reference, probe):
+    """The given module keeps its weights, and of the other parts only ff draws numbers."""
+    yours, ours = (
+        one.new(BLOCK, one.new("FeedForward", 4, 6, seed=probe.seed), 4, 10)
+        for one in (student, reference)
+    )
+
+    drawn_alike(yours, ours)
+
+
+def printed_layer(student):
+    """Build the post-norm block of the documented tests: all its parameters are cosines."""
+
+    def cosines(*shape):  # cos(0), cos(1), ...
+        return torch.arange(math.prod(shape), dtype=torch.float32).cos().view(shape)
+
+    attention = student.new(HEADS, 4, 4, 5, 0.0, 2, QKV_BIAS)
+    block = student.new(BLOCK, attention, 4, 16, POST_NORM, "relu")
+    weights, biases = cosines(12, 4).split(4), cosines(12).split(4)
+    values = {f"att.{name}.weight": weight for name, weight in zip(QKV, weights, strict=True)}
+    values |= {f"att.{name}.bias": bias for name, bias in zip(QKV, biases, strict=True)}
+    shapes = {
+        "att.out_proj.weight": (4, 4),
+        "att.out_proj.bias": (4,),
+        "ff.linear1.weight": (16, 4),
+        "ff.linear1.bias": (16,),
+        "ff.linear2.weight": (4, 16),
+        "ff.linear2.bias": (4,),
+        **{f"{norm}.{part}": (4,) for norm in ("norm1", "norm2") for part in ("scale", "shift")},
+    }
+    return block.load(values | {name: cosines(*shape) for name, shape in shapes.items()})
+
+
+@check(BLOCK, points=0.4, layer="documented", needs=(HEADS,))
+def test_block_reproduces_the_documented_token(student, documented):
+    """A post-norm block with ReLU gives the documented result for a single token."""
+    x = torch.tensor([[[20.0, 30.0, 40.0, 50.0]]])
+
+    result = tensor_like(printed_layer(student)(x), (1, 1, 4), "The result for one token")
+    documented["pytorch.encoder.one_token"].matches(result[0, 0], "The result for one token")
+
+
+@check(BLOCK, points=0.4, layer="documented", needs=(HEADS,))
+def test_block_reproduces_the_documented_last_tokens(student, documented):
+    """The last token, which sees all others, gets the documented results of the same block."""
+    block = printed_layer(student)
+    two = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]])
+    five = documented["pytorch.five_tokens"].tensor
+
+    result = tensor_like(block(two), (1, 2, 4), "The result for two tokens")
+    documented["pytorch.encoder.two_tokens"].matches(result[0, 1], "The second of two tokens")
+    result = tensor_like(block(five), (2, 5, 4), "The result for five tokens")
+    documented["pytorch.encoder.five_tokens"].matches(result[:, 4], "The fifth token of each text")
+
+
+@check(BLOCK, points=0.4, layer="probe")
+def test_block_normalizes_first(student, reference, probe):
+    """Pre-norm, which is the default: results are right for other sizes and weights."""
+    for s in (TWO, THREE, FOUR):
+        yours, ours = blocks(student, reference, probe, s)
+        x = tokens(probe, s)
+
+        agrees(yours(x), ours(x), "The result of the block")
+
+
+@check(BLOCK, points=0.4, layer="probe")
+def test_block_normalizes_last(student, reference, probe):
+    """Post-norm, with norm_first=False: results are right for other sizes and weights."""
+    for s, activation in ((TWO, "relu"), (THREE, "gelu"), (FOUR, "relu")):
+        yours, ours = blocks(student, reference, probe, s, norm_first=False, activation=activation)
+        x = tokens(probe, s)
+
+        agrees(yours(x), ours(x), "The result of the block")
+
+
+@check(BLOCK, points=0.1, layer="probe", needs=(HEADS,))
+def test_block_attends(student, reference, probe):
+    """With attention inside, results are right for long and short texts, with both activations."""
+    for s, activation in ((TWO, "gelu"), (THREE, "relu")):
+        yours, ours = attending_blocks(student, reference, probe, s, activation=activation)
+
+        for T in (s.T, s.context, 1):
+            x = tokens(probe, s, T)
+            agrees(yours(x), ours(x), "The result of the block")
+
+
+@check(BLOCK, points=0.1, layer="laws")
+def test_block_of_dead_parts_is_the_identity(student, probe):
+    """Where attention and the feed-forward network give zeros, a pre-norm block changes nothing."""
+    s = THREE
+    block = student.new(BLOCK, without_mixing(student, probe, s), s.d_model, s.hidden)
+    dead = {
+        f"{part}.linear2.{name}": torch.zeros(shape)
+        for part, hidden in (("att", s.hidden + 2), ("ff", s.hidden))
+        for name, shape in (("weight", (s.d_model, hidden)), ("bias", (s.d_model,)))
+    }
+    x = tokens(probe, s)
+
+    agrees(block.load(block_weights(probe, s) | dead)(x), x, "The result of a dead block")
+
+
+@check(BLOCK, points=0.1, layer="laws", needs=(HEADS,))
+def test_block_never_looks_ahead(student, reference, probe):
+    """A change of the last tokens changes their own results and no earlier result."""
+    s = TWO
+    yours, _ = attending_blocks(student, reference, probe, s)
+    x = tokens(probe, s)
+    others = x.clone()
+    others[:, 4:] = tokens(probe, s, s.T - 4)
+
+    before = tensor_like(yours(x), (s.B, s.T, s.d_model), "The result of the block")
+    after = tensor_like(yours(others), (s.B, s.T, s.d_model), "The result of the block")
+    unchanged = alike(after[:, 4:], before[:, 4:])
+    expect(not unchanged, "A change of the last tokens does not change their own results.")
+    sentence = "After a change of the last tokens, the result of the first tokens"
+    agrees(after[:, :4], before[:, :4], sentence)
+
+
+@check(BLOCK, points=0.1, layer="laws")
+def test_block_uses_the_attention_that_it_was_given(student, probe):
+    """New weights of the given module change the block: it holds no copy."""
+    s = FOUR
+    attention = without_mixing(student, probe, s)
+    block = student.new(BLOCK, attention, s.d_model, s.hidden)
+    x = tokens(probe, s)
+
+    before = tensor_like(block(x), (s.B, s.T, s.d_model), "The result of the block")
+    attention.load(ff_weights(probe, "", s.d_model, s.hidden + 2))
+    after = tensor_like(block(x), (s.B, s.T, s.d_model), "The result of the block")
+    expect(not alike(after, before), "New weights of the given attention do not change the block.")
+
+
+@check(BLOCK, points=0.1, layer="laws")
+def test_block_with_post_norm_gives_normalized_tokens(student, probe):
+    """A new post-norm block gives every token features with mean 0 and variance 1."""
+    s = TWO
+    attention = without_mixing(student, probe, s)
+    block = student.new(BLOCK, attention, s.d_model, s.hidden, POST_NORM)
+
+    result = tensor_like(block(tokens(probe, s)), (s.B, s.T, s.d_model), "The result of the block")
+    mean, size = result.mean(dim=-1), result.square().mean(dim=-1)
+    agrees(mean, torch.zeros(s.B, s.T), "The mean of each token's features")
+    agrees(size, torch.ones(s.B, s.T), "The mean square of each token's features")
+
+
+@check(BLOCK, points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
+def test_block_keeps_dtype_and_input(keeps_dtype, student, reference, probe):
+    """The result is right, the input is unchanged, and in float64 the result is float64."""
+    x = tokens(probe, FOUR)
+    for norm_first in (True, False):
+        yours, ours = blocks(student, reference, probe, FOUR, norm_first=norm_first)
+
+        agrees(yours(x), ours(x), "The result of the block")
+        expect(yours.keeps_inputs(x), "The call changes its input.")
+        keeps_dtype(yours, x)
+
+
+@check(BLOCK, points=0.2, layer="gradients", rules=("gradients",))
+def test_block_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and every parameter, pre-norm and post-norm."""
+    for s, norm_first in ((THREE, True), (FOUR, False)):
+        yours, ours = blocks(student, reference, probe, s, norm_first=norm_first)
+        x, back = tokens(probe, s), probe.normal(s.B, s.T, s.d_model)
+
+        same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+
+
+@check(BLOCK, points=0.1, layer="gradients", rules=("gradients",))
+def test_block_of_dead_parts_passes_gradients_on(student, probe):
+    """Where both parts give zeros, the gradient of the input is that of the result, unchanged."""
+    s = THREE
+    block = student.new(BLOCK, without_mixing(student, probe, s), s.d_model, s.hidden)
+    dead = {
+        f"{part}.linear2.{name}": torch.zeros(shape)
+        for part, hidden in (("att", s.hidden + 2), ("ff", s.hidden))
+        for name, shape in (("weight", (s.d_model, hidden)), ("bias", (s.d_model,)))
+    }
+    x, back = tokens(probe, s), probe.normal(s.B, s.T, s.d_model)
+
+    found = block.load(dead).gradients(x, cotangent=back).inputs[0]
+    expect(found is not None, "No gradient reaches the input.")
+    agrees(found, back, "The gradient of the input of a dead block")
+
+
+@check(BLOCK, points=0.1, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
+def test_block_is_built_from_your_parts(student, reference, probe):
+    """The block uses your norm and your activation, not torch's."""
+    yours, ours = blocks(student, reference, probe, FOUR)
+    x = tokens(probe, FOUR)
+
+    agrees(yours(x), ours(x), "The result of the block")
+    ran = yours.operators(x)
+    for names, why in (
+        (READY_NORM, NORM_BY_HAND),
+        (READY_GELU, GELU_BY_HAND),
+        (READY_ATTENTION, BY_HAND),
+    ):
+        avoids(student, BLOCK, names, why)
+        avoids_running(ran, names, why)
