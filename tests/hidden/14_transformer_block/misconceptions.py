@@ -15,6 +15,14 @@ PRE_NORM = """
             x = x + self.att(self.norm1(x))
             return x + self.ff(self.norm2(x))
 """
+SECOND_FROM_THE_INPUT = """
+            attended = x + self.att(self.norm1(x))
+            return x + self.ff(self.norm2(attended))
+"""
+NO_SHORTCUTS = """
+            x = self.att(self.norm1(x))
+            return self.ff(self.norm2(x))
+"""
 NORM_THEN_SHORTCUT = """
             x = self.norm1(x)
             x = x + self.att(x)
@@ -31,7 +39,82 @@ FEED_FORWARD_FIRST = """
 """
 
 MISCONCEPTIONS = (
+    # LayerNorm
+    Misconception(
+        id="normalizes_over_the_first_axis",
+        exercise="LayerNorm",
+        swaps=(
+            ("x.mean(dim=-1, keepdim=True)", "x.mean(dim=0, keepdim=True)"),
+            (
+                "((x - mean) ** 2).mean(dim=-1, keepdim=True)",
+                "((x - mean) ** 2).mean(dim=0, keepdim=True)",
+            ),
+        ),
+        title="Mean and variance are those of the first axis",
+        explanation=(
+            "Mean and variance are those of the first axis: different tokens or items are "
+            "compared; each token must be normalised alone, over its features."
+        ),
+        question="Which axis holds the features of one token, whatever stands before it?",
+    ),
+    Misconception(
+        id="normalizes_over_the_second_axis",
+        exercise="LayerNorm",
+        swaps=(
+            ("x.mean(dim=-1, keepdim=True)", "x.mean(dim=1, keepdim=True)"),
+            (
+                "((x - mean) ** 2).mean(dim=-1, keepdim=True)",
+                "((x - mean) ** 2).mean(dim=1, keepdim=True)",
+            ),
+        ),
+        title="Mean and variance are those of axis 1",
+        explanation=(
+            "Mean and variance are those of axis 1, which holds the tokens of a batch; each "
+            "token must be normalised alone, over its features."
+        ),
+        question="Which axis holds the features of one token, with a batch and without one?",
+    ),
+    Misconception(
+        id="keeps_the_mean",
+        exercise="LayerNorm",
+        swaps=(("(x - mean) / torch.sqrt", "x / torch.sqrt"),),
+        explanation="The mean is not subtracted: the features are divided by their deviation only.",
+        question="What must the mean of a token's features be before scale and shift?",
+    ),
+    Misconception(
+        id="scales_the_shift_as_well",
+        exercise="LayerNorm",
+        swaps=(("self.scale * normalized + self.shift", "self.scale * (normalized + self.shift)"),),
+        explanation="The shift is added before the features are scaled, so it is scaled as well.",
+        question="In which order does the docstring name scaling and shifting?",
+    ),
     # RMSNorm
+    Misconception(
+        id="averages_without_squares",
+        exercise="RMSNorm",
+        swaps=(("(x**2).mean", "x.abs().mean"),),
+        explanation="The mean is that of the absolute features, not of their squares.",
+        question="What do the letters M and S in RMS mean?",
+    ),
+    Misconception(
+        id="shifts_like_layer_norm",
+        exercise="RMSNorm",
+        swaps=(
+            (
+                "self.scale = nn.Parameter(torch.ones(d_model))",
+                (
+                    "self.scale = nn.Parameter(torch.ones(d_model))\n        self.shift = "
+                    "nn.Parameter(torch.zeros(d_model))"
+                ),
+            ),
+            (
+                "torch.sqrt(mean_square + self.eps)",
+                "torch.sqrt(mean_square + self.eps) + self.shift",
+            ),
+        ),
+        explanation="There is a shift, as in LayerNorm; RMSNorm has only a scale.",
+        question="Which parameters does the docstring of RMSNorm list?",
+    ),
     Misconception(
         id="divides_by_the_standard_deviation",
         exercise="RMSNorm",
@@ -43,6 +126,37 @@ MISCONCEPTIONS = (
         question="For the features 3, 3, 3, what is the variance, and what is the mean square?",
     ),
     # gelu
+    Misconception(
+        id="adds_the_cube_outside_the_product",
+        exercise="gelu",
+        swaps=(
+            (
+                "math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)",
+                "math.sqrt(2 / math.pi) * x + 0.044715 * x**3",
+            ),
+        ),
+        explanation=(
+            "The cubic term is added outside the product: the root must multiply x and the "
+            "cubic term."
+        ),
+        question="Which terms are between the brackets after the root?",
+    ),
+    Misconception(
+        id="forgets_the_root_of_two_over_pi",
+        exercise="gelu",
+        swaps=(("math.sqrt(2 / math.pi)", "(2 / math.pi)"),),
+        explanation="The factor is 2/π; it must be its square root.",
+        question="What does the sign in front of 2/π in the formula mean?",
+    ),
+    Misconception(
+        id="squares_where_it_must_cube",
+        exercise="gelu",
+        swaps=(("x**3", "x**2"),),
+        explanation="The term with 0.044715 contains the square of x; it must contain its cube.",
+        question=(
+            "Which power of x does the formula contain, and what is its sign for a negative x?"
+        ),
+    ),
     Misconception(
         id="uses_the_error_function",
         exercise="gelu",
@@ -64,6 +178,62 @@ MISCONCEPTIONS = (
     ),
     # DeepNetwork
     Misconception(
+        id="keeps_the_layers_in_a_list",
+        exercise="DeepNetwork",
+        swaps=(
+            (
+                "nn.ModuleList(nn.Linear(d_in, d_out) for d_in, d_out in pairs)",
+                "[nn.Linear(d_in, d_out) for d_in, d_out in pairs]",
+            ),
+        ),
+        explanation=(
+            "The layers are in a Python list: torch does not find their parameters, so nothing "
+            "trains them."
+        ),
+        question=(
+            "What does network.parameters() contain, and which container makes layers known to "
+            "torch?"
+        ),
+    ),
+    Misconception(
+        id="leaves_the_last_layer_straight",
+        exercise="DeepNetwork",
+        swaps=(
+            (
+                "output = gelu(layer(x))",
+                "output = layer(x) if layer is self.layers[-1] else gelu(layer(x))",
+            ),
+        ),
+        explanation="GELU does not follow the last layer; here it follows each layer.",
+        question="After which layers does the docstring apply GELU?",
+    ),
+    Misconception(
+        id="always_adds_shortcuts",
+        exercise="DeepNetwork",
+        swaps=(("self.use_shortcut and x.shape == output.shape", "x.shape == output.shape"),),
+        explanation="Shortcuts are also added if use_shortcut is false.",
+        question="Where in forward does use_shortcut make a difference?",
+    ),
+    Misconception(
+        id="adds_the_input_of_the_network",
+        exercise="DeepNetwork",
+        swaps=(
+            ("for layer in self.layers:", "inputs = x\n        for layer in self.layers:"),
+            (
+                "x = x + output if self.use_shortcut and x.shape == output.shape else output",
+                (
+                    "x = inputs + output if self.use_shortcut and inputs.shape == output.shape "
+                    "else output"
+                ),
+            ),
+        ),
+        explanation=(
+            "Each shortcut adds the input of the whole network; it must add the input of its "
+            "own layer."
+        ),
+        question="Which tensor goes into the third layer, and which one does its shortcut add?",
+    ),
+    Misconception(
         id="adds_the_shortcut_before_gelu",
         exercise="DeepNetwork",
         swaps=((GELU_THEN_SHORTCUT, SHORTCUT_THEN_GELU),),
@@ -83,7 +253,55 @@ MISCONCEPTIONS = (
         ),
         question="What is the shape of the result if a layer goes from 3 features to 1?",
     ),
+    # FeedForward
+    Misconception(
+        id="bends_the_result_as_well",
+        exercise="FeedForward",
+        swaps=(("return self.linear2(hidden)", "return self.activation(self.linear2(hidden))"),),
+        explanation=(
+            "A second activation follows linear2; there is only one, between the two layers."
+        ),
+        question="Can your result be far below zero?",
+    ),
+    Misconception(
+        id="makes_relu_the_default",
+        exercise="FeedForward",
+        swaps=(('activation: str = "gelu"', 'activation: str = "relu"'),),
+        explanation="The default activation is ReLU; it must be GELU.",
+        question="Which activation does FeedForward(8, 32) have?",
+    ),
     # SwiGLU
+    Misconception(
+        id="gates_with_a_plain_sigmoid",
+        exercise="SwiGLU",
+        swaps=(
+            (
+                "hidden = gate * torch.sigmoid(gate) * self.up(x)",
+                "hidden = torch.sigmoid(gate) * self.up(x)",
+            ),
+        ),
+        explanation=(
+            "The gate is a plain sigmoid, as in GLU; silu multiplies the sigmoid by its own input."
+        ),
+        question="What is silu(6), and what is sigmoid(6)?",
+    ),
+    Misconception(
+        id="leaves_out_the_gate",
+        exercise="SwiGLU",
+        swaps=(
+            ("gate = self.gate(x)", "gate = self.up(x)"),
+            ("gate * torch.sigmoid(gate) * self.up(x)", "gate * torch.sigmoid(gate)"),
+        ),
+        explanation="The layer gate is not used: the result is down(silu(up(x))).",
+        question="How many of the three layers does the input of your forward reach?",
+    ),
+    Misconception(
+        id="leaves_out_up",
+        exercise="SwiGLU",
+        swaps=(("gate * torch.sigmoid(gate) * self.up(x)", "gate * torch.sigmoid(gate)"),),
+        explanation="The layer up is not used: the result is down(silu(gate(x))).",
+        question="How many of the three layers does the input of your forward reach?",
+    ),
     Misconception(
         id="gates_with_up",
         exercise="SwiGLU",
@@ -95,6 +313,51 @@ MISCONCEPTIONS = (
         question="Which of the two layers decides how far the features of the other are opened?",
     ),
     # TransformerBlock
+    Misconception(
+        id="adds_the_input_of_the_block_twice",
+        exercise="TransformerBlock",
+        swaps=((PRE_NORM, SECOND_FROM_THE_INPUT),),
+        explanation=(
+            "The second shortcut adds the input of the block; it must add the sum after attention."
+        ),
+        question="Where does the result of attention appear in what your block returns?",
+    ),
+    Misconception(
+        id="has_no_shortcuts",
+        exercise="TransformerBlock",
+        swaps=(
+            (PRE_NORM, NO_SHORTCUTS),
+            ("x = self.norm1(x + self.att(x))", "x = self.norm1(self.att(x))"),
+            ("return self.norm2(x + self.ff(x))", "return self.norm2(self.ff(x))"),
+        ),
+        explanation=(
+            "There are no shortcuts: nothing is added to the results of attention and of the "
+            "feed-forward network."
+        ),
+        question="What must a pre-norm block return if attention and feed-forward give zeros?",
+    ),
+    Misconception(
+        id="uses_one_norm_twice",
+        exercise="TransformerBlock",
+        swaps=(
+            ("self.ff(self.norm2(x))", "self.ff(self.norm1(x))"),
+            ("self.norm2(x + self.ff(x))", "self.norm1(x + self.ff(x))"),
+        ),
+        explanation="norm1 is used twice and norm2 is not used.",
+        question="Which norm belongs to the feed-forward network?",
+    ),
+    Misconception(
+        id="fixes_the_hidden_size",
+        exercise="TransformerBlock",
+        swaps=(
+            (
+                "FeedForward(d_model, d_hidden, activation)",
+                "FeedForward(d_model, 4 * d_model, activation)",
+            ),
+        ),
+        explanation="The hidden size is always 4 · d_model; d_hidden has no effect.",
+        question="How many features does linear1 have in TransformerBlock(att, 8, 20)?",
+    ),
     Misconception(
         id="starts_the_shortcut_after_the_norm",
         exercise="TransformerBlock",
