@@ -4,6 +4,7 @@ An unknown key raises ``CourseError`` with its name and place, so that a typing 
 a limit off unnoticed.
 """
 
+import importlib.util
 import os
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ PUBLIC_RECORD = "public.json"
 LAB = "lab.ipynb"
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
 SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
+ASSIGNMENTS = "assignments"  # what students receive, in a course and in an installed wheel
+SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel, laid out as a course
 GUIDE = "START_HERE.md"  # for students, next to the stages, since it is about all of them
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # what students write is between them
 
@@ -91,7 +94,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     @property
     def assignment(self) -> Path:
         """The folder that students receive."""
-        return self.root / "assignments" / self.name
+        return self.root / ASSIGNMENTS / self.name
 
     @property
     def hidden(self) -> Path:
@@ -245,6 +248,24 @@ def handout(folder: Path) -> Handout:
     """Read the stage in *folder*, which needs no ``course.toml``."""
     root = folder.resolve()
     return _handout(root, (root.name,))
+
+
+def installed_handouts() -> Path:
+    """Return the folder of the stages that the installed kit holds; a wheel of a course has it."""
+    return Path(__file__).parent / ASSIGNMENTS
+
+
+def installed_solution(stage: Stage) -> Stage | None:
+    """Return the *stage* whose solution and lab are in the installed wheel; None without one."""
+    try:
+        spec = importlib.util.find_spec(SOLUTIONS_PACKAGE)
+    except (ImportError, ValueError):
+        spec = None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        found = Stage(Path(folder), stage.name, stage.file)
+        if found.solution.is_file():
+            return found
+    return None
 
 
 def handouts(folder: Path) -> Handout:

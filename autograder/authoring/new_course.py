@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from autograder.authoring import release
+import msgspec
+from msgspec.structs import replace
+
+from autograder.authoring import handout_folder, release
 from autograder.course import COURSE_FILE, LAB, STAGE_FILE, Course, Stage, load
 from autograder.errors import CourseError, UsageError
 
@@ -24,10 +27,11 @@ _NUMBER = re.compile(r"\d\d")
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./(\d\d)_\w+/lab\.ipynb\)")  # to the lab of a stage
 _TEXTS = {".py", ".toml"}
 
-README = """# {title}
+README = """# A course of {count} stages
 
-A course of {count} stages, made from the attention course kit.
-Give it its own `id` and `title` in `course.toml`.
+It was made from the attention course kit.
+Give it its own `id` and `title` in `course.toml`, then run `autograder release`: it writes both
+into `handout/`, the folder for your class.
 
 | stage | title |
 |---|---|
@@ -85,10 +89,33 @@ def new_course(course: Course, wanted: Sequence[str], folder: Path) -> NewCourse
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     made = load(folder.resolve())
+    _reuse_records(course, made, missing)
     release.build(made)
+    handout_folder.write(made, made.every_stage, made.root / handout_folder.DEFAULT)
     labs = "".join(content.decode() for name, content in files.items() if name.endswith(LAB))
     mentioned = [title for title in missing.values() if f"“{title}”" in labs]
     return NewCourse(made, tuple(mentioned))
+
+
+def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> None:
+    """Copy the numbers that were built for *course*, which take minutes to compute.
+
+    They hold for *made*, whose stages differ in the names of *missing* stages only.
+    """
+    from autograder.diagnosis.fingerprints import Fingerprints, sealed, to_json  # noqa: PLC0415  # imports torch
+
+    outdated = {stage.name for stage in release.outdated_stages(course.every_stage)}
+    for stage in made.every_stage:
+        built = course.stage(stage.name)
+        if stage.name in outdated:
+            continue
+        made_from = release.sources_digest(stage)
+        record = json.loads(built.public_record.read_bytes())["made_from"]
+        text = built.public_record.read_text("utf-8").replace(record, made_from)
+        stage.public_record.write_text(text, "utf-8")
+        renamed = _rename_mentions(built.fingerprints.read_text("utf-8"), missing)
+        prints = msgspec.json.decode(renamed, type=Fingerprints)
+        stage.fingerprints.write_bytes(to_json(sealed(replace(prints, made_from=made_from))))
 
 
 def with_stages(text: str, names: Sequence[str]) -> str:
@@ -106,7 +133,7 @@ def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str
     names = [stage.name for stage in stages]
     yield COURSE_FILE, with_stages((course.root / COURSE_FILE).read_text("utf-8"), names)
     rows = "\n".join(f"| `{stage.name}` | {stage.title} |" for stage in stages)
-    yield "README.md", README.format(title=course.file.title, count=len(stages), rows=rows)
+    yield "README.md", README.format(count=len(stages), rows=rows)
     yield "Makefile", MAKEFILE
     for path in (stages[0].rules, stages[0].shared_fixtures, course.documented):
         if path.is_file():

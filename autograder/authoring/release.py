@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from autograder.authoring import lab_notebook, public_suite, stubs
-from autograder.course import GUIDE, Course, Stage
+from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.diagnosis import mistakes
 from autograder.disk import replace_file
 from autograder.errors import CourseError
@@ -25,6 +25,11 @@ from autograder.errors import CourseError
 Known = TypeVar("Known")
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
+UNKNOWN_WHEEL = "KIT.whl"
+NO_WHEEL = (
+    "Your instructor gives you the kit as a file whose name ends in `.whl`. "
+    "Put it into the folder of this file, and write its name in place of `WHEEL`."
+)
 RECORDS_VERSION = 12  # add one when the same sources would give another record or fingerprints
 
 
@@ -51,7 +56,7 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
         student_lab = lab_notebook.build_student_lab(lab)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
     if not stages:
-        built[course.root / "assignments" / GUIDE] = _guide(course)
+        built[course.root / ASSIGNMENTS / GUIDE] = guide(course)
     built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built
 
@@ -80,12 +85,20 @@ def kept(course: Course) -> Iterator[str]:
         )
 
 
-def _guide(course: Course) -> bytes:
-    """Return what students read first: how to install, and how to begin."""
-    stage = course.every_stage[0]
-    words = {"TITLE": course.file.title, "FIRST": f"my-work/{stage.name}/{stage.module}.py"}
-    text = GUIDE_TEMPLATE.read_text("utf-8")
-    return re.sub("TITLE|FIRST", lambda word: words[word[0]], text).encode()
+def guide(course: Course, stages: Sequence[Stage] = (), wheel: str = "") -> bytes:
+    """Return what students read first: how to install the kit, and how to begin.
+
+    *wheel* is the name of the file with the kit, where it is known.
+    """
+    stage = (*stages, *course.every_stage)[0]
+    words = {
+        "TITLE": course.file.title,
+        "FIRST": f"my-work/{stage.name}/{stage.module}.py",
+        "WHEEL": wheel or UNKNOWN_WHEEL,
+        "WHERE": "The kit is the file `WHEEL` in this folder." if wheel else NO_WHEEL,
+    }
+    text = GUIDE_TEMPLATE.read_text("utf-8").replace("WHERE", words.pop("WHERE"))
+    return re.sub("TITLE|FIRST|WHEEL", lambda word: words[word[0]], text).encode()
 
 
 def _stub_digests(course: Course) -> Path:

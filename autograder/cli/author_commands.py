@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from autograder.authoring import handout_folder
 from autograder.authoring import new_course as courses
 from autograder.authoring import new_stage as skeletons
 from autograder.authoring import release as releasing
@@ -19,17 +20,34 @@ def release(
     *,
     check: Annotated[bool, Option("--check", help="Only list what is stale.")] = False,
     stage: Annotated[str, Option(help="Build this stage only, by name or number.")] = "",
+    handout: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Also write the folder for a class: START_HERE.md and a wheel."),
+    ] = None,
+    solutions: Annotated[
+        Path | None, Option(metavar="DIR", help="Also write a wheel with the solutions.")
+    ] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
     """Build the stubs and the assignments from the solutions."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
-    stale = [f"{path} is stale" for path in releasing.stale(course, stages)] if check else []
-    if not check:
-        built = releasing.build(course, stages)
-        output.print_lines(f"built {path.relative_to(course.root)}" for path in built)
-        output.print_lines(releasing.left_out(built))
-    _report_stale([*stale, *releasing.leaks(course)], list(releasing.kept(course)))
+    if check:
+        paths = [*releasing.stale(course, stages), *handout_folder.stale(course)]
+        stale = [f"{path} is stale" for path in paths]
+        _report_stale([*stale, *releasing.leaks(course)], list(releasing.kept(course)))
+        return
+    built = releasing.build(course, stages)
+    output.print_lines(f"built {path.relative_to(course.root)}" for path in built)
+    output.print_lines(releasing.left_out(built))
+    _report_stale([*releasing.leaks(course)], list(releasing.kept(course)))
+    written = handout_folder.refresh(course)
+    if handout is not None:
+        written += handout_folder.write(course, stages or course.every_stage, handout)
+    if solutions is not None:
+        folder = handout_folder.write_solutions(course, stages or course.every_stage, solutions)
+        written.append(folder)
+    output.print_lines(f"wrote {path}" for path in written)
 
 
 @app.command("new-stage")
@@ -60,6 +78,7 @@ def new_course(
     if made.mentioned:
         titles = "”, “".join(made.mentioned)
         typer.echo(f"Labs mention topics that this course leaves out: “{titles}”. Reread them.")
+    typer.echo(f"{folder / handout_folder.DEFAULT} is the folder for your class.")
     typer.echo(f"Next: cd {folder}, then autograder verify.")
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from autograder.course import find_root, handout, load
+from autograder.course import handout
 from autograder.errors import AutograderError, GraderError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
@@ -21,6 +21,7 @@ from autograder.reports.html import exercise_card, exercise_card_text
 from autograder.results import SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student.check import CheckTarget, check_with_suite, find_target
+from autograder.student.learner_folder import solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.pictures import heatmaps, shapes, side_by_side
 from autograder.submission import collect
@@ -33,8 +34,8 @@ UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
 SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` leaves it out
 NO_MODEL_ANSWER = (
     "There is no model answer here: in a class, an instructor reads what you wrote. "
-    "If you learn alone, work in a folder inside the course's repository, as `autograder start` "
-    "makes one there: this cell then shows what a full answer says."
+    "If you learn alone, install the wheel with the solutions, or work inside a clone of the "
+    "course: this cell then shows what a full answer says."
 )
 
 
@@ -165,9 +166,8 @@ class Lab:
         if os.environ.get(EXECUTION):
             return ""
         try:
-            name = find_target("", self._folder).stage.name
-            source = load(find_root(self._folder)).stage(name).lab
-            texts = dict(_text_before(source))
+            solved = solved_stage(find_target("", self._folder).stage)
+            texts = dict(_text_before(solved.lab)) if solved else {}
         except (AutograderError, OSError, ValueError, KeyError):
             return ""
         _, _, scheme = texts.get(answer, "").partition(SCHEME[0])

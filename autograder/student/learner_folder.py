@@ -16,6 +16,8 @@ from autograder.course import (
     find_root,
     handout,
     handouts,
+    installed_handouts,
+    installed_solution,
     is_handout,
     load,
 )
@@ -183,17 +185,27 @@ def reset(own: Handout, task: Task) -> Path | None:
 
 def solution(task: Task, root: Path | None = None) -> str:
     """Return the solution of one exercise; raises ``UsageError`` where there is none."""
-    try:
-        course = load(root if root is not None else find_root(task.stage.source))
-        text = _text(course.stage(task.stage.name).solution)
-    except (CourseError, UsageError):
-        text = ""
+    stage = solved_stage(task.stage, root)
+    text = _text(stage.solution) if stage else ""
     lines = span_of(text, task.exercise.name)
     if not lines:
-        msg = "Solutions stay with your instructor; there are none here. Try `autograder hint`."
+        msg = (
+            "Solutions stay with your instructor, who may give them to you as a wheel; there are "
+            "none here. Try `autograder hint`."
+        )
         raise UsageError(msg)
     found = text.splitlines()[lines[0] - 1 : lines[1]]
     return "\n".join(line for line in found if line.strip() not in MARKERS)
+
+
+def solved_stage(stage: Stage, root: Path | None = None) -> Stage | None:
+    """Return *stage* with its solution: of the course around it, or installed; None without one."""
+    try:
+        course = load(root if root is not None else find_root(stage.source))
+        found = course.stage(stage.name)
+    except (CourseError, UsageError):
+        return installed_solution(stage)
+    return found if found.solution.is_file() else installed_solution(stage)
 
 
 def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:
@@ -213,16 +225,19 @@ def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:
 
 
 def _unpacked(here: Path) -> tuple[list[Path], Path]:
+    """List the folders of the stages in *here*, else of those that the installed kit holds."""
     if is_handout(here):
         return [here], here.parent / GUIDE
-    found = [stage.source for stage in handouts(here).stages]
-    if not found:
-        msg = (
-            f"There is no course and no stage in {here}. "
-            "Go to the folder that you cloned or unpacked, and run `autograder start` there."
-        )
-        raise UsageError(msg)
-    return found, here / GUIDE
+    for folder in (here, installed_handouts()):
+        is_own = (folder / PROGRESS_FILE).exists()  # a learner's copies, which may be changed
+        found = [] if is_own else [stage.source for stage in handouts(folder).stages]
+        if found:
+            return found, folder / GUIDE
+    msg = (
+        f"There is no course and no stage in {here}, and none in the installed kit. "
+        "Go to the folder that you cloned or unpacked, and run `autograder start` there."
+    )
+    raise UsageError(msg)
 
 
 def _require_own(folder: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import release
+from autograder.authoring import handout_folder, release
 from autograder.authoring.new_course import new_course, with_stages
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
@@ -149,3 +149,28 @@ def test_a_link_to_a_lab_that_is_not_there_is_text(made: Course):
     text = made.stage("03_tiny").lab.read_text("utf-8")
 
     assert "[stage 01](../01_tiny/lab.ipynb) or to “Tiny 2”." in text
+
+
+def test_the_folder_for_a_class_is_there(made: Course):
+    """It holds the wheel with these stages, and `release --check` finds nothing to build."""
+    folder = made.root / "handout"
+
+    assert handout_folder.stages_in(made, folder) == [*made.every_stage]
+    assert handout_folder.stale(made) == []
+
+
+def test_numbers_are_taken_from_the_course(three: Course, tmp_path: Path, monkeypatch):
+    """Nothing is computed again, and a computation would give the same files."""
+    computed: list[str] = []
+    with forget_suites():
+        release.build(three)
+        monkeypatch.setattr(
+            release, "_build_records", lambda _course, found: computed.extend(found)
+        )
+        made = new_course(three, ["01", "03"], tmp_path / "mine").course
+        files = [path for stage in made.every_stage for path in release._records(stage)]
+        copied = [path.read_bytes() for path in files]
+        release._write_records(made, made.every_stage)
+
+    assert computed == []
+    assert [path.read_bytes() for path in files] == copied

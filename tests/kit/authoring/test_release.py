@@ -95,7 +95,7 @@ def test_the_plan_holds_every_built_file(course, stage):
         stage.public_suite: release.public_suite_of(stage).encode(),
         stage.assignment / "test_public.py": release.public_suite_of(stage).encode(),
         stage.assignment / "figures" / "mask.svg": b"<svg/>\n",
-        course.root / "assignments" / "START_HERE.md": release._guide(course),
+        course.root / "assignments" / "START_HERE.md": release.guide(course),
         course.root / "solutions" / "stubs.json": digests,
     }
 
@@ -139,7 +139,7 @@ def test_what_students_receive_says_how_to_begin(course):
     text = (course.root / "assignments" / "START_HERE.md").read_text()
 
     assert text.startswith("# Start here: Small\n")
-    assert 'pip install "attention-course-kit[lab]" --extra-index-url' in text
+    assert 'pip install "./KIT.whl[lab]" --extra-index-url' in text
     assert "Do not run `pip install autograder`" in text
     assert "wsl --install" in text
     assert "my-work/01_scores/scores.py" in text

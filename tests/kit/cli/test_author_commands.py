@@ -31,3 +31,27 @@ def test_release_builds_one_stage_if_asked(invoke: Invoke, write_course: WriteCo
     assert built.exit_code == 0
     assert checks == [0, 1]
     assert [stage.stub.exists() for stage in course.stages] == [False, True]
+
+
+def test_release_writes_the_folder_for_a_class(invoke: Invoke, tiny: Course):
+    """`--handout` writes guide and wheel, `--solutions` another wheel elsewhere."""
+    out, later = tiny.root / "out", tiny.root / "later"
+    result = invoke("release", "--handout", out, "--solutions", later)
+    (wheel,), (solutions,) = out.glob("*.whl"), later.glob("*.whl")
+
+    assert result.exit_code == 0
+    assert {path.name for path in out.iterdir()} == {"START_HERE.md", wheel.name}
+    assert f"wrote {out / wheel.name}" in result.output
+    assert f"wrote {solutions}" in result.output
+
+
+def test_release_reports_a_hand_out_with_an_old_title(invoke: Invoke, tiny: Course):
+    """`release --check` names its files, and `release` writes them again."""
+    invoke("release", "--handout", tiny.root / "handout")
+    file = tiny.root / "course.toml"
+    file.write_text(file.read_text().replace(tiny.file.title, "Mine"))
+    before, built, after = (invoke("release", *words) for words in (["--check"], [], ["--check"]))
+
+    assert (before.exit_code, built.exit_code, after.exit_code) == (1, 0, 0)
+    assert f"{tiny.root / 'handout' / 'START_HERE.md'} is stale" in before.output
+    assert f"{tiny.root / 'assignments' / 'START_HERE.md'} is stale" in before.output

@@ -106,6 +106,67 @@ def test_a_folder_without_stages_says_where_to_start(tmp_path: Path):
         learner_folder.start(tmp_path)
 
 
+@pytest.fixture
+def installed(course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The kit as a wheel installs it: with the stages, and with the solutions next to it."""
+    site = tmp_path / "site"
+    shutil.copytree(course.root / "assignments", site / "assignments")
+    for name in ("solutions", "source"):
+        shutil.copytree(course.root / name, site / "autograder_solutions" / name)
+    monkeypatch.setattr(learner_folder, "installed_handouts", lambda: site / "assignments")
+    monkeypatch.syspath_prepend(str(site))
+    return site
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    return tmp_path / "empty"
+
+
+@pytest.mark.usefixtures("installed")
+def test_start_in_an_empty_folder_takes_the_stages_of_the_installed_kit(empty: Path):
+    """A wheel is all that a learner needs."""
+    done = learner_folder.start(empty)
+
+    assert done.folder == empty / "my-work"
+    assert (done.folder / "START_HERE.md").is_file()
+    assert [stage.name for stage in learner_folder.find(empty).stages] == ["01_tiny", "02_more"]
+
+
+def test_start_again_takes_a_newer_kit_and_keeps_work(installed: Path, empty: Path):
+    """Another stage is added; the learner's copies are never taken for the course's files."""
+    learner_folder.start(empty)
+    own = empty / "my-work"
+    (own / "01_tiny" / "tiny.py").write_text(WORK)
+    shutil.copytree(installed / "assignments/02_more", installed / "assignments/03_new")
+    done = learner_folder.start(own, own)
+
+    assert (own / "01_tiny" / "tiny.py").read_text() == WORK
+    assert {path.parts[0] for path in done.added} == {"03_new"}
+
+
+def test_stages_in_the_folder_come_before_those_of_the_kit(installed: Path, empty: Path):
+    """An unpacked hand-out may be newer than the kit."""
+    shutil.copytree(installed / "assignments/02_more", empty / "02_more")
+    done = learner_folder.start(empty)
+
+    assert {path.parts[0] for path in done.added} == {"02_more"}
+
+
+@pytest.mark.usefixtures("installed")
+def test_installed_solutions_are_found(empty: Path):
+    """The second wheel holds them, without a course around the learner's folder."""
+    learner_folder.start(empty)
+    own = learner_folder.find(empty)
+    text = learner_folder.solution(tasks(own)[0])
+
+    assert text.startswith("def double")
+    assert "SOLUTION" not in text
+
+
 def test_reset_gives_one_exercise_back(own: Path):
     """The others stay as they are, and the whole file is kept as a copy."""
     module = own / "01_tiny" / "tiny.py"

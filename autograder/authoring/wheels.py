@@ -1,0 +1,143 @@
+"""Builds wheels: the kit with the public part of a course in it, and the solutions of a course.
+
+A wheel is a zip with metadata and a list of its files. The kit's files and its metadata are those
+that run here, however they were installed, so neither a build tool nor a network is needed.
+"""
+
+import base64
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import autograder
+from autograder.authoring import release
+from autograder.course import (
+    ASSIGNMENTS,
+    GUIDE,
+    SOLUTIONS_PACKAGE,
+    Course,
+    Stage,
+    installed_handouts,
+    is_handout,
+)
+from autograder.errors import CourseError
+from autograder.sanitize import line
+
+KIT: Final = "attention-course-kit"
+SOLUTIONS: Final = f"{KIT}-solutions"
+_OLDEST: Final = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can store
+_FORM: Final = (
+    "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+)
+_DIGITS: Final = 8  # of a digest; enough to tell the releases of one course from each other
+_LONGEST_TITLE: Final = 200
+
+
+class Wheel(NamedTuple):
+    """The *name* of a wheel's file, and its *content*."""
+
+    name: str
+    content: bytes
+
+
+def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
+    """Return the kit with the *stages* of *course* as students receive them, and no other file.
+
+    What students receive must have been built. Its version ends in a digest of all files, so that
+    pip installs a newer wheel over an older one.
+    """
+    files = _kit_files()
+    for stage in stages:
+        if not is_handout(stage.assignment):
+            msg = f"{stage.assignment} is not built yet: run `autograder release` first."
+            raise CourseError(msg)
+        for path in release.visible_files(stage.assignment):
+            inside = path.relative_to(course.root / ASSIGNMENTS).as_posix()
+            files[f"{autograder.__name__}/{ASSIGNMENTS}/{inside}"] = path.read_bytes()
+    guide = release.guide(course, stages, "WHEEL")
+    files[f"{autograder.__name__}/{ASSIGNMENTS}/{GUIDE}"] = guide
+    installed = _installed_kit()
+    headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
+    headers = re.sub(r"(?m)^(Description-Content-Type|Summary|Version):.*\n?", "", headers)
+    infos = {
+        f"licenses/{file.name}": file.read_binary()
+        for file in installed.files or ()
+        if file.parent.name == "licenses"
+    }
+    infos["entry_points.txt"] = (installed.read_text("entry_points.txt") or "").encode()
+    return _wheel(KIT, course, headers.strip(), files, infos)
+
+
+def solutions_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
+    """Return the solutions of *stages*, and their labs with the mark schemes of the questions."""
+    files = {f"{SOLUTIONS_PACKAGE}/__init__.py": b'"""Solutions of a course."""\n'}
+    for stage in stages:
+        for path in (stage.solution, stage.lab):
+            if path.is_file():
+                inside = path.relative_to(course.root).as_posix()
+                files[f"{SOLUTIONS_PACKAGE}/{inside}"] = path.read_bytes()
+    return _wheel(SOLUTIONS, course, f"Metadata-Version: 2.1\nName: {SOLUTIONS}", files, {})
+
+
+def _kit_files() -> dict[str, bytes]:
+    """Return the files of the running kit, without the stages that it may hold itself."""
+    package = Path(autograder.__file__).parent
+    return {
+        f"{package.name}/{path.relative_to(package).as_posix()}": path.read_bytes()
+        for path in release.visible_files(package)
+        if not path.is_relative_to(installed_handouts())
+    }
+
+
+def _installed_kit() -> metadata.Distribution:
+    try:
+        return metadata.distribution(KIT)
+    except metadata.PackageNotFoundError:
+        msg = "The kit runs here without being installed: install it with pip, then try again."
+        raise CourseError(msg) from None
+
+
+def _wheel(
+    name: str,
+    course: Course,
+    headers: str,
+    files: Mapping[str, bytes],
+    infos: Mapping[str, bytes],
+) -> Wheel:
+    """Pack *files*, and *headers* and *infos* as the metadata of the distribution *name*."""
+    summary = f"Summary: {line(course.file.title, _LONGEST_TITLE)}"
+    total = hashlib.sha256(f"{headers}\n{summary}".encode())
+    for path, content in sorted({**files, **infos}.items()):
+        total.update(f"\n{path}:{len(content)}\n".encode() + content)
+    labels = [*re.findall("[a-z0-9]+", course.id.lower()), f"d{total.hexdigest()[:_DIGITS]}"]
+    release_number = _installed_kit().version.partition("+")[0]
+    stem = f"{name.replace('-', '_')}-{release_number}+{'.'.join(labels)}"
+    about = f"{headers}\n{summary}\nVersion: {stem.partition('-')[2]}\n"
+    folder = f"{stem}.dist-info"
+    listed = dict(files)
+    listed |= {f"{folder}/{path}": content for path, content in infos.items()}
+    listed |= {f"{folder}/METADATA": about.encode(), f"{folder}/WHEEL": _FORM.encode()}
+    record = f"{folder}/RECORD"
+    rows = [*map(_row, listed, listed.values()), f"{record},,\n"]
+    return Wheel(f"{stem}-py3-none-any.whl", _zipped({**listed, record: "".join(rows).encode()}))
+
+
+def _row(path: str, content: bytes) -> str:
+    """Return the line of RECORD for a file."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f"{path},sha256={digest},{len(content)}\n"
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            entry = zipfile.ZipInfo(path, _OLDEST)
+            entry.external_attr = 0o644 << 16  # a regular file that everybody may read
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    return out.getvalue()

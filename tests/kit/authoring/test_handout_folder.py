@@ -1,0 +1,102 @@
+"""The folder that a class receives: a wheel and START_HERE.md."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring import handout_folder, release
+from autograder.course import Course, load
+from autograder.errors import CourseError, UsageError
+from tests.kit.commands import forget_suites
+
+
+@pytest.fixture
+def course(write_course) -> Course:
+    """Two stages, built."""
+    course = write_course(stages=("01_tiny", "02_more"))
+    with forget_suites():
+        release.build(course)
+    return course
+
+
+@pytest.fixture
+def own(course: Course) -> Path:
+    """The hand-out of the course that `release` keeps up to date."""
+    folder = course.root / handout_folder.DEFAULT
+    handout_folder.write(course, course.every_stage, folder)
+    return folder
+
+
+def test_the_guide_names_the_wheel_next_to_it(course: Course, own: Path):
+    """The command in it can be pasted as it is."""
+    (wheel,) = own.glob("*.whl")
+    guide = (own / "START_HERE.md").read_text("utf-8")
+
+    assert {path.name for path in own.iterdir()} == {"START_HERE.md", wheel.name}
+    assert f'pip install "./{wheel.name}[lab]"' in guide
+    assert course.file.title in guide
+    assert "WHEEL" not in guide
+
+
+def test_a_wheel_of_before_is_replaced(course: Course, own: Path):
+    """Two wheels in a folder would leave open which one to install."""
+    (before,) = own.glob("*.whl")
+    handout_folder.write(course, course.every_stage[:1], own)
+    (after,) = own.glob("*.whl")
+
+    assert before.name != after.name
+    assert [stage.name for stage in handout_folder.stages_in(course, own)] == ["01_tiny"]
+
+
+def test_a_changed_title_makes_the_hand_out_stale(course: Course, own: Path):
+    """Wheel and guide hold the title; writing both again settles it."""
+    file = course.root / "course.toml"
+    file.write_text(file.read_text().replace(course.file.title, "Mine"))
+    changed = load(course.root)
+    stale = handout_folder.stale(changed)
+    handout_folder.refresh(changed)
+
+    assert own / "START_HERE.md" in stale
+    assert any(path.suffix == ".whl" for path in stale)
+    assert handout_folder.stale(changed) == []
+    assert "Mine" in (own / "START_HERE.md").read_text()
+
+
+def test_a_course_without_a_hand_out_has_no_stale_one(course: Course):
+    """Only a folder that is there is kept up to date."""
+    assert handout_folder.stale(course) == []
+    assert handout_folder.refresh(course) == []
+
+
+def test_a_solution_in_a_file_for_students_stops_it(course: Course, tmp_path: Path):
+    """Nothing is written then."""
+    notes = course.stages[0].assignment / "notes.py"
+    notes.write_text("self.factor = nn.Parameter(torch.rand(d))\n")
+
+    with pytest.raises(CourseError, match="a line of the solution"):
+        handout_folder.write(course, course.every_stage, tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_module_that_somebody_solved_stops_it(course: Course, tmp_path: Path):
+    """`release` keeps such a module, and students must not receive it."""
+    course.stages[0].assignment.joinpath("tiny.py").write_text("def double(x):\n    return 2 * x\n")
+
+    with pytest.raises(CourseError, match="was edited"):
+        handout_folder.write(course, course.every_stage, tmp_path / "out")
+
+
+def test_a_folder_that_can_not_be_written_is_named(course: Course, tmp_path: Path):
+    """A file has the name of the folder."""
+    (tmp_path / "out").write_text("")
+
+    with pytest.raises(UsageError, match="out can't be written"):
+        handout_folder.write(course, course.every_stage, tmp_path / "out")
+
+
+def test_solutions_are_a_separate_file(course: Course, tmp_path: Path):
+    """An instructor hands it out later, or not at all."""
+    path = handout_folder.write_solutions(course, course.every_stage, tmp_path)
+
+    assert [*tmp_path.glob("*.whl")] == [path]
