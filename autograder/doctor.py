@@ -15,7 +15,7 @@ from autograder.errors import GraderError
 from autograder.grading.suite_runner import open_suites
 from autograder.sandbox import private_folder
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.spawned_workers import own_workers
 from autograder.suite import documented
 
 
@@ -47,7 +47,7 @@ def examine(course: Course | None) -> Iterator[Finding]:
 def _worker() -> Finding:
     """Start a worker as `check` does; full isolation is for other people's code."""
     try:
-        with ForkServer("process", Limits()) as fork_server:
+        with own_workers(Limits()) as fork_server:
             fork_server.wait_ready()
             fork_server.start("doctor", notebook=False).end()
     except (GraderError, OSError) as error:

@@ -27,6 +27,7 @@ from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results, SubmissionResult
 from autograder.sandbox.isolation import Isolation, choose_isolation
 from autograder.sandbox.session import Session
+from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
@@ -104,7 +105,7 @@ def grade_each(
 
 def grade_one(
     runner: SuiteRunner,
-    fork_server: ForkServer,
+    fork_server: Workers,
     submission: Submission,
     client: int = 0,
     exercise: str = "",
@@ -122,7 +123,7 @@ def grade_one(
 
 
 def _grade_once(
-    runner: SuiteRunner, fork_server: ForkServer, submission: Submission, client: int, exercise: str
+    runner: SuiteRunner, fork_server: Workers, submission: Submission, client: int, exercise: str
 ) -> tuple[SubmissionResult, bool]:
     """Return the result of *submission*, and whether a worker was killed."""
     code = submission.code

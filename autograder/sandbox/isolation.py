@@ -4,6 +4,7 @@
 works everywhere and guards against accidents only: it sets the limits that the system has.
 """
 
+import os
 import platform
 import site
 import stat
@@ -35,8 +36,7 @@ _SYSTEM_ROOTS: Final = (
     *("/proc/cpuinfo", "/sys/devices/system/cpu"),
 )
 WINDOWS: Final = (
-    "The kit runs code in processes of Linux and macOS, and this is Windows: use WSL, the "
-    "JupyterHub of your course, or Colab."
+    "Other people's code is graded on Linux and macOS, and this is Windows: use WSL or Docker."
 )
 MACOS: Final = "Landlock and seccomp need Linux; this is macOS, where `process` is all there is."
 
@@ -91,9 +91,12 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
 
 
 def require_workers() -> None:
-    """Raise ``SandboxError`` on Windows, which has no `fork` and so no worker."""
+    """Raise ``SandboxError`` where there is no `fork`, and so no worker for other people's code."""
     if sys.platform == "win32":
         raise SandboxError(WINDOWS)
+    if not hasattr(os, "fork"):
+        msg = "This system has no fork, so it can't grade other people's code."
+        raise SandboxError(msg)
 
 
 def missing_feature(abi: int) -> str:

@@ -27,6 +27,7 @@ HEADER = struct.Struct("<IQI")
 SLOW_SECONDS = 0.2  # far below the limit of one call, far above what a call of right code takes
 # Asks a worker to write its stack into its output; Windows has no such signal and no worker.
 STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
+PRINTED_MARK = b"\0"  # a worker with pipes prints it after each reply
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # UTF-8 has at most four for a character
 MAX_PARTS = 20_000  # of all replies in one check; those of honest code have some hundreds

@@ -27,8 +27,8 @@ from autograder.sandbox.protocol import (
     read_reply,
     request_of,
 )
+from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import ForkServer
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import PRINTED_BYTES, Allowance, Sent, Worker, bad_message
@@ -45,7 +45,7 @@ class Session:
 
     def __init__(
         self,
-        fork_server: ForkServer,
+        fork_server: Workers,
         module: str,
         cells: tuple[bytes, ...],
         *,
@@ -203,7 +203,9 @@ class Session:
     def _start(self) -> Worker:
         server = self._fork_server
         self._worker_number += 1
-        worker = server.start(self.module, notebook=self.notebook, client=self._client)
+        worker = server.start(
+            self.module, notebook=self.notebook, client=self._client, source=self._cells
+        )
         worker.has_line = self._has_line
         seconds = server.limits.import_seconds
         source = self._load(worker, seconds, "read")

@@ -24,20 +24,21 @@ from autograder.sandbox.isolation import Isolation, readable_roots, require_work
 from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStarted
-from autograder.sandbox.worker_process import CONTROL_SECONDS, PIPE_CHUNK, START_SECONDS, Worker
+from autograder.sandbox.wires import PIPE_CHUNK, SocketWire
+from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Worker
 
 CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
 POLL_SECONDS = 0.01  # between two looks at whether a fork has ended
 OPEN_FILES = 64  # of one worker; imports open a few at a time
 # A worker uses one core.
-_ONE_THREAD: Final = dict.fromkeys(
+ONE_THREAD: Final = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 )
 # The environment of fork server and workers, without the instructor's variables.
 _ENVIRONMENT: Final = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
-    **_ONE_THREAD,
+    **ONE_THREAD,
     "MPLBACKEND": "Agg",
     "PYTHONWARNINGS": "ignore",
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages from the start, see `fork_server`
@@ -108,7 +109,14 @@ class ForkServer:
             self._receive(self._controls[client], START_SECONDS, protocol.ForkServerReady)
             self._ready.add(client)
 
-    def start(self, module: str, *, notebook: bool, client: int = 0) -> Worker:
+    def start(
+        self,
+        module: str,
+        *,
+        notebook: bool,
+        client: int = 0,
+        source: tuple[bytes, ...] = (),  # noqa: ARG002  # no fork is used twice
+    ) -> Worker:
         """Fork a worker with its own private folder, and wait until it is confined."""
         private = make_private_folder(self._folder.path)
         connection, remote = socket.socketpair()
@@ -131,7 +139,8 @@ class ForkServer:
             remote.close()
             os.close(remote_output)
         pid = self._receive(control, CONTROL_SECONDS, WorkerStarted).pid
-        worker = Worker(pid, connection, output, private, lambda: self.end(pid, client))
+        wire = SocketWire(pid, connection, output)
+        worker = Worker(pid, wire, private, lambda: self.end(pid, client))
         worker.wait_confined()
         return worker
 
@@ -227,7 +236,7 @@ def _import_torch_for_fork() -> bool:
     """
     if sys.platform != "linux" or _thread_count() > 1:
         return False
-    os.environ.update(_ONE_THREAD)  # before numpy and torch read it
+    os.environ.update(ONE_THREAD)  # before numpy and torch read it
     importlib.import_module("autograder.sandbox.fork_server")  # it imports torch
     return _thread_count() == 1
 

@@ -37,20 +37,29 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     """Confine this process, then answer requests until the supervisor disconnects."""
     executor = RequestExecutor(start.module, notebook=start.notebook, max_bytes=start.max_bytes)
     _replace_descriptors(connection, output)
-    _replace_streams()
     faulthandler.register(STACK_SIGNAL, file=2, all_threads=False)
+    prepare(executor, start, parent)
+    while message := _receive(CONNECTION):
+        respond(executor, *message, start.max_bytes)
+    os._exit(0)
+
+
+def prepare(executor: RequestExecutor, start: StartWorker, parent: int) -> None:
+    """Confine this process, and report that it is ready; no student code runs before that."""
+    _replace_streams()
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
     executor.counters.watch_threads()
-    _write(CONNECTION, CONFINED)
-    while message := _receive(CONNECTION):
-        number, body = message
-        last, reply = _answer(executor, unpack(BATCHES, body), number, start.max_bytes)
-        with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
-            sys.stdout.flush()
-            sys.stderr.flush()
-        _write(CONNECTION, framed(reply, number, last))
-    os._exit(0)
+    write(CONNECTION, CONFINED)
+
+
+def respond(executor: RequestExecutor, number: int, body: bytes, max_bytes: int) -> None:
+    """Execute the batch *body*, show what was printed, and reply."""
+    last, reply = _answer(executor, unpack(BATCHES, body), number, max_bytes)
+    with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
+        sys.stdout.flush()
+        sys.stderr.flush()
+    write(CONNECTION, framed(reply, number, last))
 
 
 def _answer(
@@ -68,7 +77,7 @@ def _answer(
             return last, pack_reply(reply, max_bytes, most)
         last += 1
         if monotonic() - start > SLOW_SECONDS:
-            _write(CONNECTION, framed(b"", number, last))
+            write(CONNECTION, framed(b"", number, last))
 
 
 def pack_reply(reply: Reply, max_bytes: int, most: int = MAX_PARTS) -> bytes:
@@ -118,14 +127,14 @@ def _receive(connection: int) -> tuple[int, bytes] | None:
     The next message comes after the reply to this one, so most are read in one call.
     """
     head = os.read(connection, FIRST_READ)
-    head += _read(connection, max(0, HEADER.size - len(head))) if head else b""
+    head += read(connection, max(0, HEADER.size - len(head))) if head else b""
     if len(head) < HEADER.size:
         return None
     size, number, _ = HEADER.unpack_from(head)
-    return number, head[HEADER.size :] + _read(connection, size + HEADER.size - len(head))
+    return number, head[HEADER.size :] + read(connection, size + HEADER.size - len(head))
 
 
-def _read(connection: int, size: int) -> bytes:
+def read(connection: int, size: int) -> bytes:
     """Read exactly *size* bytes; nothing if the other side has disconnected."""
     parts = []
     while size and (part := os.read(connection, min(size, 1 << 20))):
@@ -134,7 +143,8 @@ def _read(connection: int, size: int) -> bytes:
     return b"".join(parts) if not size else b""
 
 
-def _write(connection: int, data: bytes) -> None:
+def write(connection: int, data: bytes) -> None:
+    """Write all of *data*."""
     view = memoryview(data)
     while view:
         view = view[os.write(connection, view) :]

@@ -3,9 +3,7 @@
 import contextlib
 import os
 import re
-import select
 import signal
-import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +18,12 @@ from autograder.sandbox.faults import Fault, NotFinished
 from autograder.sandbox.private_folder import remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import HEADER, NO_REQUEST, BadMessageError, Verb
+from autograder.sandbox.wires import PIPE_CHUNK, Wire
 from autograder.sanitize import MAX_MESSAGE
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
 STACK_SECONDS = 0.5  # for a worker that hangs to say at which line; a busy machine may need 0.1
-PIPE_CHUNK = 65_536
-MILLISECONDS = 1000
 PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # enough for what a record keeps; a character has up to four
 # A line of `faulthandler`: files of libraries have a path with slashes, those of students none.
 _STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
@@ -74,31 +71,25 @@ class Worker:
     """The supervisor's side of one worker: sends requests, enforces limits, validates replies."""
 
     pid: int
-    connection: socket.socket
-    output: int  # what the student's code prints
+    wire: Wire
     private: Path
     kill: Callable[[], int]  # ends the process; returns its exit code
     # Whether the student's source has a line, in a cell "cell 1" or in the only file "".
     has_line: Callable[[str, int], bool] = lambda _cell, _line: False
     ended: bool = False
+    is_idle: bool = False  # it has answered everything that was asked
+    keep: Callable[[], bool] = lambda: False  # whether an idle one lives on, for somebody else
     was_killed: bool = False  # by SIGKILL and not from here: by itself, or from outside
     _number: int = 0  # of the last message
     _printed: bytes = b""
     _received: bytearray = field(default_factory=bytearray)
     _dumps_stack: bool = False  # from then on its output is no longer the student's alone
 
-    def __post_init__(self) -> None:
-        self.connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
-        os.set_blocking(self.output, False)
-        # The connection is looked at first: what was printed before a reply is seen with the reply.
-        self._to_receive = _poll((self.connection, select.POLLIN), (self.output, select.POLLIN))
-        self._to_send = _poll((self.connection, select.POLLOUT), (self.output, select.POLLIN))
-
-    def wait_confined(self) -> None:
+    def wait_confined(self, seconds: float = CONTROL_SECONDS) -> None:
         """Wait until the worker has confined itself; no student code has run before that."""
         try:
             allowance = Allowance(protocol.SHORT_REPLY)
-            deadline = CpuDeadline(self.pid, CONTROL_SECONDS, START_SECONDS)
+            deadline = CpuDeadline(self.pid, seconds, START_SECONDS)
             protocol.unpack(protocol.REPLIES, self._reply(deadline, allowance, ("has",)).body)
         except (Fault, BadMessageError) as error:
             self.end()
@@ -117,14 +108,19 @@ class Worker:
         """
         try:
             self._number += 1
+            self.is_idle = False
             self._send(protocol.framed(batch, self._number), deadline)
-            return self._reply(deadline, allowance, verbs)
+            sent = self._reply(deadline, allowance, verbs)
         except BadMessageError as error:
             self.end()
             raise bad_message(error) from None
         except Fault:
             self.end()
             raise
+        if self.wire.settle():
+            self._read_output()
+        self.is_idle = True
+        return sent
 
     def take_printed(self) -> bytes:
         """Return the end of what the student's code had printed when it sent its last reply.
@@ -140,10 +136,12 @@ class Worker:
         if self.ended:
             return 0
         self.ended = True
+        if self.is_idle and self.keep():
+            return 0
         exit_code = self.kill()
+        self.wire.settle()
         self._read_output()
-        self.connection.close()
-        os.close(self.output)
+        self.wire.close()
         remove_folder(self.private)
         return exit_code
 
@@ -169,18 +167,18 @@ class Worker:
         view = memoryview(data)
         while view:
             try:
-                view = view[self.connection.send(view) :]
+                view = view[self.wire.send(view) :]
             except BlockingIOError:
-                self._wait(deadline, self._to_send)
+                self._wait(deadline, to_send=True)
             except OSError:
                 raise self._crash() from None
 
     def _receive(self, size: int, deadline: CpuDeadline) -> bytes:
         """Return the next *size* bytes; what arrives with them is kept for the next call."""
         while len(self._received) < size:
-            self._wait(deadline, self._to_receive)
+            self._wait(deadline, to_send=False)
             try:
-                part = self.connection.recv(min(max(size - len(self._received), PIPE_CHUNK), MIB))
+                part = self.wire.receive(min(max(size - len(self._received), PIPE_CHUNK), MIB))
             except BlockingIOError:
                 continue
             except OSError:
@@ -192,17 +190,15 @@ class Worker:
         del self._received[:size]
         return data
 
-    def _wait(self, deadline: CpuDeadline, poll: "select.poll") -> None:
-        """Wait for the socket; meanwhile empty the output pipe."""
+    def _wait(self, deadline: CpuDeadline, *, to_send: bool) -> None:
+        """Wait for the worker; meanwhile read what it prints."""
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:
                 raise self._timeout(deadline.seconds)
-            ready = poll.poll(min(remaining, WATCH_SECONDS) * MILLISECONDS)
-            if any(descriptor == self.output for descriptor, _ in ready):
-                if not self._read_output():
-                    time.sleep(WATCH_SECONDS / 50)  # a closed pipe is always readable
-                del ready[-1]
+            ready, printed = self.wire.wait(min(remaining, WATCH_SECONDS), to_send=to_send)
+            if printed and not self._read_output():
+                time.sleep(WATCH_SECONDS / 50)  # a closed pipe is always readable
             if ready:
                 return
 
@@ -212,7 +208,7 @@ class Worker:
         Returns False if the worker has closed it.
         """
         try:
-            data = os.read(self.output, PIPE_CHUNK)
+            data = self.wire.read_printed()
         except BlockingIOError:  # nothing was printed
             return True
         if not self._dumps_stack:
@@ -230,18 +226,17 @@ class Worker:
         """Ask the worker which line of the student's file runs; it may lie, but in numbers only."""
         self._read_output()  # earlier output is not the answer
         self._dumps_stack = True
-        with contextlib.suppress(OSError):
-            os.kill(self.pid, protocol.STACK_SIGNAL)  # not reaped before `end`: the pid is its own
+        self.wire.ask_stack()
         printed, deadline = b"", time.monotonic() + STACK_SECONDS
         while (remaining := deadline - time.monotonic()) > 0 and len(printed) < PIPE_CHUNK:
             if found := _STACK_LINE.search(printed):
                 cell, line = found[1].decode() if found[1] else "", int(found[2])
                 known = self.has_line(cell, line)
                 return f"{cell}, line {line}".removeprefix(", ") if known else ""
-            if not select.select([self.output], [], [], remaining)[0]:
+            if not self.wire.wait_printed(remaining):
                 break
             with contextlib.suppress(BlockingIOError):
-                part = os.read(self.output, PIPE_CHUNK)
+                part = self.wire.read_printed()
                 if not part:  # all writers are closed
                     break
                 printed += part
@@ -249,7 +244,7 @@ class Worker:
 
     def _crash(self) -> Fault:
         code = self.end()
-        self.was_killed = code == -signal.SIGKILL
+        self.was_killed = hasattr(signal, "SIGKILL") and code == -signal.SIGKILL
         how = f"signal {_signal_name(-code)}" if code < 0 else f"exit code {code}"
         message, public = (
             f"Your code ended the whole Python process{shown} instead of returning. "
@@ -257,13 +252,6 @@ class Worker:
             for shown in (f" ({how})", "")  # the code chooses the number
         )
         return Fault(Status.CRASHED, message, public=public)
-
-
-def _poll(*watched: tuple[socket.socket | int, int]) -> "select.poll":
-    poll = select.poll()
-    for descriptor, event in watched:
-        poll.register(descriptor, event)
-    return poll
 
 
 def _signal_name(number: int) -> str:

@@ -6,7 +6,7 @@ from autograder.course import Stage
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import BadMessageError
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.tensors import decode
 from autograder.submission import Code
 
@@ -19,13 +19,13 @@ def with_code(code: Code, more: str) -> Code:
     return replace(code, cells=(*code.cells, more.encode()))
 
 
-def open_session(server: ForkServer, stage: Stage, code: Code) -> Session:
+def open_session(server: Workers, stage: Stage, code: Code) -> Session:
     """Return a session for the *code* of *stage*; the caller closes it."""
     is_notebook = code.kind == "notebook"
     return Session(server, stage.module, code.cells, notebook=is_notebook)
 
 
-def attention_weights(server: ForkServer, stage: Stage, code: Code) -> Weights | None:
+def attention_weights(server: Workers, stage: Stage, code: Code) -> Weights | None:
     """Compute the stage's picture with *code* in a worker.
 
     None where there is no picture, or where the code does not give one of the right shape.

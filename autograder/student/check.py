@@ -21,7 +21,7 @@ from autograder.errors import CourseError, GraderError, UsageError
 from autograder.reports.feedback import SelfCheckFeedback
 from autograder.reports.feedback_builder import build_self_check
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student import learner_folder
 from autograder.student.progress import Progress, first_open
 from autograder.submission import Submission, collect
@@ -173,7 +173,7 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         raise UsageError(submission.problem)
     limits = (target.course or target.public).limits
     # `process` guards against accidents on any machine, and the code is the student's own.
-    with ForkServer.of_own_code(limits) as fork_server:  # before any suite is loaded
+    with own_workers(limits) as fork_server:  # before any suite is loaded
         results = [check_with_suite(target.public, submission, fork_server, public=True)]
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))
@@ -193,7 +193,7 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
 
 
 def check_with_suite(
-    course: Course, submission: Submission, server: ForkServer, *, public: bool, exercise: str = ""
+    course: Course, submission: Submission, server: Workers, *, public: bool, exercise: str = ""
 ) -> SubmissionResult:
     """Grade *submission*, or one *exercise* of it, in a worker of *server*.
 

@@ -19,7 +19,7 @@ from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.html import exercise_card, exercise_card_text
 from autograder.results import SubmissionResult
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.learner_folder import solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
@@ -86,7 +86,7 @@ class Lab:
 
     def __init__(self, folder: str | Path = ".") -> None:
         self._folder = Path(folder).resolve()
-        self._server: ForkServer | None = None
+        self._server: Workers | None = None
         self._file: Path | None = None
 
     def module(self) -> LiveModule:
@@ -207,7 +207,7 @@ class Lab:
         if submission.code is None:
             raise AutograderError(submission.problem)
         if self._server is None:
-            self._server = ForkServer("process", course.limits)
+            self._server = own_workers(course.limits)
             self._server.wait_ready()
         try:
             return check_with_suite(

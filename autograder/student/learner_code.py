@@ -9,7 +9,7 @@ from autograder.course import Handout, Stage
 from autograder.results import Outcome, SubmissionResult
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import BadMessageError
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.tensors import decode
 from autograder.sanitize import line
 from autograder.student import attention_weights
@@ -42,7 +42,7 @@ class LearnerCode:
         importlib.import_module("pytest")  # before the fork, so that no worker has to
         self.stage = stage
         self._own = own
-        self._server: ForkServer | None = None
+        self._server: Workers | None = None
 
     def close(self) -> None:
         """End the fork server."""
@@ -93,10 +93,10 @@ class LearnerCode:
         return Code(kind="module", cells=(text.encode(),), label=self.stage.stub.name)
 
     @property
-    def _open(self) -> ForkServer:
+    def _open(self) -> Workers:
         if self._server is None:
             limits = replace(self._own.limits, call_seconds=TEST_SECONDS, restarts_per_exercise=1)
-            self._server = ForkServer.of_own_code(limits)
+            self._server = own_workers(limits)
             self._server.wait_ready()
         return self._server
 

@@ -11,7 +11,7 @@ from autograder.course import Handout, Stage
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student.check import check_with_suite, course_with_hidden, student_file
 from autograder.student.learner_folder import gone
 from autograder.student.progress import Task
@@ -40,7 +40,7 @@ class WarmChecker:
         self._own = own
         # The learner waits: after one hang or crash, the other checks of the exercise can't help.
         self._limits = replace(own.limits, restarts_per_exercise=1)
-        self._server: ForkServer | None = ForkServer.of_own_code(self._limits)
+        self._server: Workers | None = own_workers(self._limits)
         self._opened = contextlib.ExitStack()
         self._runner: tuple[str, SuiteRunner] | None = None
 
@@ -110,7 +110,7 @@ class WarmChecker:
             return CheckAnswer(message=submission.problem, is_whole_file=True)
         runner = self._suite(stage)
         if self._server is None:
-            self._server = ForkServer.of_own_code(self._limits)
+            self._server = own_workers(self._limits)
         self._server.wait_ready()
         result = grade_one(runner, self._server, submission, exercise=task.exercise.name)
         if not result.exercises:

@@ -35,9 +35,9 @@ from autograder.sandbox.protocol import Batch, Request, framed, pack
 with ForkServer(sys.argv[1], Limits()) as fork_server:
     fork_server.wait_ready()
     worker = fork_server.start("endless", notebook=False)
-    worker.connection.setblocking(True)
+    worker.wire._connection.setblocking(True)
     endless = Request(verb="run", cells=(b"while True: pass",))
-    worker.connection.sendall(framed(pack(Batch((endless,))), 1))
+    worker.wire._connection.sendall(framed(pack(Batch((endless,))), 1))
     print(fork_server._process.pid, worker.pid, flush=True)
     sys.stdin.read()
 """

@@ -39,7 +39,7 @@ def check(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
-    monkeypatch.setattr("autograder.student.check.ForkServer.of_own_code", lambda _limits: lent)
+    monkeypatch.setattr("autograder.student.check.own_workers", lambda _limits: lent)
     monkeypatch.setenv("COLUMNS", "80")
 
     def run(folder: Path, *words: object) -> Any:

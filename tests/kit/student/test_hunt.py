@@ -57,9 +57,7 @@ def _lent_server(own_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> Non
     lent = copy.copy(own_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
-    monkeypatch.setattr(
-        "autograder.student.learner_code.ForkServer.of_own_code", lambda _limits: lent
-    )
+    monkeypatch.setattr("autograder.student.learner_code.own_workers", lambda _limits: lent)
 
 
 @pytest.fixture

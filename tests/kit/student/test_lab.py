@@ -40,13 +40,13 @@ def lab_under_test(
     """A lab whose sandboxes are copies of the tests' own."""
     sandboxes: list[ForkServer] = []
 
-    def start(isolation: str, limits: Limits) -> ForkServer:
-        assert (isolation, limits) == ("process", Limits())
+    def start(limits: Limits) -> ForkServer:
+        assert limits == Limits()
         sandboxes.append(copy.copy(fork_server))
         sandboxes[-1].close = lambda: None
         return sandboxes[-1]
 
-    monkeypatch.setattr("autograder.student.lab.ForkServer", start)
+    monkeypatch.setattr("autograder.student.lab.own_workers", start)
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     sys.modules.pop("test_public", None)  # of the folder before; a student has one a kernel
     yield LabUnderTest(Lab(handed_out), sandboxes)

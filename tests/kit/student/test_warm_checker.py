@@ -24,7 +24,7 @@ def checker(
 ) -> Iterator[WarmChecker]:
     """A checker of that stage."""
     monkeypatch.setattr(
-        "autograder.sandbox.supervisor.ForkServer.of_own_code", lambda _limits: lent_fork_server
+        "autograder.student.warm_checker.own_workers", lambda _limits: lent_fork_server
     )
     with closing(WarmChecker(handout(own[0].stage.source))) as opened:
         yield opened

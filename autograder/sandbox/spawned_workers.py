@@ -1,0 +1,188 @@
+"""Workers without fork, for a reader's own code: new processes, one of which is kept ready.
+
+They run on every system, and guard against accidents only. Nothing is ever graded in them: other
+people's code runs in the workers of a ``ForkServer``.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, Self
+
+import msgspec
+
+from autograder.course_file import Limits
+from autograder.disk import PRIVATE
+from autograder.errors import GraderError, LostProcessError
+from autograder.sandbox import protocol
+from autograder.sandbox.confinement import SandboxPolicy
+from autograder.sandbox.process_limits import MIB
+from autograder.sandbox.supervisor import ONE_THREAD, OPEN_FILES, ForkServer
+from autograder.sandbox.wires import PipeWire
+from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Worker
+
+_FOLDER: Final = "autograder-own-"  # begins names that no other run removes as abandoned
+VARIABLE: Final = "AUTOGRADER_WORKERS"  # "fork" or "spawn"
+_START: Final = "import gc; gc.disable(); from autograder.sandbox.piped_worker import main; main()"
+# Windows: Ctrl-C ends the supervisor only, and a notebook opens no window.
+_FLAGS: Final = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
+    subprocess, "CREATE_NO_WINDOW", 0
+)
+
+
+class _Process:
+    """A worker's process; it answers to one submission after another."""
+
+    def __init__(self) -> None:
+        try:
+            self._popen = subprocess.Popen(  # noqa: S603  # this Python, this package
+                [sys.executable, "-P", "-B", "-X", "utf8", "-W", "ignore", "-c", _START],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env={**os.environ, **ONE_THREAD, "MPLBACKEND": "Agg"},
+                start_new_session=True,  # the terminal sends Ctrl-C to the supervisor only
+                creationflags=_FLAGS,
+            )
+        except OSError as error:
+            msg = f"no process for a worker can be started ({error})"
+            raise GraderError(msg) from None
+        self.pid = self._popen.pid
+        self.wire = PipeWire(self._popen)
+        self._is_ready = False
+
+    def wait_ready(self) -> None:
+        """Wait until it has loaded torch."""
+        if not self._is_ready:
+            self.worker(Path()).wait_confined(START_SECONDS)
+            self._is_ready = True
+
+    def worker(self, private: Path) -> Worker:
+        """Return the supervisor's side of it for one submission."""
+        return Worker(self.pid, self.wire, private, self.kill)
+
+    def kill(self) -> int:
+        """End it; return its exit code."""
+        self._popen.kill()
+        return self._popen.wait()
+
+
+class SpawnedWorkers:
+    """Starts workers as a ``ForkServer`` does, which takes as long as torch takes to load.
+
+    So a spare process is started when a worker ends, and a process that is idle is used once more
+    for the same source.
+    """
+
+    isolation: Final = "process"
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._folder = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
+        self._spare: _Process | None = _Process()
+        self._idle: tuple[tuple[bytes, ...], _Process] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes that are left; remove their folders."""
+        self._end_idle()
+        if self._spare is not None:
+            self._spare.kill()
+            self._spare.wire.close()
+            self._spare = None
+        self._folder.cleanup()
+
+    def wait_ready(self, client: int = 0) -> None:  # noqa: ARG002  # there is one client
+        """Wait until a process has loaded torch; raises ``GraderError`` if that fails."""
+        self._ready().wait_ready()
+
+    def start(
+        self,
+        module: str,
+        *,
+        notebook: bool,
+        client: int = 0,  # noqa: ARG002  # there is one client
+        source: tuple[bytes, ...] = (),
+    ) -> Worker:
+        """Return a worker that has run nothing, or nothing but *source*."""
+        process = self._take(source)
+        process.wait_ready()
+        private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=self._folder.name))
+        request = protocol.StartWorker(
+            policy=self._policy(private),
+            module=module,
+            notebook=notebook,
+            max_bytes=self.limits.answer_mib * MIB,
+        )
+        worker = process.worker(private)
+        worker.keep = lambda: self._keep(source, process)
+        try:
+            process.wire.send(memoryview(protocol.framed(msgspec.msgpack.encode(request), 0)))
+        except OSError:
+            code = worker.end()
+            msg = f"a worker's process does not answer (exit code {code})"
+            raise LostProcessError(msg) from None
+        worker.wait_confined(CONTROL_SECONDS)
+        worker.take_printed()  # by torch, while it was loaded
+        return worker
+
+    def _take(self, source: tuple[bytes, ...]) -> _Process:
+        if self._idle is not None and self._idle[0] == source:
+            process = self._idle[1]
+            self._idle = None
+            return process
+        self._end_idle()
+        process, self._spare = self._ready(), None
+        return process
+
+    def _ready(self) -> _Process:
+        self._spare = self._spare or _Process()
+        return self._spare
+
+    def _keep(self, source: tuple[bytes, ...], process: _Process) -> bool:
+        """Keep *process* for the same *source*, and start a spare one for any other."""
+        self._end_idle()
+        self._idle = source, process
+        with contextlib.suppress(GraderError):  # the next start says why
+            self._ready()
+        return True
+
+    def _end_idle(self) -> None:
+        if self._idle is not None:
+            self._idle[1].kill()
+            self._idle[1].wire.close()
+            self._idle = None
+
+    def _policy(self, private: Path) -> SandboxPolicy:
+        return SandboxPolicy(
+            isolation=self.isolation,
+            readable=(),
+            private=str(private),
+            memory_bytes=self.limits.memory_mib * MIB,
+            file_bytes=self.limits.disk_mib * MIB,
+            files=self.limits.files,
+            open_files=OPEN_FILES,
+        )
+
+
+Workers = ForkServer | SpawnedWorkers
+
+
+def own_workers(limits: Limits) -> Workers:
+    """Return workers for the reader's own code: forked on Linux, else spawned.
+
+    The environment may choose. Call it before anything secret is loaded.
+    """
+    is_linux = sys.platform == "linux" and hasattr(os, "fork")
+    if os.environ.get(VARIABLE, "fork" if is_linux else "spawn") == "spawn":
+        return SpawnedWorkers(limits)
+    return ForkServer.of_own_code(limits)

@@ -1,0 +1,152 @@
+"""Workers without fork: new processes for a reader's own code."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from autograder.course_file import Limits
+from autograder.errors import SandboxError
+from autograder.results import Status
+from autograder.sandbox import isolation, spawned_workers
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.session import Session
+from autograder.sandbox.spawned_workers import VARIABLE, SpawnedWorkers, own_workers
+from autograder.sandbox.supervisor import ForkServer
+
+LIMITS = Limits(call_seconds=20.0)
+PRINTS = 'print("imported")\n\ndef double(x):\n    print("called")\n    return 2 * x\n'
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[SpawnedWorkers]:
+    """One spare process for all tests of this file."""
+    with SpawnedWorkers(LIMITS) as running:
+        running.wait_ready()
+        yield running
+
+
+def session(workers: SpawnedWorkers, text: str) -> Session:
+    """Open a session over *text*."""
+    return Session(workers, "tiny", (text.encode(),), notebook=False)
+
+
+def call(opened: Session, *args: object) -> object:
+    """Call `double` of the module; return the reply's value or problem."""
+    reply = opened.ask("call", name="double", args=args)
+    return reply.value if reply.problem is None else reply.problem
+
+
+def test_a_module_answers_and_what_it_prints_is_seen(workers: SpawnedWorkers):
+    """Output of the import and of the call are told apart, as with forked workers."""
+    with closing(session(workers, PRINTS)) as opened:
+        answer = call(opened, 21)
+
+    assert answer == 42
+    assert opened.printed == "called\n"
+    assert opened.printed_by_import == "imported\n"
+
+
+def test_the_same_source_is_served_by_the_same_process(workers: SpawnedWorkers):
+    """The other exercises of a file need not wait for torch; the module is imported again."""
+    text = (
+        "import os\nN = []\n\ndef double(x):\n    N.append(x)\n    return [os.getpid(), len(N)]\n"
+    )
+    answers = []
+    for _ in range(2):
+        with closing(session(workers, text)) as opened:
+            answers.append(call(opened, 1))
+
+    assert answers[0] == answers[1]
+
+
+def test_another_source_gets_a_process_that_has_run_nothing(workers: SpawnedWorkers):
+    """Settings of torch that a module changed do not outlive a change of the module."""
+    sets = "import torch\ntorch.set_default_dtype(torch.float64)\n\ndef double(x):\n    return x\n"
+    reads = "import torch\n\ndef double(x):\n    return str(torch.get_default_dtype())\n"
+    with closing(session(workers, sets)) as opened:
+        call(opened, 1)
+    with closing(session(workers, reads)) as opened:
+        answer = call(opened, 1)
+
+    assert answer == "torch.float32"
+
+
+def test_a_loop_that_never_ends_costs_one_call_and_names_its_line(workers: SpawnedWorkers):
+    """The stack is asked for by a message, because not every system has a signal for it."""
+    endless = "def double(x):\n    while True:\n        x += 1\n"
+    opened = session(workers, endless)
+    opened.open()
+    workers.limits = Limits(call_seconds=0.3)
+    with closing(opened), pytest.raises(Fault, match=r"it was at line [23] then") as caught:
+        call(opened, 1)
+    workers.limits = LIMITS
+
+    assert caught.value.status is Status.TIMEOUT
+
+
+def test_a_process_that_ends_itself_is_a_crash(workers: SpawnedWorkers):
+    """The next request gets another process."""
+    ends = "import os\n\ndef double(x):\n    if x: os._exit(3)\n    return 2\n"
+    with closing(session(workers, ends)) as opened:
+        with pytest.raises(Fault, match="exit code 3"):
+            call(opened, 1)
+        again = call(opened, 0)
+
+    assert again == 2
+
+
+def test_large_tensors_pass_through_the_pipes(workers: SpawnedWorkers):
+    """A message may be larger than a pipe holds."""
+    text = "def double(x):\n    return x * 2\n"
+    with closing(session(workers, text)) as opened:
+        answer = call(opened, "x" * 300_000)
+
+    assert answer == "x" * 600_000
+
+
+def test_processes_and_folders_are_gone_at_the_end():
+    """Nothing is left running or lying around."""
+    with SpawnedWorkers(LIMITS) as workers:
+        opened = session(workers, PRINTS)
+        opened.open()
+        pid, folder = opened._worker.pid, Path(workers._folder.name)
+        opened.close()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("platform", "chosen", "kind"),
+    [
+        pytest.param("linux", "", "fork", id="linux"),
+        pytest.param("linux", "spawn", "spawn", id="linux-by-choice"),
+        pytest.param("darwin", "", "spawn", id="macos"),
+        pytest.param("win32", "", "spawn", id="windows"),
+    ],
+)
+def test_the_system_or_the_environment_chooses(monkeypatch, platform, chosen, kind):
+    """Forks are for Linux; elsewhere they may crash, or do not exist."""
+    monkeypatch.setattr(spawned_workers.sys, "platform", platform)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if chosen:
+        monkeypatch.setenv(VARIABLE, chosen)
+    monkeypatch.setattr(spawned_workers, "SpawnedWorkers", lambda _limits: "spawn")
+    monkeypatch.setattr(ForkServer, "of_own_code", lambda _limits: "fork")
+
+    assert own_workers(LIMITS) == kind
+
+
+def test_the_choice_never_concerns_grading(monkeypatch: pytest.MonkeyPatch):
+    """Without fork nothing is graded, whatever the environment says."""
+    monkeypatch.setenv(VARIABLE, "spawn")
+    monkeypatch.delattr(os, "fork")
+
+    with pytest.raises(SandboxError, match="fork"):
+        ForkServer("process", LIMITS)
+    with pytest.raises(SandboxError, match="fork"):
+        isolation.choose_isolation("process")
