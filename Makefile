@@ -33,6 +33,7 @@ test-quick: lint  ## Check everything but what spans packages (tests/e2e)
 
 test-nightly: $(READY)  ## Prove for every case what make test proves for some
 	$(BIN)/python -m pytest $(TESTS) -m nightly
+	AUTOGRADER_WORKERS=spawn $(BIN)/python -m pytest $(TWO_CORES) tests/kit/student
 
 test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screenshots in build/browser
 	$(BIN)/python -m pytest tests/browser --shots build/browser

@@ -66,9 +66,14 @@ class _Process:
         return Worker(self.pid, self.wire, private, self.kill)
 
     def kill(self) -> int:
-        """End it; return its exit code."""
+        """Kill it; return its exit code."""
         self._popen.kill()
         return self._popen.wait()
+
+    def end(self) -> None:
+        """Kill it, and close the connection to it."""
+        self.kill()
+        self.wire.close()
 
 
 class SpawnedWorkers:
@@ -83,8 +88,8 @@ class SpawnedWorkers:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._folder = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
-        self._spare: _Process | None = _Process()
-        self._idle: tuple[tuple[bytes, ...], _Process] | None = None
+        self._spare = [_Process()]  # at most one
+        self._idle: dict[tuple[bytes, ...], _Process] = {}  # by its source; at most one
 
     def __enter__(self) -> Self:
         return self
@@ -94,11 +99,10 @@ class SpawnedWorkers:
 
     def close(self) -> None:
         """End the processes that are left; remove their folders."""
-        self._end_idle()
-        if self._spare is not None:
-            self._spare.kill()
-            self._spare.wire.close()
-            self._spare = None
+        for process in (*self._idle.values(), *self._spare):
+            process.end()
+        self._idle.clear()
+        self._spare.clear()
         self._folder.cleanup()
 
     def wait_ready(self, client: int = 0) -> None:  # noqa: ARG002  # there is one client
@@ -136,31 +140,31 @@ class SpawnedWorkers:
         return worker
 
     def _take(self, source: tuple[bytes, ...]) -> _Process:
-        if self._idle is not None and self._idle[0] == source:
-            process = self._idle[1]
-            self._idle = None
-            return process
-        self._end_idle()
-        process, self._spare = self._ready(), None
+        """Return the idle process of *source*, or else one that has run nothing."""
+        process = self._idle.pop(source, None)
+        if process is None:
+            self._end_idle()
+            process = self._ready()
+            self._spare.clear()
         return process
 
     def _ready(self) -> _Process:
-        self._spare = self._spare or _Process()
-        return self._spare
+        if not self._spare:
+            self._spare.append(_Process())
+        return self._spare[0]
 
     def _keep(self, source: tuple[bytes, ...], process: _Process) -> bool:
         """Keep *process* for the same *source*, and start a spare one for any other."""
         self._end_idle()
-        self._idle = source, process
+        self._idle[source] = process
         with contextlib.suppress(GraderError):  # the next start says why
             self._ready()
         return True
 
     def _end_idle(self) -> None:
-        if self._idle is not None:
-            self._idle[1].kill()
-            self._idle[1].wire.close()
-            self._idle = None
+        for process in self._idle.values():
+            process.end()
+        self._idle.clear()
 
     def _policy(self, private: Path) -> SandboxPolicy:
         return SandboxPolicy(

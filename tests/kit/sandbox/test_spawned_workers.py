@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import torch
 
 from autograder.course_file import Limits
 from autograder.errors import SandboxError
@@ -15,6 +16,7 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import Session
 from autograder.sandbox.spawned_workers import VARIABLE, SpawnedWorkers, own_workers
 from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.tensors import decode, encode_tensor
 
 LIMITS = Limits(call_seconds=20.0)
 PRINTS = 'print("imported")\n\ndef double(x):\n    print("called")\n    return 2 * x\n'
@@ -100,11 +102,11 @@ def test_a_process_that_ends_itself_is_a_crash(workers: SpawnedWorkers):
 
 def test_large_tensors_pass_through_the_pipes(workers: SpawnedWorkers):
     """A message may be larger than a pipe holds."""
-    text = "def double(x):\n    return x * 2\n"
-    with closing(session(workers, text)) as opened:
-        answer = call(opened, "x" * 300_000)
+    tensor = encode_tensor(torch.arange(300_000.0), 1 << 24)
+    with closing(session(workers, "def double(x):\n    return x * 2\n")) as opened:
+        answer = decode(call(opened, tensor), lambda handle: handle)
 
-    assert answer == "x" * 600_000
+    assert torch.equal(answer, 2 * torch.arange(300_000.0))
 
 
 def test_processes_and_folders_are_gone_at_the_end():

@@ -1,6 +1,7 @@
 """A stage as students receive it: one folder, copied anywhere, and no course around it."""
 
 import copy
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import app
+from autograder.course_file import Limits
+from autograder.sandbox.spawned_workers import VARIABLE, SpawnedWorkers, Workers
 from autograder.sandbox.supervisor import ForkServer
 
 STAGE = "04_self_attention"
@@ -33,8 +36,18 @@ def solution(pytestconfig: pytest.Config) -> str:
     return path.read_text("utf-8")
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[Workers]:
+    """Workers for a learner's own code; AUTOGRADER_WORKERS=spawn tests those without fork."""
+    limits = Limits(call_seconds=20.0)
+    spawned = os.environ.get(VARIABLE) == "spawn"
+    with SpawnedWorkers(limits) if spawned else ForkServer("process", limits) as running:
+        running.wait_ready()
+        yield running
+
+
 @pytest.fixture
-def check(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Check]:
+def check(fork_server: Workers, monkeypatch: pytest.MonkeyPatch) -> Iterator[Check]:
     """Run `autograder check` in a folder, in a terminal of 80 columns without colours."""
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from autograder.course import handout
-from autograder.course_file import Limits
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.spawned_workers import Workers
 from autograder.student.hunt import Hunt
 
 CHANGES = (("dim=-1)", "dim=-2)"), ("keys.shape[-1] ** 0.5", "1"), ("W_key(x)", "W_query(x)"))
@@ -43,18 +42,10 @@ def small_changes(text, _lines):
     return [(new, text.replace(old, new)) for old, new in CHANGES]
 
 
-@pytest.fixture(scope="module")
-def own_server() -> Iterator[ForkServer]:
-    """A fork server for the reader's own code, which is not confined as a class is."""
-    with ForkServer("process", Limits(call_seconds=20.0)) as running:
-        running.wait_ready()
-        yield running
-
-
 @pytest.fixture(autouse=True)
-def _lent_server(own_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def _lent_server(fork_server: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lend it to every hunt."""
-    lent = copy.copy(own_server)
+    lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
     monkeypatch.setattr("autograder.student.learner_code.own_workers", lambda _limits: lent)

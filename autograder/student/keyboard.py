@@ -1,0 +1,164 @@
+"""The keys of a terminal, which arrive at once and unseen, on Unix and on Windows."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final, Protocol, Self
+
+SLICE_SECONDS: Final = 0.02  # between two looks at the keys, where nothing can wait for them
+
+
+class Keys(Protocol):
+    """The keys of this terminal, and a descriptor to write to: that ends a wait."""
+
+    waker: int
+
+    def __enter__(self) -> Self:
+        """Let keys arrive at once and unseen."""
+
+    def __exit__(self, *_exception: object) -> None:
+        """Restore the terminal."""
+
+    def wait(self, seconds: float) -> str | None:
+        """Return the next key; ``resize``, or None for anything else that may have happened.
+
+        A key is empty if the terminal is gone.
+        """
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        """Leave the keys to another program in the block."""
+
+
+def keys() -> Keys:
+    """Return the keys of this system's terminals."""
+    return WindowsKeys() if sys.platform == "win32" else UnixKeys()
+
+
+class UnixKeys:
+    """Reads a terminal of Linux or macOS, and notices when its size changes."""
+
+    def __init__(self) -> None:
+        import termios  # noqa: PLC0415  # not there on Windows
+        import tty  # noqa: PLC0415  # not there on Windows
+
+        self._termios, self._tty = termios, tty
+        self._input = sys.stdin.fileno()
+        self._wake, self.waker = os.pipe()
+        os.set_blocking(self.waker, False)
+        os.set_blocking(self._wake, False)
+
+    def __enter__(self) -> Self:
+        self._before = self._termios.tcgetattr(self._input)
+        self._handlers = {
+            number: signal.signal(number, handler)
+            for number, handler in (
+                (signal.SIGWINCH, self._on_signal),
+                (signal.SIGCONT, self._on_signal),
+                (signal.SIGTERM, signal.default_int_handler),  # so that `__exit__` runs
+                (signal.SIGHUP, signal.default_int_handler),
+            )
+        }
+        self._tty.setcbreak(self._input)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        with contextlib.suppress(self._termios.error, OSError):  # the terminal may be gone
+            self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
+        os.close(self._wake)
+        os.close(self.waker)
+
+    def wait(self, seconds: float) -> str | None:
+        """Wait for a key, a signal or another thread."""
+        readable, _, _ = select.select([self._input, self._wake], [], [], seconds)
+        if self._input in readable:
+            return self._key()
+        if self._wake in readable:
+            return "resize" if b"w" in os.read(self._wake, 4096) else None
+        return None
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """Restore the terminal for the block."""
+        self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
+        try:
+            yield
+        finally:
+            self._tty.setcbreak(self._input)
+
+    def _key(self) -> str:
+        """Read one key. An arrow sends several characters."""
+        try:
+            key = os.read(self._input, 1).decode("ascii", "replace")
+            if key == "\x1b" and select.select([self._input], [], [], 0)[0]:
+                os.read(self._input, 16)
+        except OSError:
+            return ""
+        return key
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGCONT:  # the shell has set the terminal to its own liking
+            with contextlib.suppress(self._termios.error):
+                self._tty.setcbreak(self._input)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self.waker, b"w")
+
+
+class WindowsKeys:
+    """Looks at the keys of a console again and again: nothing waits for them and for a thread."""
+
+    def __init__(self) -> None:
+        import msvcrt  # noqa: PLC0415  # not there on Unix
+
+        self._keys = msvcrt
+        self._wake, self.waker = os.pipe()
+        self._woken = threading.Event()
+        self._size = shutil.get_terminal_size()
+
+    def __enter__(self) -> Self:
+        os.system("")  # noqa: S605, S607  # an empty command lets an old console read colours
+        threading.Thread(target=self._read_wake, daemon=True).start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        os.close(self.waker)  # which ends the thread
+
+    def wait(self, seconds: float) -> str | None:
+        """Wait for a key, another size or another thread."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self._keys.kbhit():  # type: ignore[attr-defined]  # of Windows
+                return self._key()
+            if self._woken.is_set():
+                self._woken.clear()
+                return None
+            before, self._size = self._size, shutil.get_terminal_size()
+            if before != self._size:
+                return "resize"
+            time.sleep(SLICE_SECONDS)
+        return None
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        """Do nothing: keys are only read in ``wait``."""
+        return contextlib.nullcontext()
+
+    def _key(self) -> str:
+        """Read one key. An arrow sends two characters."""
+        key: str = self._keys.getwch()  # type: ignore[attr-defined]  # of Windows
+        if key in {"\x00", "\xe0"}:
+            self._keys.getwch()  # type: ignore[attr-defined]  # of Windows
+            return "\x1b"
+        return key
+
+    def _read_wake(self) -> None:
+        while os.read(self._wake, 4096):
+            self._woken.set()
+        os.close(self._wake)

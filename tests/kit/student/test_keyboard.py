@@ -1,0 +1,64 @@
+"""The keys of `autograder watch` on Windows; tests of `watch` use those of Unix."""
+
+import os
+import sys
+import types
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.student import keyboard
+from autograder.student.keyboard import WindowsKeys
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Characters that a console of Windows is going to return."""
+    characters: list[str] = []
+    console = types.ModuleType("msvcrt")
+    console.kbhit = lambda: bool(characters)
+    console.getwch = lambda: characters.pop(0)
+    monkeypatch.setitem(sys.modules, "msvcrt", console)
+    return characters
+
+
+@pytest.fixture
+def keys(typed: list[str]) -> Iterator[WindowsKeys]:  # noqa: ARG001  # installs the console
+    """The keys of that console."""
+    with WindowsKeys() as opened:
+        yield opened
+
+
+def test_a_key_is_returned_at_once(keys: WindowsKeys, typed: list[str]):
+    """Two keys are two answers."""
+    typed += ["h", "q"]
+
+    assert [keys.wait(10.0), keys.wait(10.0)] == ["h", "q"]
+
+
+def test_an_arrow_is_one_key(keys: WindowsKeys, typed: list[str]):
+    """A console sends two characters for it; the second could be a letter of a command."""
+    typed += ["\xe0", "H", "n"]
+
+    assert [keys.wait(10.0), keys.wait(10.0)] == ["\x1b", "n"]
+
+
+def test_another_thread_ends_the_wait(keys: WindowsKeys):
+    """A saved file is checked long before the wait would end."""
+    os.write(keys.waker, b"s")
+
+    assert keys.wait(600.0) is None
+
+
+def test_another_size_is_a_reason_to_draw(keys: WindowsKeys, monkeypatch: pytest.MonkeyPatch):
+    """No signal says so on Windows."""
+    monkeypatch.setattr(keyboard.shutil, "get_terminal_size", lambda: os.terminal_size((40, 10)))
+
+    assert keys.wait(10.0) == "resize"
+
+
+def test_the_system_chooses(monkeypatch: pytest.MonkeyPatch, typed: list[str]):  # noqa: ARG001  # installs the console
+    """Windows has no `termios`."""
+    monkeypatch.setattr(keyboard.sys, "platform", "win32")
+
+    assert isinstance(keyboard.keys(), WindowsKeys)
