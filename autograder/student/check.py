@@ -49,12 +49,15 @@ def find_target(
 ) -> CheckTarget:
     """Find what *name* means in the folder *start*: nothing, a folder, a file or a stage.
 
-    A folder with a stage is enough. Everything else needs the course, at *root* or in a
-    folder above *start*. Raises ``UsageError``, which says what to do.
+    A stage is looked for in the learner's own folder first, then next to *start*, then in the
+    course, at *root* or in a folder above. Raises ``UsageError``, which says what to do.
     """
     path = start / name
     file = None
-    if not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for an invalid path
+    own = _own_stage(name, start) if name and root is None else None
+    if own is not None:
+        folder = own.source
+    elif not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for an invalid path
         folder = _named_stage(name, start, root)
     elif path.is_dir():
         folder = path if name else _current_folder(path)
@@ -74,17 +77,28 @@ def find_target(
     return CheckTarget(file, public, course if hidden else None, course is not None)
 
 
+def _own_stage(name: str, start: Path) -> Stage | None:
+    """Return the stage *name* of the learner's own folder, or of an unpacked hand-out."""
+    own = learner_folder.find_stages(start)
+    if own is None:
+        return None
+    try:
+        return own.stage(name)
+    except UsageError:
+        return None
+
+
 def _named_stage(name: str, start: Path, root: Path | None) -> Path:
-    """Return the folder of the stage *name*, in the learner's own folder if there is one."""
-    own = learner_folder.find_stages(start) if root is None else None
-    if own is not None and len(own.stages) > 1:
-        return own.stage(name).source
+    """Return the folder of the stage *name* in the course."""
     try:
         course = _course(start, root)
     except CourseError:
+        own = learner_folder.find_stages(start)
+        stages = own.file.stages if own is not None else ()
         msg = (
-            f"There is no file or folder {name} in {start}. Go to the folder of your stage and "
-            "run `autograder check`, or name your file: autograder check PATH."
+            f"There is no file, folder or stage {name} in {start}. "
+            + (f"Stages: {', '.join(stages)}. " if stages else "Run `autograder start` first. ")
+            + "You can also name your file: autograder check PATH."
         )
         raise UsageError(msg) from None
     stage = course.stage(name)

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
 ROOT = Path(__file__).parents[2]
 # What tests/without_unix.py takes away, it takes away from the workers, too.
 PLAY = """
@@ -52,9 +51,8 @@ def test_a_learners_commands_run_and_grading_refuses(tmp_path: Path):
     )
     shown = done.stdout + done.stderr
 
-    assert "mix: not written yet" in shown or "not written yet" in shown, shown
+    assert "not written yet" in shown, shown
     assert "Every public check passes" in shown, shown
     assert "Next: dot_product" in shown
     assert "✓ mix: complete." in shown
-    assert "1 of 44 exercises" in shown or "exercises" in shown
     assert "Other people's code is graded on Linux and macOS" in shown

@@ -11,6 +11,7 @@ import pytest
 from autograder.authoring.release import build
 from autograder.course import Course, load
 from autograder.errors import UsageError
+from autograder.student import learner_folder
 from autograder.student.check import find_target
 from tests.wrong_programs import with_kind
 
@@ -52,6 +53,24 @@ def test_a_notebook_takes_the_place_of_a_module(received: Path):
 def test_a_stage_is_found_by_number_and_name(built: Course, name: str):
     """The student's file is the one in assignments."""
     assert find_target(name, built.root).file == built.stages[0].assignment / "tiny.py"
+
+
+@pytest.mark.parametrize("name", ["1", "01", "01_tiny", "tiny"])
+@pytest.mark.parametrize("folder", [".", "my-work", "my-work/02_more", "my-work/01_tiny"])
+def test_the_learners_folder_comes_first(write_course, tmp_path: Path, folder: str, name: str):
+    """From each of its folders, and next to the stages as they were received."""
+    course = write_course(stages=("01_tiny", "02_more"))
+    build(course)
+    unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
+    learner_folder.start(unpacked)
+
+    assert find_target(name, unpacked / folder).file == unpacked / "my-work/01_tiny/tiny.py"
+
+
+@pytest.mark.parametrize("folder", [".", "01_tiny"])
+def test_a_hand_out_of_one_stage_is_enough(received: Path, folder: str):
+    """Its number is known next to the stage's folder, and in it."""
+    assert find_target("1", received.parent / folder).file == received / "tiny.py"
 
 
 def test_the_hidden_suite_needs_the_course(built: Course, received: Path):
@@ -240,9 +259,9 @@ def test_a_notebook_is_checked_as_well(check, handed_out, solution):
         pytest.param([], "test_public.py", "There is no test_public.py in", id="no-suite"),
         pytest.param([], "self_attention.py", "Put yours there, or name your file", id="no-module"),
         pytest.param(["--hidden"], "", "stays with your instructor", id="hidden"),
-        pytest.param(["gone.py"], "", "no file or folder gone.py", id="no-file"),
-        pytest.param(["long" * 99], "", "no file or folder", id="no-path-at-all"),
-        pytest.param(["4"], "", "no file or folder 4", id="stage-without-a-course"),
+        pytest.param(["gone.py"], "", "no file, folder or stage gone.py", id="no-file"),
+        pytest.param(["long" * 99], "", "no file, folder or stage", id="no-path-at-all"),
+        pytest.param(["9"], "", "Stages: 04_self_attention.", id="no-such-stage"),
     ],
 )
 def test_what_cannot_be_served_is_exit_code_2(check, handed_out, words, name, sentence):
@@ -316,25 +335,3 @@ def test_planning_a_check_does_not_wait_for_torch():
 
 
 # What Windows lacks is taken away after libraries, which know the real system, were imported.
-WINDOWS = """
-import multiprocessing.connection, os, signal, sys, sysconfig
-import jinja2, msgspec, pytest, rich.console, torch, typer.testing
-
-sysconfig.get_config_vars()
-sys.platform = "win32"
-del os.fork, signal.SIGKILL, signal.SIGUSR2
-from autograder.cli import app
-
-app(["check"])
-"""
-
-
-def test_on_windows_one_sentence_says_where_to_go(received: Path):
-    """There is no worker, and no traceback either."""
-    done = subprocess.run(  # noqa: S603  # this Python, the lines above
-        [sys.executable, "-c", WINDOWS], cwd=received, capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "use WSL, the JupyterHub of your course, or Colab" in done.stderr
