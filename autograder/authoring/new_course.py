@@ -100,14 +100,17 @@ def new_course(course: Course, wanted: Sequence[str], folder: Path) -> NewCourse
 def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> None:
     """Copy the numbers that were built for *course*, which take minutes to compute.
 
-    They hold for *made*, whose stages differ in the names of *missing* stages only.
+    They hold for the stages of *made* whose code is the same. Sentences of misconceptions may name
+    *missing* stages; where the solution or the suite does, the numbers are computed again.
     """
     from autograder.diagnosis.fingerprints import Fingerprints, sealed, to_json  # noqa: PLC0415  # imports torch
 
     outdated = {stage.name for stage in release.outdated_stages(course.every_stage)}
     for stage in made.every_stage:
         built = course.stage(stage.name)
-        if stage.name in outdated:
+        texts = ((one.solution, one.hidden_suite) for one in (stage, built))
+        old, new = ([path.read_bytes() for path in pair] for pair in texts)
+        if stage.name in outdated or old != new:
             continue
         made_from = release.sources_digest(stage)
         record = json.loads(built.public_record.read_bytes())["made_from"]

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.authoring import handout_folder, release
 from autograder.authoring.new_course import new_course, with_stages
-from autograder.course import Course
+from autograder.course import Course, Stage
 from autograder.errors import CourseError, UsageError
 from autograder.suite import documented
 from tests.factories import CELLS, DOCUMENTED_TOML, HIDDEN, SOLUTION, STAGE_TOML, cell, notebook
@@ -160,17 +160,27 @@ def test_the_folder_for_a_class_is_there(made: Course):
 
 
 def test_numbers_are_taken_from_the_course(three: Course, tmp_path: Path, monkeypatch):
-    """Nothing is computed again, and a computation would give the same files."""
-    computed: list[str] = []
+    """A stage whose code is the same is not computed again, which would give the same files."""
+    computed: list[Stage] = []
     with forget_suites():
         release.build(three)
-        monkeypatch.setattr(
-            release, "_build_records", lambda _course, found: computed.extend(found)
-        )
-        made = new_course(three, ["01", "03"], tmp_path / "mine").course
-        files = [path for stage in made.every_stage for path in release._records(stage)]
+        monkeypatch.setattr(release, "_build_records", lambda _, found: computed.extend(found))
+        made = new_course(three, ["01"], tmp_path / "mine").course
+        files = release._records(made.stages[0])
         copied = [path.read_bytes() for path in files]
         release._write_records(made, made.every_stage)
 
     assert computed == []
     assert [path.read_bytes() for path in files] == copied
+
+
+def test_numbers_are_computed_where_the_code_differs(three: Course, tmp_path: Path, monkeypatch):
+    """The docstring of the third solution names a stage that is left out."""
+    computed: list[Stage] = []
+    with forget_suites():
+        release.build(three)
+        monkeypatch.setattr(release, "_build_records", lambda _, found: computed.extend(found))
+        with pytest.raises(FileNotFoundError):  # because nothing is computed here
+            new_course(three, ["01", "03"], tmp_path / "mine")
+
+    assert [stage.name for stage in computed] == ["03_tiny"]
