@@ -20,6 +20,7 @@ from autograder.course_file import Limits
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import lab as labs
+from autograder.student import learner_folder
 from autograder.student.lab import ExerciseCheck, Lab, NotPassedError
 from tests.wrong_programs import with_kind
 
@@ -472,7 +473,7 @@ def next_to_the_course(
     pytestconfig: pytest.Config, handed_out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """A learner's folder that finds the course, as in a clone."""
-    monkeypatch.setattr(labs, "find_root", lambda _folder: pytestconfig.rootpath)
+    monkeypatch.setattr(learner_folder, "find_root", lambda _folder: pytestconfig.rootpath)
     return handed_out
 
 
