@@ -2,19 +2,16 @@
 
 import contextlib
 import os
-import select
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Iterable
-from types import FrameType
 from typing import Final, Self
 
 from rich.console import RenderableType
 
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
-from autograder.student import editor
+from autograder.student import editor, keyboard
 
 NARROWEST: Final = 20  # columns; below it words break anyway
 LOWEST: Final = 3  # rows
@@ -32,58 +29,19 @@ class Terminal:
                 "Run it in one, or use `autograder check` here."
             )
             raise UsageError(msg)
-        try:
-            import termios  # noqa: PLC0415  # not on Windows
-            import tty  # noqa: PLC0415  # not on Windows
-        except ImportError:
-            msg = "`autograder watch` needs a terminal of Linux or macOS; on Windows use WSL."
-            raise UsageError(msg) from None
-        self._termios, self._tty = termios, tty
-        self._input = sys.stdin.fileno()
-        self._wake, self.waker = os.pipe()
-        os.set_blocking(self.waker, False)
-        os.set_blocking(self._wake, False)
+        self._keys = keyboard.keys()
+        self.waker = self._keys.waker
 
     def __enter__(self) -> Self:
-        self._before = self._termios.tcgetattr(self._input)
-        self._handlers = {
-            number: signal.signal(number, handler)
-            for number, handler in (
-                (signal.SIGWINCH, self._on_signal),
-                (signal.SIGCONT, self._on_signal),
-                (signal.SIGTERM, signal.default_int_handler),  # so that `__exit__` runs
-                (signal.SIGHUP, signal.default_int_handler),
-            )
-        }
-        self._tty.setcbreak(self._input)
+        self._keys.__enter__()
         return self
 
-    def __exit__(self, *_exception: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        with contextlib.suppress(self._termios.error, OSError):  # the terminal may be gone
-            self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
-        os.close(self._wake)
-        os.close(self.waker)
+    def __exit__(self, *exception: object) -> None:
+        self._keys.__exit__(*exception)
 
     def wait(self, seconds: float) -> str | None:
         """Return the next key; ``resize``, or None for anything else that may have happened."""
-        readable, _, _ = select.select([self._input, self._wake], [], [], seconds)
-        if self._input in readable:
-            return self._key()
-        if self._wake in readable:
-            return "resize" if b"w" in os.read(self._wake, 4096) else None
-        return None
-
-    def _key(self) -> str:
-        """Read one key; empty if the terminal is gone. An arrow sends several characters."""
-        try:
-            key = os.read(self._input, 1).decode("ascii", "replace")
-            if key == "\x1b" and select.select([self._input], [], [], 0)[0]:
-                os.read(self._input, 16)
-        except OSError:
-            return ""
-        return key
+        return self._keys.wait(seconds)
 
     def show(self, screen: Callable[[int, int], Iterable[RenderableType]]) -> None:
         """Clear the screen and print what *screen* returns for so many columns and rows."""
@@ -103,15 +61,12 @@ class Terminal:
             return editor.MISSING
         shares = editor.needs_terminal(command[0])
         try:
-            if shares:
-                self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
-                self.write(CLEAR)
-            editor.run(command, waits=shares)
+            with self._keys.lent() if shares else contextlib.nullcontext():
+                if shares:
+                    self.write(CLEAR)
+                editor.run(command, waits=shares)
         except OSError as error:
             return f"{command[0]} can't be started ({error.strerror}): set $EDITOR."
-        finally:
-            if shares:
-                self._tty.setcbreak(self._input)
         return ""
 
     @staticmethod
@@ -120,10 +75,3 @@ class Terminal:
         with contextlib.suppress(OSError):  # the terminal is gone, as the next key shows
             sys.stdout.write(text)
             sys.stdout.flush()
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGCONT:  # the shell has set the terminal to its own liking
-            with contextlib.suppress(self._termios.error):
-                self._tty.setcbreak(self._input)
-        with contextlib.suppress(BlockingIOError):
-            os.write(self.waker, b"w")
