@@ -28,11 +28,12 @@ def run(*words):
 
 run("start", "--course", str(root))
 stage = Path("my-work") / "00_start_here"
-run("check", "0")
 shutil.copy(root / "solutions" / stage.name / "start_here.py", stage)
 run("check", "0")
 run("next")
-print(Lab(stage).check("mix"))
+lab = Lab(stage)
+print(lab.check("mix"))
+lab._server.close()
 sys.stdin.isatty = sys.stdout.isatty = lambda: True
 without_unix.keys.append("q")
 run("watch")
@@ -51,7 +52,6 @@ def test_a_learners_commands_run_and_grading_refuses(tmp_path: Path):
     )
     shown = done.stdout + done.stderr
 
-    assert "not written yet" in shown, shown
     assert "Every public check passes" in shown, shown
     assert "Next: dot_product" in shown
     assert "✓ mix: complete." in shown
