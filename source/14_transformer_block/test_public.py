@@ -46,6 +46,7 @@ QKV_BIAS = True
 READY_GELU = frozenset({"gelu", "gelu_", "GELU", "glu", "GLU"})
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 NORM_BY_HAND = "In this stage you write the norms yourself: means, squares and roots."
+ALL_ZERO = "Every number of the result is 0."
 GELU_BY_HAND = "In this stage you write GELU and gates yourself."
 
 
@@ -221,7 +222,8 @@ def test_layer_norm_keeps_the_shape(student):
 
     for shape in ((2, 3, 5), (3, 5), (5,)):
         x = torch.arange(math.prod(shape), dtype=torch.float32).view(shape)
-        tensor_like(norm(x), shape, f"LayerNorm(5) of a tensor {shape}")
+        result = tensor_like(norm(x), shape, f"LayerNorm(5) of a tensor {shape}")
+        expect(bool(result.any()), ALL_ZERO)
 
 
 @check("LayerNorm", points=0.2, layer="parameters")
@@ -331,7 +333,8 @@ def test_rms_norm_keeps_the_shape(student):
 
     for shape in ((2, 3, 5), (3, 5), (5,)):
         x = torch.arange(math.prod(shape), dtype=torch.float32).view(shape)
-        tensor_like(norm(x), shape, f"RMSNorm(5) of a tensor {shape}")
+        result = tensor_like(norm(x), shape, f"RMSNorm(5) of a tensor {shape}")
+        expect(bool(result.any()), ALL_ZERO)
 
 
 @check("RMSNorm", points=0.1, layer="parameters")
@@ -453,7 +456,9 @@ def test_deep_network_goes_from_the_first_size_to_the_last(student):
     """With sizes 4, 6, 6, 2, tokens (3, 4) become (3, 2), with shortcuts and without."""
     for use_shortcut in (False, True):
         network = student.new("DeepNetwork", [4, 6, 6, 2], use_shortcut)
-        tensor_like(network(torch.ones(3, 4)), (3, 2), "The result of DeepNetwork([4, 6, 6, 2])")
+        what = "The result of DeepNetwork([4, 6, 6, 2])"
+        result = tensor_like(network(torch.ones(3, 4)), (3, 2), what)
+        expect(bool(result.any()), ALL_ZERO)
 
 
 @check("DeepNetwork", points=0.2, layer="parameters")
@@ -486,7 +491,7 @@ def mean_gradients(student, *, use_shortcut):
     return torch.stack([gradient.abs().mean() for gradient in gradients])
 
 
-@check("DeepNetwork", points=0.2, layer="documented")
+@check("DeepNetwork", points=0.2, layer="documented", rules=("gradients",))
 def test_deep_network_loses_the_documented_gradients(student, documented):
     """Without shortcuts, the gradients of five layers are the documented, tiny ones."""
     found = mean_gradients(student, use_shortcut=False)
@@ -495,7 +500,7 @@ def test_deep_network_loses_the_documented_gradients(student, documented):
     documented["ch04.gradients.plain"].matches(found, what)
 
 
-@check("DeepNetwork", points=0.3, layer="documented")
+@check("DeepNetwork", points=0.3, layer="documented", rules=("gradients",))
 def test_deep_network_keeps_the_documented_gradients(student, documented):
     """With shortcuts, the gradients of the same layers are the documented, large ones."""
     found = mean_gradients(student, use_shortcut=True)
