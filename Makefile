@@ -46,11 +46,12 @@ fuzz: $(READY)  ## Give every reader of foreign bytes, and the collector, 5,000 
 	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_fuzzing.py
 	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_collector_fuzzing.py
 
-lint: $(READY)  ## Check style, format, types and the direction of imports
+lint: $(READY)  ## Check style, format, types, the direction of imports and the prose
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m benchmarks.prose --check
 
 mutation: $(READY)  ## Change the solutions in small ways; list the changes that no check catches
 	$(BIN)/autograder mutate
