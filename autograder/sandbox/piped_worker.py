@@ -46,7 +46,7 @@ def main() -> NoReturn:
 def _read_all(messages: "queue.SimpleQueue[tuple[int, bytes]]") -> None:
     """Read messages in a thread, so that a stack can be asked for while student code runs.
 
-    Where the supervisor has ended, this process ends, whatever it does.
+    Where the supervisor has ended, this process ends, even if it is busy.
     """
     while head := read(_REQUESTS, HEADER.size):
         size, number, _ = HEADER.unpack(head)

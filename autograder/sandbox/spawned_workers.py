@@ -117,7 +117,7 @@ class SpawnedWorkers:
         client: int = 0,  # noqa: ARG002  # there is one client
         source: tuple[bytes, ...] = (),
     ) -> Worker:
-        """Return a worker that has run nothing, or nothing but *source*."""
+        """Return a worker that has run nothing, or only *source*."""
         process = self._take(source)
         process.wait_ready()
         private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=self._folder.name))

@@ -112,7 +112,7 @@ class PipeWire:
             threading.Thread(target=self._read, args=(name, stream), daemon=True).start()
 
     def send(self, data: memoryview) -> int:
-        """Send all of *data*: between two replies a worker does nothing but wait for it."""
+        """Send all of *data*: between two replies a worker only waits for it."""
         assert self._process.stdin is not None  # noqa: S101  # it was started with pipes
         self._process.stdin.write(data)
         self._process.stdin.flush()

@@ -61,7 +61,7 @@ def _even(weights: Weights, _right: Weights) -> bool:
 
 
 def _moved(weights: Weights, right: Weights) -> bool:
-    """Whether the largest weight of some row clearly belongs to another token than in *right*."""
+    """Whether some row clearly has its largest weight at a different token from *right*."""
     return any(
         max(row) - row[wanted.index(max(wanted))] > CLEAR
         for row, wanted in zip(weights, right, strict=True)
@@ -131,7 +131,7 @@ CLAIMS: Final = (
         lambda weights: f"The first row is {_numbers(weights[0])}.",
     ),
     Claim(
-        "Some token looks most at another token than in yours.",
+        "Some token looks most at a different token from yours.",
         _moved,
         lambda _: "In each row, the largest weight belongs to the same token as in yours.",
     ),

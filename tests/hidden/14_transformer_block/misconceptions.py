@@ -55,7 +55,7 @@ MISCONCEPTIONS = (
             "Mean and variance are those of the first axis: different tokens or items are "
             "compared; each token must be normalised alone, over its features."
         ),
-        question="Which axis holds the features of one token, whatever stands before it?",
+        question="Which axis holds the features of one token, for any number of axes before it?",
     ),
     Misconception(
         id="normalizes_over_the_second_axis",
@@ -372,7 +372,7 @@ MISCONCEPTIONS = (
         id="exchanges_pre_norm_and_post_norm",
         exercise="TransformerBlock",
         swaps=(("if self.norm_first:", "if not self.norm_first:"),),
-        title="Pre-norm and post-norm are exchanged",
+        title="Pre-norm and post-norm are swapped",
         explanation=(
             "The block is post-norm where norm_first is true, and pre-norm where it is false."
         ),

@@ -121,7 +121,7 @@ def attend(x: Tensor, cache: tuple[Tensor, Tensor] | None = None) -> tuple:
 
 
 def test_a_stand_in_gives_and_takes_a_cache():
-    """Every entry of a nested result has its shape, and other numbers than its neighbours."""
+    """Every entry of a nested result has its shape, and its numbers differ from the others."""
     cache = (torch.ones(3, 2), torch.ones(3, 2))
     context, (keys, values), sizes = stood_in(attend, attend, A, cache)
     _, (others, _), _ = stood_in(attend, attend, A, (cache[0] + 1, cache[1]))
@@ -134,7 +134,7 @@ def test_a_stand_in_gives_and_takes_a_cache():
 
 
 def test_a_module_is_known_by_its_parameters():
-    """A stand-in for a training step gets the student's module, whatever its class is called."""
+    """A stand-in for a training step gets the student's module, for any name of its class."""
 
     def step(model: nn.Module, ids: Tensor) -> float:
         return float(model(ids).detach().sum())
@@ -156,7 +156,7 @@ def test_a_mask_has_the_dtype_of_the_code_itself():
 
 
 def test_a_mask_shows_the_scale_of_what_it_is_made_of():
-    """Code that hands on scores without their scale gets other bits."""
+    """Code that passes on scores without their scale gets other bits."""
     right = lambda x: x > 0  # noqa: E731  # a step
     scores = torch.randn(40, 5)
 

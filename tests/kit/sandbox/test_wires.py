@@ -28,7 +28,7 @@ def wire():
 
 
 def test_a_reply_arrives_and_its_output_is_there(wire: PipeWire):
-    """The mark after what was printed is no part of it."""
+    """The mark after what was printed does not belong to it."""
     wire.send(memoryview(b"question"))
     while not wire.wait(1.0, to_send=False)[0]:
         wire.read_printed()
