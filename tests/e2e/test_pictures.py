@@ -1,0 +1,115 @@
+"""The picture of a stage shows what its sentence says, computed with the solution."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from autograder.course import Stage, load
+from tests.factories import ROOT
+
+COURSE = load(ROOT)
+SHARPER = "sharper than in the lab"
+WORDS = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+
+
+def hides_the_future(weights: Tensor) -> bool:
+    """Whether the upper triangle is exactly 0, and no visible weight is."""
+    visible = torch.ones_like(weights).tril().bool()
+    return bool((weights[~visible] == 0).all() and (weights[visible] > 0).all())
+
+
+def long_vectors_win(weights: Tensor) -> bool:
+    """Whether most words look most at journey and starts, in any order."""
+    pairs = [set(row) for row in weights.topk(2).indices.tolist()]
+    return pairs.count({1, 2}) > len(pairs) / 2
+
+
+def shares_equally(weights: Tensor) -> bool:
+    """Whether each token has the same weight for all tokens up to its own."""
+    equal = torch.ones_like(weights).tril()
+    return hides_the_future(weights) and torch.allclose(
+        weights, equal / equal.sum(-1, keepdim=True)
+    )
+
+
+def can_look_at_a_stranger(weights: Tensor) -> bool:
+    """Whether some word looks most at a word that resembles it less than most words do."""
+    alike = torch.nn.functional.cosine_similarity(WORDS[:, None], WORDS[None], dim=-1)
+    chosen = alike.gather(1, weights.argmax(dim=-1, keepdim=True))
+    return bool((chosen[:, 0] < alike.median(dim=-1).values).any())
+
+
+def hides_nothing(weights: Tensor) -> bool:
+    """Whether every word looks at every word."""
+    return bool((weights > 0).all())
+
+
+def prefers_some_words(weights: Tensor) -> bool:
+    """Whether the future is hidden, and each row with a choice has a clear favourite."""
+    rows = [row[: number + 1] for number, row in enumerate(weights)][1:]
+    return hides_the_future(weights) and all(row.max() > 2 * row.min() for row in rows)
+
+
+def finds_the_translation(weights: Tensor) -> bool:
+    """Whether each word finds its own source word, and the padding gets exactly 0."""
+    return weights.argmax(dim=-1).tolist() == [0, 2, 1] and bool((weights[:, 3:] == 0).all())
+
+
+def looks_one_word_back(weights: Tensor) -> bool:
+    """Whether each word but the first looks most at the word before it."""
+    return weights[1:].argmax(dim=-1).tolist() == [0, 1, 2, 3, 4]
+
+
+CLAIMS: dict[str, Callable[[Tensor], bool]] = {
+    "01_dot_product_attention": long_vectors_win,
+    "02_causal_averaging": shares_equally,
+    "03_query_key_value": can_look_at_a_stranger,
+    "04_self_attention": hides_nothing,
+    "05_masked_self_attention": hides_the_future,
+    "06_attention_head": prefers_some_words,
+    "07_causal_attention": hides_the_future,
+    "08_cross_attention": finds_the_translation,
+    "09_multi_head_attention": looks_one_word_back,
+    "10_split_heads": hides_the_future,
+}
+
+
+@pytest.mark.parametrize(("name", "claim"), CLAIMS.items())
+def test_a_picture_shows_what_its_sentence_says(name: str, claim: Callable[[Tensor], bool]):
+    """The claim of the sentence holds for the weights, and each row sums to one."""
+    weights = picture_of(COURSE.stage(name))
+
+    assert torch.allclose(weights.sum(dim=-1), torch.ones(len(weights)))
+    assert claim(weights)
+
+
+def test_a_picture_with_changed_weights_says_so():
+    """Where the code enlarges weights of the lab, the sentence says that they are sharper."""
+    pictures = {name: COURSE.stage(name).file.picture for name in CLAIMS}
+    enlarged = {name for name, one in pictures.items() if one and ".mul_(" in one.code}
+
+    assert len(enlarged) == 4
+    assert [
+        name for name in enlarged if SHARPER not in getattr(pictures[name], "meaning", "")
+    ] == []
+
+
+def picture_of(stage: Stage) -> Tensor:
+    """Return the weights that the picture of *stage* shows with the solution."""
+    names: dict[str, object] = {"__name__": stage.module}
+    assert stage.file.picture
+    code = f"import torch\n{stage.file.picture.code}"
+    exec(stage.solution.read_text("utf-8"), names)  # noqa: S102  # the course's own code
+    exec(code, names)  # noqa: S102  # the course's own code
+    return names["attention_picture"]().detach()  # type: ignore[operator]
