@@ -65,9 +65,15 @@ class NewCourse(NamedTuple):
     mentioned: tuple[str, ...]
 
 
-def new_course(course: Course, wanted: Sequence[str], folder: Path) -> NewCourse:
+def new_course(
+    course: Course,
+    wanted: Sequence[str],
+    folder: Path,
+    report: release.Report = release.no_report,
+) -> NewCourse:
     """Write the stages *wanted* of *course* into *folder*, and build what students receive.
 
+    *report* gets a line for each stage, and for each later step.
     Raises ``UsageError`` for an unknown stage, or a *folder* that holds something.
     """
     chosen = {course.stage(name).name for name in wanted}
@@ -83,6 +89,7 @@ def new_course(course: Course, wanted: Sequence[str], folder: Path) -> NewCourse
     }
     files = {name: text.encode() for name, text in _shared_files(course, stages)}
     for stage in stages:
+        report(f"{stage.name}: copying")
         files |= _stage_files(course, stage, chosen, missing)
     for name, content in files.items():
         path = folder / name
@@ -90,7 +97,9 @@ def new_course(course: Course, wanted: Sequence[str], folder: Path) -> NewCourse
         path.write_bytes(content)
     made = load(folder.resolve())
     _reuse_records(course, made, missing)
-    release.build(made)
+    report("building the files for students")
+    release.build(made, report=report)
+    report("writing the folder for a class")
     handout_folder.write(made, made.every_stage, made.root / handout_folder.DEFAULT)
     labs = "".join(content.decode() for name, content in files.items() if name.endswith(LAB))
     mentioned = [title for title in missing.values() if f"“{title}”" in labs]

@@ -23,6 +23,7 @@ from autograder.disk import replace_file
 from autograder.errors import CourseError
 
 Known = TypeVar("Known")
+Report = Callable[[str], None]  # gets a line of progress; not a closure, as processes pickle it
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
 UNKNOWN_WHEEL = "KIT.whl"
@@ -154,14 +155,20 @@ def stale(course: Course, stages: Sequence[Stage] = ()) -> tuple[Path, ...]:
     return tuple(sorted({*_changed_files(course, plan(course, stages), stages), *records}))
 
 
-def build(course: Course, stages: Sequence[Stage] = ()) -> tuple[Path, ...]:
+def no_report(_line: str) -> None:
+    """Ignore a line of progress."""
+
+
+def build(
+    course: Course, stages: Sequence[Stage] = (), report: Report = no_report
+) -> tuple[Path, ...]:
     """Write stale files and remove surplus ones; return the paths of both.
 
     Edited modules stay as they are. With *stages*, only their files are written or removed.
     """
     built = plan(course, stages)  # raises before anything is written
     outdated = outdated_stages(stages or course.every_stage)
-    _build_records(course, outdated)
+    _build_records(course, outdated, report)
     records = {path for stage in outdated for path in _records(stage)}
     for path in records:
         built[course.root / "assignments" / path.parent.name / path.name] = path.read_bytes()
@@ -250,21 +257,22 @@ def _recorded_digest(path: Path) -> str:
         return ""
 
 
-def _build_records(course: Course, stages: Sequence[Stage]) -> None:
+def _build_records(course: Course, stages: Sequence[Stage], report: Report) -> None:
     if not stages:
         return
     from autograder.authoring.stage_processes import in_processes  # noqa: PLC0415  # imports torch, for this step only
 
-    in_processes(partial(_write_records, course), stages)
+    in_processes(partial(_write_records, course, report), stages)
 
 
-def _write_records(course: Course, stages: Sequence[Stage]) -> None:
+def _write_records(course: Course, report: Report, stages: Sequence[Stage]) -> None:
     from autograder.authoring.recording import open_recorder  # noqa: PLC0415  # imports torch
     from autograder.diagnosis import fingerprints  # noqa: PLC0415  # imports torch
     from autograder.suite import public_record  # noqa: PLC0415  # imports torch
 
     with open_recorder(course, stages) as recorder:
         for stage in stages:
+            report(f"{stage.name}: computing the record and the fingerprints")
             digest = sources_digest(stage)
             known_text = public_suite_of(stage) + stub_of(stage)
             record = _first_known(public_record.find, stage, stage.public_record)

@@ -43,12 +43,17 @@ class VerifyReport(NamedTuple):
     details: tuple[str, ...] = ()
 
 
-def verify(course: Course, only: Sequence[Stage] = ()) -> VerifyReport:
-    """Check *course*, or the stages *only*; without findings everything holds."""
+def verify(
+    course: Course, only: Sequence[Stage] = (), report: release.Report = release.no_report
+) -> VerifyReport:
+    """Check *course*, or the stages *only*; without findings everything holds.
+
+    *report* gets a line for each part of a stage when it begins.
+    """
     stages = list(only) or list(course.every_stage)
     findings = [*stale_files(course, only), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
-    shares = in_processes(partial(_verify_stages, course), stages)
+    shares = in_processes(partial(_verify_stages, course, report), stages)
     findings += [finding for share in shares for finding in share.findings]
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
     lines = [summaries[stage.name] for stage in stages]
@@ -73,7 +78,7 @@ class _Share(NamedTuple):
     rooms: dict[str, list[Room]]  # by the name of the stage
 
 
-def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
+def _verify_stages(course: Course, report: release.Report, stages: Sequence[Stage]) -> _Share:
     level = detect_capabilities().level  # as strict as this machine can be
     findings: list[str] = []
     summaries: dict[str, str] = {}
@@ -82,6 +87,7 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
         with open_suites(course, stages) as runner:  # meanwhile the fork server imports torch
             fork_server.wait_ready()
             for stage in stages:
+                report(f"{stage.name}: verifying the hidden suite")
                 verifier = StageVerifier(runner, fork_server, stage)
                 problems = chain(malformed_checks(stage, runner), verifier.problems())
                 findings += runner.wrong_documented_values(stage)
@@ -99,6 +105,7 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
         findings += chain.from_iterable(starmap(narrow_rooms, rooms.items()))
         with open_recorder(course, stages) as recorder:
             for stage in stages:
+                report(f"{stage.name}: verifying the record and the fingerprints")
                 findings += wrong_records(stage, recorder)
                 findings += public_gaps(stage)
     return _Share(summaries, findings, used, rooms)

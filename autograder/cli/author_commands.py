@@ -37,7 +37,7 @@ def release(
         stale = [f"{path} is stale" for path in paths]
         _report_stale([*stale, *releasing.leaks(course)], list(releasing.kept(course)))
         return
-    built = releasing.build(course, stages)
+    built = releasing.build(course, stages, output.print_progress)
     output.print_lines(f"built {path.relative_to(course.root)}" for path in built)
     output.print_lines(releasing.left_out(built))
     _report_stale([*releasing.leaks(course)], list(releasing.kept(course)))
@@ -73,7 +73,8 @@ def new_course(
 ) -> None:
     """Make a course of some stages of this one, in its own folder."""
     wanted = [name.strip() for name in stages.split(",") if name.strip()]
-    made = courses.new_course(inputs.find_course(course_folder), wanted, folder)
+    course = inputs.find_course(course_folder)
+    made = courses.new_course(course, wanted, folder, output.print_progress)
     typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")
     if made.mentioned:
         titles = "”, “".join(made.mentioned)

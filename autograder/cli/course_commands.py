@@ -28,7 +28,8 @@ def verify(
 ) -> None:
     """Check the course: stubs earn 0, solutions full marks, every misconception is found."""
     course = inputs.find_course(course_folder)
-    report = verifying.verify(course, [course.stage(stage)] if stage else [])
+    stages = [course.stage(stage)] if stage else []
+    report = verifying.verify(course, stages, output.print_progress)
     output.print_lines([*report.lines, *(report.details if verbose else ())])
     output.print_remarks(f"✗ {finding}" for finding in report.findings)
     if report.findings:

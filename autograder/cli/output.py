@@ -24,6 +24,11 @@ def print_remarks(remarks: Iterable[str]) -> None:
         typer.echo(remark, err=True)
 
 
+def print_progress(line: str) -> None:
+    """Print a *line* of progress, also from another process and where there is no terminal."""
+    typer.echo(line, err=True)
+
+
 def terminal() -> tuple[int, bool]:
     """Return the columns of the terminal, and whether to print in colour."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ

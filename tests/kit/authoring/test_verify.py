@@ -180,6 +180,17 @@ def test_what_does_not_hold_is_a_finding(
     assert any(finding in line for line in findings), findings
 
 
+def test_each_part_of_a_stage_is_reported_when_it_begins(added: Course):
+    """Whoever waits for `verify` learns which stage it has reached."""
+    lines: list[str] = []
+    verify.verify(added, report=lines.append)
+
+    assert lines == [
+        "01_tiny: verifying the hidden suite",
+        "01_tiny: verifying the record and the fingerprints",
+    ]
+
+
 def test_the_distance_to_each_bound_is_a_detail(added: Course):
     """For each check with a bound, the right code that comes closest is listed."""
     report = verify.verify(added)

@@ -21,6 +21,29 @@ def test_release_lists_what_is_stale_and_builds_it(invoke: Invoke, tiny: Course)
     assert "raise NotImplementedError" in tiny.stages[0].stub.read_text()
 
 
+def test_release_shows_which_stage_it_computes(invoke: Invoke, tiny: Course):
+    """A stage has a line of progress if its numbers are computed, and none if it is up to date."""
+    first, second = (invoke("release") for _ in range(2))
+
+    assert first.stderr.splitlines() == [
+        f"{tiny.stages[0].name}: computing the record and the fingerprints"
+    ]
+    assert second.stderr == ""
+
+
+def test_new_course_shows_its_stages(invoke: Invoke, tiny: Course):
+    """Each stage and each later step has a line of progress before the result."""
+    result = invoke("new-course", "mine", "--stages", "01")
+
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        f"{tiny.stages[0].name}: copying",
+        "building the files for students",
+        f"{tiny.stages[0].name}: computing the record and the fingerprints",
+        "writing the folder for a class",
+    ]
+
+
 def test_release_builds_one_stage_if_asked(invoke: Invoke, write_course: WriteCourse):
     """`release --stage` builds the files of that stage, and the others stay stale."""
     course = write_course(stages=("01_tiny", "02_more"))

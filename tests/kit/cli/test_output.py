@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli.output import print_lines, print_remarks, terminal, write_export
+from autograder.cli.output import print_lines, print_progress, print_remarks, terminal, write_export
 from autograder.errors import UsageError
 from autograder.exports.export_file import ExportFile
 
@@ -15,6 +15,13 @@ def test_remarks_do_not_mix_with_the_output(capsys: pytest.CaptureFixture[str]):
     print_remarks(["note"])
 
     assert capsys.readouterr() == ("one\ntwo\n", "note\n")
+
+
+def test_progress_is_shown_without_a_terminal(capsys: pytest.CaptureFixture[str]):
+    """A line of progress goes where it does not mix with the output, also in a log."""
+    print_progress("01_tiny: copying")
+
+    assert capsys.readouterr() == ("", "01_tiny: copying\n")
 
 
 def test_a_pipe_has_no_colour(monkeypatch: pytest.MonkeyPatch):
