@@ -1,7 +1,7 @@
-"""The checks that you can run yourself, as often as you like: `autograder check`.
+"""The public suite of this stage: `autograder check` runs it as often as you like.
 
-Built from the suite that grades: it asks the same questions about other inputs.
-What the solution answers to the inputs here is in public.json.
+It makes the same checks as the suite that grades you, on different inputs.
+The file public.json holds the answers of the solution to these inputs.
 """
 
 from collections.abc import Callable

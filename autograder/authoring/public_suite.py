@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from autograder.errors import CourseError
 
-DOCSTRING = '''"""The checks that you can run yourself, as often as you like: `autograder check`.
+DOCSTRING = '''"""The public suite of this stage: `autograder check` runs it as often as you like.
 
-Built from the suite that grades: it asks the same questions about other inputs.
-What the solution answers to the inputs here is in public.json.
+It makes the same checks as the suite that grades you, on different inputs.
+The file public.json holds the answers of the solution to these inputs.
 """'''
 WIDTH = 100  # columns; a longer import is written with one name per line
 GROUPS = ("standard library", "installed", "autograder")  # of imports, in this order
