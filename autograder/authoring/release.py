@@ -16,11 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+from msgspec.structs import replace
+
 from autograder.authoring import lab_notebook, public_suite, stubs
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.diagnosis import mistakes
 from autograder.disk import replace_file
 from autograder.errors import CourseError
+from autograder.suite import documented
 
 Known = TypeVar("Known")
 Report = Callable[[str], None]  # gets a line of progress; not a closure, as processes pickle it
@@ -225,19 +229,25 @@ def _records(stage: Stage) -> tuple[Path, ...]:
 
 
 def sources_digest(stage: Stage) -> str:
-    """Return the digest of the files from which record and fingerprints of *stage* are computed."""
+    """Return the digest of the sources of the record and the fingerprints of *stage*."""
     total = hashlib.sha256(b"%d" % RECORDS_VERSION)
-    for path in (
-        stage.solution,
-        stage.hidden_suite,
-        stage.shared_fixtures,
-        stage.documented,
-        stage.misconceptions,
-        *_rules_of_kinds(),
-    ):
-        content = path.read_bytes() if path.is_file() else b""
+    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures, stage.misconceptions)
+    contents = [
+        path.read_bytes() if path.is_file() else b"" for path in (*paths, *_rules_of_kinds())
+    ]
+    for content in (*contents, _documented_of(stage)):
         total.update(b":%d:" % len(content) + content)
     return total.hexdigest()
+
+
+def _documented_of(stage: Stage) -> bytes:
+    """Return the documented tensors of *stage*, so that those of other stages change no digest."""
+    if not stage.documented.is_file():
+        return b""
+    tensors = documented.read(stage.documented).values()
+    return msgspec.json.encode(
+        [replace(tensor, stage=()) for tensor in tensors if stage.name in tensor.stage]
+    )
 
 
 def _rules_of_kinds() -> list[Path]:

@@ -332,14 +332,14 @@ def test_fingerprints_are_stale_when_a_sentence_changes(tiny, tmp_path, monkeypa
     release.build(tiny)
     (kinds,) = (path for path in release._rules_of_kinds() if path.name == "kinds.toml")
     reworded = tmp_path / kinds.name
-    reworded.write_text(kinds.read_text().replace("another dtype", "a different dtype"))
+    reworded.write_text(kinds.read_text().replace("the wrong dtype", "an unexpected dtype"))
     files = [reworded if path == kinds else path for path in release._rules_of_kinds()]
     monkeypatch.setattr(release, "_rules_of_kinds", lambda: files)
 
     assert tiny.stages[0].fingerprints in release.stale(tiny)
 
 
-@pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite", "documented"])
+@pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite"])
 def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
     """The digest of the sources differs; nothing has to run to see that."""
     stage = tiny.stages[0]
@@ -350,6 +350,25 @@ def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
     assert stage.fingerprints in release.stale(tiny)
     assert stage.fingerprints in release.build(tiny)
     assert release.stale(tiny) == ()
+
+
+@pytest.mark.parametrize(
+    ("other_stage", "stale"),
+    [pytest.param(False, True, id="its-own"), pytest.param(True, False, id="another-stage's")],
+)
+def test_a_documented_tensor_makes_only_its_stages_stale(tiny, other_stage, stale):
+    """A tensor that a later stage adds leaves the built files of the others as they are."""
+    stage = tiny.stages[0]
+    release.build(tiny)
+    text = tiny.documented.read_text()
+    entry = text[text.index("[[tensor]]") : text.rindex("[[tensor]]")]
+    entry = entry.replace("tiny.numbers", "tiny.more")
+    if other_stage:
+        entry = entry.replace("01_tiny", "02_later")
+
+    tiny.documented.write_text(text + entry)
+
+    assert (stage.fingerprints in release.stale(tiny)) is stale
 
 
 @pytest.mark.parametrize("lost", [True, False])
