@@ -1,11 +1,10 @@
-"""Start here: one line of your own, to see how this course works.
+"""Start here: write one line of code to see how this course works.
 
 Shapes in this stage: a and b are (d,), the mixture is (d,).
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 from torch import Tensor

@@ -5,16 +5,12 @@ value; ``draw_weights`` gives all three the same width d_out. There is no batch 
 (T, d_in), context vectors (T, d_v). Row i belongs to token i, and a row of scores or of attention
 weights belongs to the query.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first. (All but draw_weights.)
-- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
-  but draw_weights.)
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but draw_weights.)
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -29,10 +25,7 @@ def draw_weights(
     Each is an ``nn.Parameter`` of shape (d_in, d_out), float32, with ``requires_grad=False``. They
     are drawn one after the other, in this order, with ``torch.rand`` if *distribution* is "rand"
     and with ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
-    ``ValueError`` on any other distribution.
-    Your code sets no seed: the caller does that.
-    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
-    right ones raise none.
+    ``ValueError`` for any other distribution.
     """
     raise NotImplementedError
 
@@ -55,7 +48,7 @@ def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def attention_weights(scores: Tensor, d_k: int) -> Tensor:
-    """Turn scores into attention weights, scaled by the square root of *d_k*, the size of a key.
+    """Divide scores by the square root of *d_k*, the key size, and turn them into weights.
 
     (T, T) -> (T, T), where each row sums to 1; the scores of one query alone: (T,) -> (T,).
     """

@@ -186,7 +186,7 @@ def test_projects_one_token_as_documented(student, reference, documented, inputs
 
 @check("project", points=0.3, layer="probe")
 def test_projects_at_any_size(student, reference, probe):
-    """On other sizes, also with a square weight, every token is projected by the same matrix."""
+    """For other sizes, even with a square weight, every token is projected by the same matrix."""
     x = probe.normal(T, D_IN, scale=1.5)
     for given in (x, x[:1], x[2]):
         for weight in (probe.normal(D_IN, D_K), probe.normal(D_IN, D_IN)):
@@ -197,7 +197,7 @@ def test_projects_at_any_size(student, reference, probe):
 
 @check("project", points=0.1, layer="laws", rules=("dtype",))
 def test_project_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("project", probe.normal(T, D_IN), probe.normal(D_IN, D_K))
 
 
@@ -256,7 +256,7 @@ def test_scores_one_query_as_documented(student, reference, documented, inputs):
 
 @check("attention_scores", points=0.4, layer="probe")
 def test_scores_at_any_size(student, reference, probe):
-    """On other sizes, also with as many tokens as features, every score is a plain dot product."""
+    """For other sizes, even with as many tokens as features, every score is a plain dot product."""
     for tokens, size in ((T, D_K), (4, 4), (3, 6), (1, 3)):
         queries = probe.normal(tokens, size, scale=1.5)
         keys = probe.normal(tokens, size, scale=1.5)
@@ -268,7 +268,7 @@ def test_scores_at_any_size(student, reference, probe):
 
 @check("attention_scores", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("attention_scores", probe.normal(T, D_K), probe.normal(T, D_K))
 
 
@@ -347,7 +347,7 @@ def test_weighs_at_any_key_size(student, reference, probe):
 
 @check("attention_weights", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_weights_keep_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("attention_weights", probe.normal(T, T), D_K)
 
 
@@ -418,7 +418,7 @@ def test_mixes_for_one_query_as_documented(student, reference, documented, input
 
 @check("context_vectors", points=0.3, layer="probe")
 def test_mixes_at_any_size(student, reference, probe):
-    """On other sizes, also with as many tokens as features, each row of weights mixes the values
+    """For other sizes, even with as many tokens as features, each row of weights mixes the values
     of all tokens.
     """
     for tokens, size in ((T, D_V), (4, 4), (3, 6), (1, 2)):
@@ -432,7 +432,7 @@ def test_mixes_at_any_size(student, reference, probe):
 
 @check("context_vectors", points=0.1, layer="laws", rules=("dtype",))
 def test_context_vectors_keep_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("context_vectors", probe.normal(T, T), probe.normal(T, D_V))
 
 
@@ -506,7 +506,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
 
 @check("self_attention", points=0.35, layer="probe")
 def test_attends_at_any_size(student, reference, probe):
-    """On other sizes and hidden inputs, the context vectors are right too."""
+    """For other sizes and hidden inputs, the context vectors are right too."""
     x, *weights = tokens_and_weights(probe)
     for given in (x, x[:3], x[:1]):
         yours = student.call("self_attention", given, *weights)
@@ -516,16 +516,14 @@ def test_attends_at_any_size(student, reference, probe):
 
 @check("self_attention", points=0.1, layer="laws", rules=("dtype",))
 def test_self_attention_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     weights = [probe.normal(D_IN, size) for size in (D_K, D_K, D_V)]
     keeps_dtype("self_attention", probe.normal(T, D_IN), *weights)
 
 
 @check("self_attention", points=0.15, layer="laws")
 def test_order_of_the_tokens_does_not_matter(student, probe):
-    """Tokens in another order get the same context vectors in that order, and a single token gets
-    its own value.
-    """
+    """Reordered tokens get the same context vectors, reordered; a single token gets its value."""
     x, *weights = tokens_and_weights(probe)
     order = torch.tensor([3, 0, 4, 1, 2])
     context = tensor_like(student.call("self_attention", x, *weights), (T, D_V))
@@ -533,7 +531,7 @@ def test_order_of_the_tokens_does_not_matter(student, probe):
     agrees(
         student.call("self_attention", x[order], *weights),
         context[order],
-        "The result for another order",
+        "The result for a different order",
     )
     agrees(
         student.call("self_attention", x[:1], *weights),

@@ -4,22 +4,15 @@ Shapes in this stage: T tokens, d_in features per token, d_out features per quer
 There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to
 token i; in the attention weights, (T, T), row i says how much token i attends to every token.
 
-The caller sets the seed before it creates a module; nothing in this file sets a seed.
+The caller sets the seed before it creates a module, so nothing in this file sets a seed.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first. (All but transfer_weights.)
-- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
-  but transfer_weights.)
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but transfer_weights.)
-- Your code sets no seed: the caller does that. (All but transfer_weights.)
-- Attention is built step by step: torch's own attention functions and layers are not allowed
-  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
-  transfer_weights.)
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -80,7 +73,5 @@ def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None
     An ``nn.Linear`` stores its weight as (d_out, d_in), the target as (d_in, d_out). The target
     keeps its own trainable parameters: training the target later does not change *source*.
     Raises ``ValueError`` if *source* has a bias, because the target has none.
-    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
-    right ones raise none.
     """
     raise NotImplementedError

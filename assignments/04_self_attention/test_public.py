@@ -122,7 +122,7 @@ def test_v1_frozen_draws_the_documented_matrices(student, documented):
 
 @check("SelfAttentionV1", points=0.2, layer="parameters", rules=("no_seeding",))
 def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
-    """With any other seed and other sizes, the matrices are the draws of that seed."""
+    """With a different seed and different sizes, the matrices are the draws of that seed."""
     yours = student.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
 
@@ -152,7 +152,7 @@ def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, pro
 
 @check("SelfAttentionV1", points=0.1, layer="laws", rules=("dtype",))
 def test_v1_frozen_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttentionV1", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
@@ -194,7 +194,7 @@ def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe)
 
 @check("SelfAttentionV1", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v1_frozen_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
@@ -251,20 +251,20 @@ def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.1, layer="laws", rules=("dtype",))
 def test_v1_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttention_v1", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
 @check("SelfAttention_v1", points=0.1, layer="laws")
 def test_v1_knows_no_order_of_tokens(student, probe):
-    """Tokens in another order give the same context vectors in that order."""
+    """Tokens in a different order give the same context vectors in that order."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
     x, order = probe.normal(T, D_IN), torch.tensor([3, 0, 4, 1, 2])
     attention = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
 
     context = tensor_like(attention(x), (T, D_OUT), "The result")
     expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
-    agrees(attention(x[order]), context[order], "The result for tokens in another order")
+    agrees(attention(x[order]), context[order], "The result for tokens in a different order")
 
 
 @check("SelfAttention_v1", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -290,7 +290,7 @@ def test_v1_can_be_trained(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v1_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
     yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
@@ -374,7 +374,7 @@ def test_v2_uses_its_biases(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.1, layer="laws", rules=("dtype",))
 def test_v2_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttention_v2", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
@@ -411,7 +411,7 @@ def test_v2_can_be_trained(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v2_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
@@ -425,9 +425,9 @@ BOTH = ("SelfAttention_v1", "SelfAttention_v2")
 class Pair:
     """A source with *weights*, a target, and what the target should give for *x* afterwards.
 
-    A mistake in one of the two classes is no mistake of transfer_weights: the source's layers get
-    right weights and no bias whatever its constructor made of them. A target whose parameters have
-    other names is judged by its output.
+    A mistake in one of the two classes is not a mistake of transfer_weights: the source's layers
+    get right weights and no bias, regardless of its constructor. A target whose parameters have
+    other names is graded by its output.
     """
 
     def __init__(self, student, reference, weights, biases, x):
@@ -521,7 +521,7 @@ def test_transfer_turns_each_weight_around(student, reference, probe):
 
 @check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
 def test_transfer_turns_square_weights_too(student, reference, probe):
-    """The weights are transposed also where d_in equals d_out and the shapes fit anyway."""
+    """The weights are transposed even if d_in equals d_out, where the shapes fit anyway."""
     both = pair(student, reference, probe, D_IN, D_IN)
     student.call("transfer_weights", both.source, both.target)
 

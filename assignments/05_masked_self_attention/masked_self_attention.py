@@ -4,23 +4,17 @@ Shapes in this stage: T tokens, d features per token (d_model, the same in input
 items in a batch. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1 for
 (T, d), 1 and 2 for (B, T, d). Row i of the scores, of the weights and of a mask belongs to query i.
 
-Names differ from text to text: raw scores are also called sims, attention weights attention
-percents, and some texts call the context vectors attention scores.
+Some texts use other names: *sims* for the scores, *attention percents* for the attention weights,
+and *attention scores* for the context vectors.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first. (All but causal_mask.)
-- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
-  but causal_mask.)
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but causal_mask.)
-- Your code sets no seed: the caller does that. (All but causal_mask.)
-- Attention is built step by step: torch's own attention functions and layers are not allowed
-  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
-  causal_mask.)
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Your code sets no seed; the caller sets it.
+- Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -68,11 +62,11 @@ class MaskedSelfAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, token_encodings: Tensor, mask: Tensor) -> Tensor:
-        """Mix for each token the values of the tokens that *mask* makes visible to it.
+        """Mix, for each token, the values of the tokens that *mask* leaves visible.
 
         (T, d) -> (T, d) with row_dim=0, col_dim=1, or (B, T, d) -> (B, T, d) with row_dim=1,
         col_dim=2. *mask* is (T, T), the same for every item, of floats 0. and 1.: where row i
-        holds 0 in column j, token j is hidden from token i and has no influence on the result
-        for i. At least one token is visible to every token.
+        holds 0 in column j, token j is hidden from token i and does not affect the result for i.
+        Every token can see at least one token.
         """
         raise NotImplementedError

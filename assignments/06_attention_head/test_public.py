@@ -101,7 +101,7 @@ def test_scores_of_a_single_token(student, reference, probe):
 
 @check("scaled_scores", points=0.1, layer="laws", rules=("dtype",))
 def test_scores_keep_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("scaled_scores", probe.normal(B, T, HEAD), probe.normal(B, T, HEAD))
 
 
@@ -121,7 +121,7 @@ def test_scores_vary_alike_at_every_size(student, probe):
 
 @check("scaled_scores", points=0.2, layer="laws")
 def test_scores_of_a_row_belong_to_one_query(student, probe):
-    """A change of one query changes only its own row of its own item."""
+    """Changing one query changes only its own row in its own item."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
     others = queries.clone()
     others[1, 2] += 3
@@ -198,7 +198,7 @@ def test_pattern_is_a_softmax_over_what_is_visible(student, reference, probe):
 
 @check("causal_pattern", points=0.1, layer="laws", rules=("dtype",))
 def test_pattern_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("causal_pattern", probe.normal(B, T, T))
 
 
@@ -228,7 +228,7 @@ def test_pattern_of_equal_scores_averages(student, probe):
 
 @check("causal_pattern", points=0.3, layer="laws")
 def test_pattern_ignores_scores_of_the_future(student, probe):
-    """A change of hidden scores changes no weight; the last row is the softmax of all scores."""
+    """Hidden scores do not affect the weights; the last row is the softmax of all scores."""
     scores = probe.normal(B, T, T, scale=2)
     others = scores.tril() + probe.normal(B, T, T, scale=2).triu(diagonal=1)
 
@@ -328,7 +328,7 @@ def test_head_attends_with_any_weights(student, reference, probe):
 
 @check("AttentionHead", points=0.4, layer="probe")
 def test_head_serves_every_length_in_turn(student, reference, probe):
-    """One head works for long and short inputs one after the other, also for a single token."""
+    """One head works for long and short inputs one after the other, including a single token."""
     yours, ours, _ = both_heads(student, reference, probe)
     x = probe.normal(B, BLOCK, C, scale=SCALE)
 
@@ -339,13 +339,13 @@ def test_head_serves_every_length_in_turn(student, reference, probe):
 
 @check("AttentionHead", points=0.1, layer="laws", rules=("dtype",))
 def test_head_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("AttentionHead", C, HEAD, BLOCK), probe.normal(B, T, C))
 
 
 @check("AttentionHead", points=0.4, layer="laws")
 def test_head_never_looks_ahead(student, reference, probe):
-    """A change of the last tokens changes their own results and no earlier result."""
+    """Changing the last tokens changes their own results and no earlier result."""
     yours, _, _ = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
     others = x.clone()
@@ -383,9 +383,7 @@ def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
     together = tensor_like(yours(x), (B, T, HEAD), "The context")
     agrees(together, ours(x), "The context")
     for item in range(B):
-        agrees(
-            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
-        )
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     expect(yours.keeps_inputs(x), "AttentionHead changes the input that you pass to it.")
 
 
@@ -415,7 +413,7 @@ def test_head_keeps_tril_as_a_buffer(student):
 
 @check("AttentionHead", points=0.1, layer="laws", rules=("no_seeding",))
 def test_head_leaves_the_seed_to_the_caller(student, probe):
-    """Neither building nor calling the head seeds torch's generator."""
+    """The head does not seed torch's generator when it is built or called."""
     x = probe.normal(B, T, C)
     drawn = []
     for seed in (5, 6):
@@ -446,7 +444,7 @@ def test_head_passes_gradients_back(student, reference, probe):
 
 @check("AttentionHead", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_head_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours, _ = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
 

@@ -154,7 +154,7 @@ def test_renormalized_weights_of_any_rows(student, reference, probe):
 
 @check("mask_then_renormalize", points=0.1, layer="laws", rules=("dtype",))
 def test_renormalizing_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("mask_then_renormalize", probe.normal(T, T).softmax(dim=-1))
 
 
@@ -250,7 +250,7 @@ def test_masked_softmax_of_any_scores(student, reference, probe):
 
 @check("mask_with_infinity", points=0.1, layer="laws", rules=("dtype",))
 def test_masked_softmax_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("mask_with_infinity", probe.normal(T, T), D_OUT)
 
 
@@ -380,7 +380,7 @@ def test_attention_uses_its_biases(student, reference, probe):
 
 @check("CausalAttention", points=0.3, layer="probe")
 def test_attention_serves_every_length_in_turn(student, reference, probe):
-    """One module works for long and short inputs one after the other, also for a single token."""
+    """One module works for long and short inputs one after the other, including a single token."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, CONTEXT, D_IN, scale=SCALE)
 
@@ -391,7 +391,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
     keeps_dtype(attention, probe.normal(B, T, D_IN))
 
@@ -422,9 +422,7 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
     together = tensor_like(yours(x), (B, T, D_OUT), "The context")
     agrees(together, ours(x), "The context")
     for item in range(B):
-        agrees(
-            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
-        )
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     expect(yours.keeps_inputs(x), "CausalAttention changes the input that you pass to it.")
 
 
@@ -456,7 +454,7 @@ def test_attention_keeps_its_mask_as_a_buffer(student):
 
 @check("CausalAttention", points=0.1, layer="laws", rules=("no_seeding",))
 def test_attention_leaves_the_seed_to_the_caller(student, probe):
-    """Neither building nor calling the module seeds torch's generator."""
+    """The module does not seed torch's generator when it is built or called."""
     x = probe.normal(B, T, D_IN)
     drawn = []
     for seed in (5, 6):
@@ -534,7 +532,7 @@ def test_weights_drop_each_on_its_own(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_every_call_in_training_drops_anew(student, reference, probe):
-    """Each call in training drops different weights, also after a change to eval mode and back."""
+    """Each call in training drops different weights, even after a switch to eval mode and back."""
     yours, _, x = in_the_open(student, reference, probe)
     first = weights_left(yours, x, probe.seed) == 0
     second = weights_left(yours, x, probe.seed + 1) == 0
@@ -556,7 +554,7 @@ def test_attention_passes_gradients_back(student, reference, probe):
 
 @check("CausalAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 

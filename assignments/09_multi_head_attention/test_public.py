@@ -212,7 +212,7 @@ def test_attention_reproduces_the_documented_context(student, documented, encodi
 
 @check("Attention", points=0.2, layer="probe")
 def test_attention_attends_with_any_weights(student, reference, probe):
-    """The result is right for other weights and three different encodings, also in a batch."""
+    """The result is right for other weights and three different encodings, even in a batch."""
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=batched)
         given = sources(probe, ONE, batched=batched)
@@ -222,7 +222,7 @@ def test_attention_attends_with_any_weights(student, reference, probe):
 
 @check("Attention", points=0.1, layer="probe")
 def test_attention_hides_what_the_mask_hides(student, reference, probe):
-    """With a mask of zeros and ones, the result is right for any weights, also in a batch."""
+    """With a mask of zeros and ones, the result is right for any weights, even in a batch."""
     s = ONE._replace(T_q=6)
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, s, heads=0, batched=batched)
@@ -233,7 +233,7 @@ def test_attention_hides_what_the_mask_hides(student, reference, probe):
 
 @check("Attention", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("Attention", ONE.d), *sources(probe, ONE, batched=False))
 
 
@@ -248,7 +248,7 @@ def test_attention_can_be_trained(student, reference, probe):
 
 @check("Attention", points=0.1, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=False)
 
     built_by_hand(student, "Attention", yours, ours, sources(probe, ONE, batched=False))
@@ -297,7 +297,7 @@ def test_causal_serves_every_length_with_any_weights(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_causal_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     s = TEXT
     attention = student.new("CausalAttention", s.d_in, s.d_out, s.context, 0.0)
     keeps_dtype(attention, tokens(probe, s.B, s.T, s.d_in))
@@ -331,7 +331,7 @@ def test_causal_keeps_mask_as_a_buffer(student):
 
 @check("CausalAttention", points=0.1, layer="laws", rules=("no_seeding",))
 def test_causal_leaves_the_seed_to_the_caller(student, probe):
-    """Neither building the module nor calling it, with dropout, seeds torch's generator."""
+    """The module does not seed torch's generator when it is built or called with dropout."""
     x = tokens(probe, 2, 4, TEXT.d_in)
 
     caller_seeds(student, "CausalAttention", (TEXT.d_in, TEXT.d_out, TEXT.context, 0.5), (x,))
@@ -409,7 +409,7 @@ def test_causal_can_be_trained(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="forbidden", rules=("no_ready_attention",))
 def test_causal_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0)
 
     built_by_hand(student, "CausalAttention", yours, ours, (tokens(probe, 3, 5, TEXT.d_in),))
@@ -453,7 +453,7 @@ def test_heads_have_layers_of_their_own(student, reference, probe):
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
-    """Seeded with 42, one head gives the same as the documents' Attention, also with the mask."""
+    """Seeded with 42, one head gives the same as the documents' Attention, even with the mask."""
     attention = student.new(MHA, 2, 0, 1, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -493,7 +493,7 @@ def test_heads_serve_batches(student, reference, probe):
 
 @check(MHA, points=0.4, layer="probe")
 def test_heads_all_obey_the_mask(student, reference, probe):
-    """With a mask of zeros and ones, no head attends to hidden keys, also in a batch."""
+    """With a mask of zeros and ones, no head attends to hidden keys, even in a batch."""
     s = THREE._replace(T_q=5)
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=batched)
@@ -504,7 +504,7 @@ def test_heads_all_obey_the_mask(student, reference, probe):
 
 @check(MHA, points=0.1, layer="laws", rules=("dtype",))
 def test_heads_keep_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     attention = student.new(MHA, THREE.d, 0, 1, THREE.H)
     keeps_dtype(attention, *sources(probe, THREE, batched=False))
 
@@ -536,7 +536,7 @@ def test_heads_leave_encodings_and_mask_alone(student, reference, probe):
 
 @check(MHA, points=0.1, layer="laws", rules=("no_seeding",))
 def test_heads_leave_the_seed_to_the_caller(student, reference, probe):
-    """The context is right, and neither constructor nor call seeds torch's generator."""
+    """The context is right, and the module does not seed torch's generator."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
     given = sources(probe, TWO, batched=False)
 
@@ -556,7 +556,7 @@ def test_heads_can_be_trained(student, reference, probe):
 
 @check(MHA, points=0.3, layer="forbidden", rules=("no_ready_attention",))
 def test_heads_are_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
 
     built_by_hand(student, MHA, yours, ours, sources(probe, TWO, batched=False))
@@ -592,7 +592,7 @@ def test_wrapper_is_built_by_the_names_of_its_arguments(student):
 
 @check(WRAPPER, points=0.1, layer="shapes")
 def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
-    """Two heads of size 2 give the batch of two texts, (2, 6, 3), context vectors (2, 6, 4)."""
+    """Two heads of size 2 turn a batch of two texts, (2, 6, 3), into vectors (2, 6, 4)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     context = student.new(WRAPPER, 3, 2, 6, 0.0, 2)(batch)
 
@@ -646,7 +646,7 @@ def test_wrapper_attends_with_any_weights(student, reference, probe):
 
 @check(WRAPPER, points=0.4, layer="probe")
 def test_wrapper_serves_every_length_in_turn(student, reference, probe):
-    """With biases, one module works for long and short inputs in turn, also for a single token."""
+    """With biases, one module works for long and short inputs in turn, even for a single token."""
     s = QUARTET
     yours, ours = causals(student, reference, probe, s, heads=s.H, bias=True)
 
@@ -657,7 +657,7 @@ def test_wrapper_serves_every_length_in_turn(student, reference, probe):
 
 @check(WRAPPER, points=0.1, layer="laws", rules=("dtype",))
 def test_wrapper_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     s = TRIO
     attention = student.new(WRAPPER, s.d_in, s.d_out, s.context, 0.0, s.H)
     keeps_dtype(attention, tokens(probe, s.B, s.T, s.d_in))
@@ -680,7 +680,7 @@ def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
 
 @check(WRAPPER, points=0.1, layer="laws")
 def test_wrapper_never_looks_ahead(student, reference, probe):
-    """A change of the last tokens changes their own results and no earlier result."""
+    """Changing the last tokens changes their own results and no earlier result."""
     s = PAIR
     yours, _ = causals(student, reference, probe, s, heads=s.H)
     x = tokens(probe, s.B, s.T, s.d_in)
@@ -764,7 +764,7 @@ def test_wrapper_can_be_trained(student, reference, probe):
 
 @check(WRAPPER, points=0.2, layer="forbidden", rules=("no_ready_attention",))
 def test_wrapper_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = causals(student, reference, probe, PAIR, heads=2)
 
     x = tokens(probe, PAIR.B, PAIR.T, PAIR.d_in)

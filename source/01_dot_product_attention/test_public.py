@@ -44,7 +44,7 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
 T, D = 5, 7  # different sizes, so that no wrong axis fits by chance
 BY_HAND = frozenset(
     {"softmax", *READY_SOFTMAX} - {"logsumexp"}
-)  # the logarithm of a sum is no softmax
+)  # the logarithm of a sum is not a softmax
 WRITE_IT_OUT = "Write softmax out here: exponentials and a sum."
 ELEMENT_BY_ELEMENT = "Multiply element by element, in plain Python."
 PRODUCTS = frozenset(
@@ -104,7 +104,7 @@ def test_dot_product_takes_lists(student, documented, inputs):
 
 @check("dot_product", points=0.3, layer="probe")
 def test_dot_product_of_unseen_vectors(student, probe):
-    """Vectors of any length, also with negative elements or with just one, are multiplied."""
+    """Vectors of any length are multiplied, including those with negative elements or only one."""
     for length in (D, 1, 2):
         a, b = probe.normal(length, scale=1.5), probe.normal(length, scale=1.5)
 
@@ -123,7 +123,7 @@ def test_dot_product_leaves_its_vectors_alone(student, probe):
 
 @check("dot_product", points=0.1, layer="laws", rules=("refuses",))
 def test_dot_product_refuses_unequal_lengths(student, probe):
-    """Sequences of different lengths raise an error, whichever of them is longer."""
+    """Sequences of different lengths raise an error, no matter which one is longer."""
     long, short = probe.normal(4), probe.normal(3)
     number_agrees(student.call("dot_product", long, long), float(long @ long))
 
@@ -136,7 +136,7 @@ def test_dot_product_refuses_unequal_lengths(student, probe):
 
 @check("dot_product", points=0.35, layer="forbidden", rules=("plain_python",))
 def test_dot_product_is_plain_python(student, probe):
-    """The elements are multiplied one by one; no torch function does it for you."""
+    """The elements are multiplied one by one, without a torch function."""
     a, b = probe.normal(D), probe.normal(D)
     number_agrees(student.call("dot_product", a, b), float(a @ b))
     with_lists = student.operators("dot_product", a.tolist(), b.tolist())
@@ -175,7 +175,7 @@ def test_scores_for_query_gives_the_documented_scores(student, documented, input
 
 @check("scores_for_query", points=0.4, layer="probe", rules=("float32",))
 def test_scores_for_query_compares_any_query(student, reference, probe):
-    """A query that is not a token of the sequence is compared with every token too."""
+    """A query that is not a token of the sequence is also compared with every token."""
     for tokens in (T, 9):
         x, query = probe.normal(tokens, D, scale=1.5), probe.normal(D, scale=1.5)
         ours = reference.call("scores_for_query", x, query)
@@ -204,7 +204,7 @@ def test_scores_for_query_stays_in_the_graph(probe, same_gradients):
 
 @check("normalize_by_sum", points=0.25, layer="documented")
 def test_normalize_by_sum_gives_the_documented_shares(student, documented, scores_2):
-    """The documented scores become the documented shares, and these add up to 1."""
+    """The documented scores become the documented weights, and these add up to 1."""
     shares = student.call("normalize_by_sum", scores_2)
 
     documented["002.simple.weights_2.by_sum"].matches(shares)
@@ -223,13 +223,13 @@ def test_normalize_by_sum_keeps_signs(student, reference, probe):
 
 @check("normalize_by_sum", points=0.1, layer="laws", rules=("dtype",))
 def test_normalize_by_sum_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("normalize_by_sum", probe.uniform(T) + 0.5)
 
 
 @check("normalize_by_sum", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_normalize_by_sum_leaves_the_scores_alone(student, reference, probe):
-    """Scores ten times as large give the same shares; the scores are unchanged."""
+    """Scores that are ten times as large give the same weights; the scores are unchanged."""
     scores = probe.uniform(T) + 0.1
 
     ours = reference.call("normalize_by_sum", scores)
@@ -269,13 +269,13 @@ def test_softmax_naive_of_unseen_scores(student, reference, probe):
 
 @check("softmax_naive", points=0.1, layer="laws", rules=("dtype",))
 def test_softmax_naive_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("softmax_naive", probe.normal(T))
 
 
 @check("softmax_naive", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_naive_sees_differences_only(student, reference, probe):
-    """The same amount added to all scores changes no weight, and the scores are unchanged."""
+    """Adding one number to all scores does not change the weights; the scores are unchanged."""
     scores = probe.normal(T)
 
     ours = reference.call("softmax_naive", scores)
@@ -296,7 +296,7 @@ def test_softmax_naive_stays_in_the_graph(probe, same_gradients):
 
 @check("softmax_naive", points=0.2, layer="forbidden", rules=("no_ready_softmax",))
 def test_softmax_naive_is_written_out(student, reference, probe):
-    """It is written out with exponentials, without a ready softmax."""
+    """The softmax is written out with exponentials, without torch's own softmax."""
     scores = probe.normal(T)
     agrees(student.call("softmax_naive", scores), reference.call("softmax_naive", scores))
 
@@ -321,7 +321,7 @@ def test_softmax_stable_gives_the_documented_weights(student, documented, inputs
 
 @check("softmax_stable", points=0.35, layer="probe")
 def test_softmax_stable_along_every_axis(student, reference, probe):
-    """Scores with one to four axes are normalised along dim, also if dim is negative."""
+    """Scores with one to four axes are normalised along dim, even if dim is negative."""
     for shape in ((T,), (3, T), (2, 3, T), (2, 3, T, 4)):
         scores = probe.normal(*shape, scale=2.0)
         for dim in range(-len(shape), len(shape)):
@@ -333,14 +333,14 @@ def test_softmax_stable_along_every_axis(student, reference, probe):
 
 @check("softmax_stable", points=0.1, layer="laws", rules=("dtype",))
 def test_softmax_stable_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("softmax_stable", probe.normal(3, T), 1)
 
 
 @check("softmax_stable", points=0.3, layer="laws")
 def test_softmax_stable_survives_a_thousand(student, reference, probe):
     """Scores around 1000 and around -1000 give the weights that the same scores give around 0."""
-    scores = (probe.normal(3, T) * 8).round() / 8  # eighths: float32 keeps them beside 1000
+    scores = (probe.normal(3, T) * 8).round() / 8  # eighths: float32 keeps them next to 1000
     ours = reference.call("softmax_stable", scores, 1)
 
     for shift in (1000.0, -1000.0):
@@ -375,14 +375,14 @@ def test_softmax_stable_gives_nothing_to_minus_infinity(student, reference, prob
 
 @check("softmax_stable", points=0.2, layer="gradients", rules=("gradients",))
 def test_softmax_stable_stays_in_the_graph(probe, same_gradients):
-    """Gradients flow from the weights back to the scores, whatever the axis."""
+    """Gradients flow from the weights back to the scores, along any axis."""
     same_gradients("softmax_stable", probe.normal(2, 3, T), 1)
     same_gradients("softmax_stable", probe.normal(3, T), -1)
 
 
 @check("softmax_stable", points=0.25, layer="forbidden", rules=("no_ready_softmax",))
 def test_softmax_stable_is_written_out(student, reference, probe):
-    """It is written out with exponentials, without a ready softmax."""
+    """The softmax is written out with exponentials, without torch's own softmax."""
     scores = probe.normal(3, T)
     agrees(student.call("softmax_stable", scores, 1), reference.call("softmax_stable", scores, 1))
 
@@ -410,7 +410,7 @@ def test_context_vector_gives_the_documented_mixture(student, documented, inputs
 
 @check("context_vector", points=0.35, layer="probe", rules=("float32",))
 def test_context_vector_takes_weights_as_they_are(student, reference, probe):
-    """Any weights mix any tokens, whatever their signs and their sum."""
+    """Any weights mix any tokens, with any signs and any sum."""
     for tokens in (T, 9):
         weights, x = probe.normal(tokens), probe.normal(tokens, D, scale=1.5)
         ours = reference.call("context_vector", weights, x)
@@ -454,7 +454,7 @@ def test_attention_scores_are_the_documented_ones(student, documented, inputs):
 
 @check("attention_scores", points=0.15, layer="probe")
 def test_attention_scores_of_unseen_tokens(student, reference, probe):
-    """Any number of tokens is compared, also as many tokens as features, or only one."""
+    """Any number of tokens is compared, including one token and as many tokens as features."""
     for tokens in (T, D, 1):
         x = probe.normal(tokens, D, scale=1.5)
 
@@ -463,7 +463,7 @@ def test_attention_scores_of_unseen_tokens(student, reference, probe):
 
 @check("attention_scores", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("attention_scores", probe.normal(T, D))
 
 
@@ -486,7 +486,7 @@ def test_attention_scores_stay_in_the_graph(probe, same_gradients):
 
 @check("attention_scores", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_attention_scores_need_no_loop(student, reference, probe):
-    """A longer sequence takes no more tensor operations than a short one."""
+    """A long sequence takes no more tensor operations than a short one."""
     few, many = probe.normal(3, D), probe.normal(11, D)
     agrees(student.call("attention_scores", many), reference.call("attention_scores", many))
 
@@ -525,13 +525,13 @@ def test_attention_weights_run_along_the_rows(student, reference, probe):
 
 @check("attention_weights", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_weights_keep_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("attention_weights", probe.normal(T, T))
 
 
 @check("attention_weights", points=0.15, layer="laws", rules=("inputs_unchanged",))
 def test_attention_weights_of_each_query_add_up_to_one(student, probe):
-    """The weights of each query are positive and add up to 1, also for a single token."""
+    """The weights of each query are positive and add up to 1, even for a single token."""
     scores = probe.normal(T, T, scale=2.0)
 
     weights = tensor_like(student.call("attention_weights", scores), (T, T))
@@ -569,7 +569,7 @@ def test_simple_self_attention_gives_the_documented_context(student, documented,
 
 @check("simple_self_attention", points=0.3, layer="probe")
 def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
-    """The context vectors are right for any number of tokens, also for as many as features."""
+    """The context vectors are right for any number of tokens, including as many as features."""
     for tokens in (T, D):
         x = probe.normal(tokens, D, scale=0.7)  # larger tokens would attend to themselves only
         ours = reference.call("simple_self_attention", x)
@@ -579,13 +579,13 @@ def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
 
 @check("simple_self_attention", points=0.1, layer="laws", rules=("dtype",))
 def test_simple_self_attention_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("simple_self_attention", probe.normal(T, D))
 
 
 @check("simple_self_attention", points=0.15, layer="laws")
 def test_simple_self_attention_knows_no_order(student, reference, probe):
-    """The same tokens in another order get the same context vectors in that order."""
+    """The same tokens in a different order get the same context vectors in that order."""
     x = probe.normal(T, D, scale=0.7)
     order = torch.tensor([3, 0, 4, 1, 2])
 

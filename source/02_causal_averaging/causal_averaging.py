@@ -8,20 +8,12 @@ You compute the same mean three times: with a loop, with one matrix product, and
 masked scores. The third has the form of attention: replace the zeros by scores that depend on the
 tokens, and each token can give different weights to the tokens before it.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Tensors in float32 give a result in float32. (All but averaging_weights, masked_softmax_weights.)
-- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
-  but averaging_weights, masked_softmax_weights.)
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but averaging_weights,
-  masked_softmax_weights.)
-- The means come from a matrix product of weights and tokens (`@`, `bmm`, `einsum` or the like), not
-  from a loop or a running sum. (causal_mean_matmul, causal_mean_softmax.)
-- The weights come from a softmax of masked scores: torch's own, or one that you write out with
-  exponentials. (masked_softmax_weights, causal_mean_softmax.)
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Tensors in float32 give a result in float32.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -31,7 +23,7 @@ from torch import Tensor
 def causal_mean_loop(x: Tensor) -> Tensor:
     """Average each token with all tokens before it, in a loop: (B, T, C) -> (B, T, C).
 
-    Row t of each sequence is the mean of its rows 0 to t, row t included. The sequences of the
+    Row t of each sequence becomes the mean of its rows 0 to t, row t included. The sequences of the
     batch are independent of each other.
     """
     raise NotImplementedError
@@ -46,7 +38,11 @@ def averaging_weights(T: int) -> Tensor:
 
 
 def causal_mean_matmul(x: Tensor) -> Tensor:
-    """Average each token with all tokens before it, by a matrix product: (B, T, C) -> (B, T, C)."""
+    """Average each token with all tokens before it, by a matrix product: (B, T, C) -> (B, T, C).
+
+    The means come from a matrix product of weights and tokens (`@`, `bmm`, `einsum`), without a
+    loop or a running sum.
+    """
     raise NotImplementedError
 
 
@@ -54,11 +50,17 @@ def masked_softmax_weights(T: int) -> Tensor:
     """Compute the same weights with softmax: (T, T), float32.
 
     Start from scores of zero, put minus infinity where a token would attend to a later one, and
-    take the softmax of each row: hidden tokens get a weight of exactly 0.
+    take the softmax of each row: hidden tokens get a weight of exactly 0. The weights come from a
+    softmax of masked scores: torch's own, or one that you write out.
     """
     raise NotImplementedError
 
 
 def causal_mean_softmax(x: Tensor) -> Tensor:
-    """Average each token with all tokens before it, using softmax: (B, T, C) -> (B, T, C)."""
+    """Average each token with all tokens before it, using softmax: (B, T, C) -> (B, T, C).
+
+    The means come from a matrix product of weights and tokens (`@`, `bmm`, `einsum`), without a
+    loop or a running sum. The weights come from a softmax of masked scores: torch's own, or one
+    that you write out.
+    """
     raise NotImplementedError

@@ -95,7 +95,7 @@ def multiplies(student, reference, probe):
 
 @pytest.fixture
 def are_causal_shares(student, reference):
-    """Return a check that the weights of visible tokens add up to 1, whatever comes later."""
+    """Return a check that the weights of visible tokens add up to 1 for any later tokens."""
 
     def compare(name):
         few, many = (tensor_like(student.call(name, T), (T, T)) for T in (5, 7))
@@ -133,7 +133,7 @@ def test_loop_averages_unseen_batches(same_means):
 
 @check("causal_mean_loop", points=0.5, layer="laws", rules=("inputs_unchanged",))
 def test_loop_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the batch is unchanged."""
     hides_the_future("causal_mean_loop")
 
 
@@ -164,7 +164,7 @@ def test_weights_are_the_documented_ones(student, documented):
 
 @check("averaging_weights", points=0.45, layer="probe")
 def test_weights_of_other_lengths(student, reference):
-    """The weights are right for other numbers of tokens as well, also for a single token."""
+    """The weights are right for other numbers of tokens, including a single token."""
     for T in (5, 11, 1):
         ours = reference.call("averaging_weights", T)
 
@@ -173,7 +173,7 @@ def test_weights_of_other_lengths(student, reference):
 
 @check("averaging_weights", points=0.5, layer="laws")
 def test_weights_share_one_out_among_the_past(are_causal_shares):
-    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
+    """Rows add up to 1, later tokens get exactly 0, and more tokens do not change earlier rows."""
     are_causal_shares("averaging_weights")
 
 
@@ -200,7 +200,7 @@ def test_matmul_averages_unseen_batches(same_means):
 
 @check("causal_mean_matmul", points=0.3, layer="laws", rules=("inputs_unchanged",))
 def test_matmul_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the batch is unchanged."""
     hides_the_future("causal_mean_matmul")
 
 
@@ -236,7 +236,7 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
 
 @check("masked_softmax_weights", points=0.45, layer="probe")
 def test_softmax_weights_of_other_lengths(student, reference):
-    """The weights are right for other numbers of tokens as well, also for a single token."""
+    """The weights are right for other numbers of tokens, including a single token."""
     for T in (5, 11, 1):
         ours = reference.call("masked_softmax_weights", T)
 
@@ -245,7 +245,7 @@ def test_softmax_weights_of_other_lengths(student, reference):
 
 @check("masked_softmax_weights", points=0.4, layer="laws")
 def test_softmax_weights_share_one_out_among_the_past(are_causal_shares):
-    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
+    """Rows add up to 1, later tokens get exactly 0, and more tokens do not change earlier rows."""
     are_causal_shares("masked_softmax_weights")
 
 
@@ -282,7 +282,7 @@ def test_softmax_mean_averages_unseen_batches(same_means):
 
 @check("causal_mean_softmax", points=0.25, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_mean_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the batch is unchanged."""
     hides_the_future("causal_mean_softmax")
 
 

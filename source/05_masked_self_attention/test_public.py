@@ -144,7 +144,7 @@ def test_makes_the_documented_layers(student, documented, encodings):
 
 @check("SelfAttention", points=0.3, layer="parameters", rules=("no_seeding",))
 def test_makes_other_layers_under_another_seed(student, reference, probe):
-    """With any other seed and another d_model, the weights are the draws of that seed."""
+    """With a different seed and d_model, the weights are the draws of that seed."""
     yours = student.new("SelfAttention", D, seed=probe.seed)
 
     same_draws(yours, reference.new("SelfAttention", D, seed=probe.seed))
@@ -171,7 +171,7 @@ def test_gives_a_single_token_its_documented_value(student, documented, encoding
 
 @check("SelfAttention", points=0.6, layer="probe")
 def test_computes_scaled_dot_product_attention(student, reference, probe):
-    """The result is right for another size, larger weights and hidden inputs of any length."""
+    """The result is right for a different size, larger weights and hidden inputs of any length."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
 
     for length in (T, T + 3, 1):
@@ -191,19 +191,19 @@ def test_attends_within_each_item_of_a_batch(student, reference, probe):
 
 @check("SelfAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttention", D), probe.normal(T, D))
 
 
 @check("SelfAttention", points=0.2, layer="laws")
 def test_knows_no_order_of_tokens(student, reference, probe):
-    """Tokens in another order give the same context vectors in that order."""
+    """Tokens in a different order give the same context vectors in that order."""
     yours, _, _ = both_modules(student, reference, probe, "SelfAttention")
     x, order = probe.normal(T, D), torch.tensor([3, 0, 5, 4, 1, 2])
 
     context = tensor_like(yours(x), (T, D))
     expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
-    agrees(yours(x[order]), context[order], "The result for tokens in another order")
+    agrees(yours(x[order]), context[order], "The result for tokens in a different order")
 
 
 @check("SelfAttention", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -225,7 +225,7 @@ def test_can_be_trained(student, reference, probe):
 
 @check("SelfAttention", points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
     x = probe.normal(T, D)
 
@@ -261,7 +261,7 @@ def test_mask_of_eight_is_the_documented_one(student, documented):
 
 @check("causal_mask", points=0.4, layer="probe")
 def test_mask_is_right_for_any_size(student):
-    """The mask is right for any number of tokens, also for a single one."""
+    """The mask is right for any number of tokens, including a single one."""
     for size in (1, 2, 5, 13):
         same_mask(student, size)
 
@@ -297,7 +297,7 @@ def test_masked_makes_the_documented_layers(student, documented):
 
 @check("MaskedSelfAttention", points=0.2, layer="parameters", rules=("no_seeding",))
 def test_masked_makes_other_layers_under_another_seed(student, reference, probe):
-    """With any other seed and another d_model, the weights are the draws of that seed."""
+    """With a different seed and d_model, the weights are the draws of that seed."""
     yours = student.new("MaskedSelfAttention", D, seed=probe.seed)
 
     same_draws(yours, reference.new("MaskedSelfAttention", D, seed=probe.seed))
@@ -323,7 +323,7 @@ def test_masked_gives_values_where_each_sees_itself(student, documented, encodin
 
 @check("MaskedSelfAttention", points=0.5, layer="probe")
 def test_masked_hides_the_future(student, reference, probe):
-    """For another size and hidden inputs of several lengths, the causal mask hides the future."""
+    """For a new size and hidden inputs of several lengths, the causal mask hides the future."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
 
     for length in (T, T - 1, 1):
@@ -343,7 +343,7 @@ def test_masked_hides_the_future_in_each_item(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.4, layer="probe")
 def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
-    """A mask that hides other tokens than the future works as well."""
+    """A mask that hides tokens other than the future works as well."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
     x = probe.normal(T, D, scale=SMALL)
     some = (probe.uniform(T, T) < 0.5).float().fill_diagonal_(1)  # every token sees at least itself
@@ -354,7 +354,7 @@ def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_masked_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     attention = student.new("MaskedSelfAttention", D)
     keeps_dtype(attention, probe.normal(T, D), past(T))
 
@@ -373,7 +373,7 @@ def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.3, layer="laws")
 def test_masked_past_does_not_know_the_future(student, reference, probe):
-    """A change of the last token changes its own context vector and none before it."""
+    """Changing the last token changes its own context vector and no earlier one."""
     yours, _, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
     x = probe.normal(T, D, scale=SMALL)
     other = torch.cat([x[:-1], probe.normal(1, D)])
@@ -386,7 +386,7 @@ def test_masked_past_does_not_know_the_future(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_masked_leaves_input_and_mask_as_they_were(student, probe):
-    """The call does not change the input and the mask."""
+    """The call does not change the input or the mask."""
     attention = student.new("MaskedSelfAttention", D)
 
     kept = attention.keeps_inputs(probe.normal(T, D), past(T))
@@ -407,7 +407,7 @@ def test_masked_can_be_trained(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_masked_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
     x = probe.normal(T, D, scale=SMALL)
 

@@ -4,16 +4,12 @@ Shapes in this stage: B items in the batch, T tokens in each, C features per tok
 dimension), head_size features per query, key and value. Rows of a (T, T) matrix are queries,
 columns are keys.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first.
-- A call leaves its arguments as they were: no operation in place on what the caller passed.
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
-- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -24,7 +20,8 @@ def scaled_scores(queries: Tensor, keys: Tensor) -> Tensor:
     """Compare every query with every key of its own item: two (B, T, d) -> (B, T, T).
 
     Entry (b, i, j) is the dot product of query i and key j of item b, divided by the square root
-    of d, so that the variance of the scores does not grow with the size of the vectors.
+    of d, so that the variance of the scores does not grow with the size of the vectors. The number
+    of tensor operations must not grow with the number of tokens.
     """
     raise NotImplementedError
 
@@ -33,7 +30,8 @@ def causal_pattern(scores: Tensor) -> Tensor:
     """Turn scaled scores into causal attention weights: (B, T, T) -> (B, T, T).
 
     Token i may attend to tokens 0 to i: each row holds positive weights there, which sum to one,
-    and zeros after i. The scores are already scaled. The caller's *scores* must not change.
+    and zeros after i. The scores are already scaled. The caller's *scores* must not change. The
+    number of tensor operations must not grow with the number of tokens.
     """
     raise NotImplementedError
 
@@ -42,14 +40,10 @@ class AttentionHead(nn.Module):
     """One head of causal self-attention.
 
     Layers, created in this order, each an ``nn.Linear`` from embedding_dim to head_size features
-    without bias: key, query, value. A buffer ``tril`` is registered as well; you choose what it
-    holds, a lower triangle of ones of shape (block_size, block_size) is usual.
-    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
-    right ones raise none.
-    The mask is a buffer: it moves with the module and is not trained.
-    Your code sets no seed: the caller does that.
-    Attention is built step by step: torch's own attention functions and layers are not allowed
-    (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
+    without bias: key, query, value. Register a buffer ``tril`` as well; you choose what it holds,
+    for example a lower triangle of ones of shape (block_size, block_size). Your code sets no seed;
+    the caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`, ...)
+    are not allowed. As a buffer, the mask moves with the module and is not trained.
     """
 
     def __init__(self, embedding_dim: int, head_size: int, block_size: int) -> None:

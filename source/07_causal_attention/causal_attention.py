@@ -4,16 +4,12 @@ Shapes in this stage: B items in the batch, T tokens in each, d_in features per 
 features per query, key, value and context vector. The two functions work on one sequence, without
 a batch axis. Rows of a (T, T) matrix are queries, columns are keys.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first.
-- A call leaves its arguments as they were: no operation in place on what the caller passed.
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
-- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -23,9 +19,10 @@ from torch import Tensor, nn
 def mask_then_renormalize(weights: Tensor) -> Tensor:
     """Hide the future in attention weights, after softmax: (T, T) -> (T, T).
 
-    The rows of *weights* sum to one. Token i may attend to tokens 0 to i only: weights of later
+    The rows of *weights* sum to one. Token i may only attend to tokens 0 to i: the weights of later
     tokens become zero, and each row is divided by its remaining sum, so that it sums to one again.
-    The caller's *weights* must not change.
+    The caller's *weights* must not change. The number of tensor operations must not grow with the
+    number of tokens.
     """
     raise NotImplementedError
 
@@ -34,9 +31,10 @@ def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
     """Turn raw scores into causal attention weights with one softmax: (T, T) -> (T, T).
 
     *scores* are the dot products of queries and keys, not scaled yet; *d_k* is the size of a key.
-    Scores of later tokens become minus infinity, the rest is divided by the square root of *d_k*,
-    and softmax follows. The result is the same as masking the weights and normalising them again.
-    The caller's *scores* must not change.
+    Set the scores of later tokens to minus infinity, divide the others by the square root of *d_k*,
+    and take the softmax. This gives the same weights as masking and normalising them again.
+    The caller's *scores* must not change. The number of tensor operations must not grow with the
+    number of tokens.
     """
     raise NotImplementedError
 
@@ -47,14 +45,10 @@ class CausalAttention(nn.Module):
     Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias
     only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
-    1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
-    diagonal of a (context_length, context_length) matrix are usual.
-    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
-    right ones raise none.
-    The mask is a buffer: it moves with the module and is not trained.
-    Your code sets no seed: the caller does that.
-    Attention is built step by step: torch's own attention functions and layers are not allowed
-    (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
+    1 - dropout. Register a buffer ``mask`` as well; you choose what it holds, for example ones
+    above the diagonal of a (context_length, context_length) matrix. Your code sets no seed; the
+    caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are
+    not allowed. As a buffer, the mask moves with the module and is not trained.
     """
 
     def __init__(

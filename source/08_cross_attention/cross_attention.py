@@ -5,20 +5,14 @@ values; T_q and T_k differ in general. Rows of scores and of weights are queries
 (T_q, T_k). ``Attention`` has one size d_model for everything; in ``CrossAttention`` decoder states
 (d_decoder features) attend to encoder states (d_encoder features).
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first. (All but padding_mask.)
-- A call leaves its arguments as they were: no operation in place on what the caller passed.
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but padding_mask.)
-- Your code sets no seed: the caller does that. (All but padding_mask.)
-- Attention is built step by step: torch's own attention functions and layers are not allowed
-  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
-  padding_mask.)
-- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Your code sets no seed; the caller sets it.
+- Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 from collections.abc import Sequence
@@ -32,7 +26,8 @@ class Attention(nn.Module):
 
     Layers, created in this order, each an ``nn.Linear`` from d_model to d_model features without
     bias: W_q, W_k, W_v. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1
-    for encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
+    for encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model). The number of
+    tensor operations must not grow with the number of tokens.
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
@@ -56,13 +51,12 @@ class Attention(nn.Module):
 
 
 def padding_mask(lengths: Sequence[int] | Tensor, max_length: int) -> Tensor:
-    """Say which positions of padded sequences hold a token: B lengths -> bool (B, max_length).
+    """Mark the positions of padded sequences that hold a token: B lengths -> bool (B, max_length).
 
     *lengths* is a list of numbers or a 1-D integer tensor. Row b is ``True`` at its first
     lengths[b] positions, which are kept, and ``False`` at the padding after them. Raises
-    ``ValueError`` if a length is below 0 or above *max_length*.
-    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
-    right ones raise none.
+    ``ValueError`` if a length is below 0 or above *max_length*. The number of tensor operations
+    must not grow with the number of tokens.
     """
     raise NotImplementedError
 

@@ -156,7 +156,7 @@ def test_attention_serves_a_batch(student, reference, probe):
 
 @check("Attention", points=0.4, layer="probe")
 def test_attention_takes_any_mask(student, reference, probe):
-    """A mask with a row for each query and a column for each key is applied, in a batch too."""
+    """A mask with a row for each query and a column for each key is applied, even in a batch."""
     flat = both_attentions(student, reference, probe)
     batched = both_attentions(student, reference, probe, 1, 2)
 
@@ -172,13 +172,13 @@ def test_attention_takes_any_mask(student, reference, probe):
 
 @check("Attention", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("Attention", D_MODEL), *sources(probe))
 
 
 @check("Attention", points=0.2, layer="laws")
 def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
-    """A change of hidden keys and values changes nothing; without a mask it does."""
+    """Changing hidden keys and values has no effect; without a mask it has."""
     yours, ours = both_attentions(student, reference, probe)
     q, k, v = sources(probe)
     mask = torch.ones(T_Q, T_K)
@@ -199,9 +199,9 @@ def test_attention_knows_no_order_among_the_asked(student, reference, probe):
     reordered = yours(q, k[key_order], v[key_order])
 
     context = tensor_like(yours(q, k, v), (T_Q, D_MODEL), "The context")
-    agrees(reordered, context, "The context with keys and values in another order")
+    agrees(reordered, context, "The context with keys and values in a different order")
     reordered = yours(q[query_order], k, v)
-    agrees(reordered, context[query_order], "The context with queries in another order")
+    agrees(reordered, context[query_order], "The context with queries in a different order")
     expect(context.abs().max() > 0, "The context is zero.")
 
 
@@ -225,7 +225,7 @@ def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
 
 @check("Attention", points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach all three sources and all three layers, with a mask too."""
+    """Gradients reach all three sources and all three layers, even with a mask."""
     yours, ours = both_attentions(student, reference, probe)
     given, back = sources(probe), probe.normal(T_Q, D_MODEL)
     names = ("encodings_for_q", "encodings_for_k", "encodings_for_v")
@@ -237,7 +237,7 @@ def test_attention_passes_gradients_on(student, reference, probe):
 
 @check("Attention", points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both_attentions(student, reference, probe)
     given = sources(probe)
 
@@ -397,7 +397,7 @@ def test_cross_attention_attends_across(student, reference, probe):
 
 @check("CrossAttention", points=0.6, layer="probe")
 def test_cross_attention_skips_padding(student, reference, probe):
-    """With a padding mask, each item mixes the values of its own tokens only."""
+    """With a padding mask, each item mixes only the values of its own tokens."""
     yours, ours = both_crossings(student, reference, probe)
 
     for t_q, t_k, lengths in ((T_Q, T_K, [5, 2]), (3, 5, [1, 4, 3]), (1, 6, [2, 6, 1, 3])):
@@ -408,7 +408,7 @@ def test_cross_attention_skips_padding(student, reference, probe):
 
 @check("CrossAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_cross_attention_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     attention = student.new("CrossAttention", D_DECODER, D_ENCODER, D_OUT)
     keeps_dtype(attention, probe.normal(B, T_Q, D_DECODER), probe.normal(B, T_K, D_ENCODER))
 
@@ -430,7 +430,7 @@ def test_cross_attention_takes_padding_as_if_cut_off(student, reference, probe):
 
 @check("CrossAttention", points=0.15, layer="laws")
 def test_cross_attention_without_padding_needs_no_mask(student, reference, probe):
-    """A mask that keeps everything changes nothing, and no mask is kept for the next call."""
+    """A mask that keeps everything has no effect, and no mask is stored for the next call."""
     yours, ours = both_crossings(student, reference, probe)
     given = states(probe)
     expected = ours(*given)
@@ -452,7 +452,9 @@ def test_cross_attention_hides_no_future(student, reference, probe):
 
     context = tensor_like(yours(decoder, encoder), (B, T_Q, D_OUT), "The context")
     agrees(
-        yours(decoder, encoder.flip(1)), context, "The context with encoder states in another order"
+        yours(decoder, encoder.flip(1)),
+        context,
+        "The context with encoder states in a different order",
     )
     changed = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
     expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
@@ -478,7 +480,7 @@ def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe)
 
 @check("CrossAttention", points=0.3, layer="gradients", rules=("gradients",))
 def test_cross_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach both sequences and all three layers, with padding too."""
+    """Gradients reach both sequences and all three layers, even with padding."""
     yours, ours = both_crossings(student, reference, probe)
     given, back = states(probe), probe.normal(B, T_Q, D_OUT)
     names = ("decoder_states", "encoder_states")
@@ -490,7 +492,7 @@ def test_cross_attention_passes_gradients_on(student, reference, probe):
 
 @check("CrossAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_cross_attention_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both_crossings(student, reference, probe)
     given = [*states(probe), torch.tensor(rows([2, 4], T_K))]
 

@@ -2,29 +2,20 @@
 
 Shapes in this stage: B items in the batch, T tokens in each (T_q tokens with queries and T_k tokens
 with keys, where the two differ), H heads. A head of ``MultiHeadAttention`` gives d_model features
-per token, a head of ``MultiHeadAttentionWrapper`` gives d_out; the results of H heads are put side
-by side, so a token gets H times as many. Rows of scores, weights and masks are queries, columns are
-keys.
+per token, a head of ``MultiHeadAttentionWrapper`` gives d_out; the results of H heads are
+concatenated, so a token gets H times as many. Rows of scores, weights and masks are queries,
+columns are keys.
 
 ``Attention`` and ``CausalAttention`` are yours from stages 08 and 07: copy them into this file.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first.
-- A call leaves its arguments as they were: no operation in place on what the caller passed.
-  (MultiHeadAttention, MultiHeadAttentionWrapper.)
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
-- Your code sets no seed: the caller does that. (All but Attention.)
-- Attention is built step by step: torch's own attention functions and layers are not allowed
-  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
-- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
-  (MultiHeadAttention, MultiHeadAttentionWrapper.)
-- Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
-  right ones raise none. (CausalAttention, MultiHeadAttentionWrapper.)
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Your code sets no seed; the caller sets it.
+- Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -65,9 +56,9 @@ class CausalAttention(nn.Module):
     Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias
     only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
-    1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
-    diagonal of a (context_length, context_length) matrix are usual.
-    The mask is a buffer: it moves with the module and is not trained.
+    1 - dropout. Register a buffer ``mask`` as well; you choose what it holds, for example ones
+    above the diagonal of a (context_length, context_length) matrix. As a buffer, the mask moves
+    with the module and is not trained.
     """
 
     def __init__(
@@ -112,7 +103,7 @@ class MultiHeadAttention(nn.Module):
         encodings_for_v: Tensor,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Run every head on the same encodings, and put the results side by side.
+        """Run every head on the same encodings, and concatenate the results.
 
         (T_q, d_model), (T_k, d_model), (T_k, d_model) -> (T_q, H · d_model), or the same with a
         batch axis B in front of each. A token's first d_model features come from head 0, the next

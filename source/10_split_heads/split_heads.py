@@ -2,20 +2,14 @@
 
 Shapes in this stage: B items in the batch, T tokens in each, d_in features per token, H heads of
 size d, d_out = H · d features per query, key, value and context vector. The h-th block of d
-neighbouring features belongs to head h. Rows of a (T, T) matrix are queries, columns are keys.
+features belongs to head h. Rows of a (T, T) matrix are queries, columns are keys.
 
-Rules, which are graded like the results:
+Rules for this stage, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
-  float64 stays float64; a module gets `.double()` first.
-- A call leaves its arguments as they were: no operation in place on what the caller passed.
-- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
-- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
-- Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
-  right ones raise none. (All but merge_heads.)
-- Documented values and general properties count as soon as the results are right for other inputs
-  too.
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Documented values and properties count only if the results are right for other inputs too.
 """
 
 import torch
@@ -25,16 +19,16 @@ from torch import Tensor, nn
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """Give every head its block of features: (B, T, D) -> (B, H, T, D/H).
 
-    The features of each token are cut into *num_heads* blocks of neighbours: head 0 gets the first
-    D/H features of every token, head 1 the next, and so on. The order of the tokens stays. The
-    number of tensor operations does not grow with T. Raises ``ValueError`` if *num_heads* does not
-    divide D.
+    The features of each token are split into *num_heads* blocks: head 0 gets the first D/H features
+    of every token, head 1 the next, and so on. The order of the tokens stays the same. The number
+    of tensor operations does not grow with T. Raises ``ValueError`` if *num_heads* does not divide
+    D.
     """
     raise NotImplementedError
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """Put the features of all heads side by side again: (B, H, T, d) -> (B, T, H · d).
+    """Concatenate the features of all heads again: (B, H, T, d) -> (B, T, H · d).
 
     This is the reverse of ``split_heads``: each token gets the d features of head 0, then those of
     head 1, and so on. The number of tensor operations does not grow with T.
@@ -49,13 +43,11 @@ class MultiHeadAttention(nn.Module):
     features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
     features with a bias. Each of the *num_heads* heads works on d_out / num_heads features.
     *dropout* is the probability with which an attention weight, after softmax, is set to zero in
-    training; the others are divided by 1 - dropout. A buffer ``mask`` is registered as well; you
-    choose what it holds, ones above the diagonal of a (context_length, context_length) matrix are
-    usual. Raises ``ValueError`` if *num_heads* does not divide *d_out*.
-    The mask is a buffer: it moves with the module and is not trained.
-    Your code sets no seed: the caller does that.
-    Attention is built step by step: torch's own attention functions and layers are not allowed
-    (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
+    training; the others are divided by 1 - dropout. Register a buffer ``mask`` as well; you choose
+    what it holds, for example ones above the diagonal of a (context_length, context_length) matrix.
+    Raises ``ValueError`` if *num_heads* does not divide *d_out*. Your code sets no seed; the caller
+    sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not
+    allowed. As a buffer, the mask moves with the module and is not trained.
     """
 
     def __init__(

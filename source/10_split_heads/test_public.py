@@ -120,13 +120,13 @@ def test_split_deals_out_the_features(student, reference, probe):
 
 @check("split_heads", points=0.1, layer="laws", rules=("dtype",))
 def test_split_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("split_heads", probe.normal(2, 5, 12), 3)
 
 
 @check("split_heads", points=0.3, layer="laws")
 def test_split_gives_each_head_neighbouring_features(student, probe):
-    """Head h holds the h-th block of neighbouring features of every token, in order."""
+    """Head h holds the h-th block of features of every token, in order."""
     B, T, H, d = 3, 5, 4, 6
     x = probe.normal(B, T, H * d)
     heads = tensor_like(student.call("split_heads", x, H), (B, H, T, d), "The result")
@@ -137,7 +137,7 @@ def test_split_gives_each_head_neighbouring_features(student, probe):
 
 @check("split_heads", points=0.2, layer="laws", rules=("refuses",))
 def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
-    """Where num_heads does not divide the number of features, it raises; else it does not."""
+    """The function raises an error only if num_heads does not divide the number of features."""
     whole = student.call("split_heads", probe.normal(2, 12, 8), 4)
     tensor_like(whole, (2, 4, 12, 2), "The result of split_heads")
     for features, num_heads in ((8, 3), (5, 2), (3, 4), (10, 4)):
@@ -209,13 +209,13 @@ def test_merge_puts_heads_side_by_side(student, reference, probe):
 
 @check("merge_heads", points=0.1, layer="laws", rules=("dtype",))
 def test_merge_keeps_the_dtype(keeps_dtype, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype("merge_heads", probe.normal(2, 3, 5, 4))
 
 
 @check("merge_heads", points=0.4, layer="laws")
 def test_merge_undoes_the_split(student, probe):
-    """Vectors that are cut into one block per head are merged into the same vectors."""
+    """Vectors that are split into one block per head are merged into the same vectors."""
     for B, T, H, d in ((3, 5, 4, 6), (2, 6, 1, 7)):
         x = probe.normal(B, T, H * d)
         heads = torch.stack(x.split(d, dim=-1), dim=1)
@@ -333,7 +333,7 @@ def test_heads_count_as_many_parameters_as_documented(student, documented):
 
         count = sum(torch.Size(shape).numel() for shape in shapes.values())
         sentence = f"For {d} features there are {count:,} parameters, not {wanted:,}."
-        expect(count == wanted, "The number of parameters is another.", message=sentence)
+        expect(count == wanted, "The number of parameters is wrong.", message=sentence)
 
 
 @check(NAME, points=0.9, layer="probe")
@@ -348,7 +348,7 @@ def test_heads_attend_with_any_weights(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_serve_every_length_in_turn(student, reference, probe):
-    """One module works for long and short inputs one after the other, also for a single token."""
+    """One module works for long and short inputs one after the other, including a single token."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR, FOUR.context)
 
@@ -368,7 +368,7 @@ def test_heads_use_their_biases(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws", rules=("dtype",))
 def test_heads_keep_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     s = FOUR
     attention = student.new(NAME, s.d_in, s.d_out, s.context, 0.0, s.H)
     keeps_dtype(attention, tokens(probe, s))
@@ -376,7 +376,7 @@ def test_heads_keep_the_dtype(keeps_dtype, student, probe):
 
 @check(NAME, points=0.3, layer="laws")
 def test_heads_work_each_on_their_own_block(student, reference, probe):
-    """A change of one head's weights changes only that head's block before out_proj."""
+    """Changing one head's weights changes only that head's block before out_proj."""
     s, h = FOUR, 2
     yours, _, weights = both(student, reference, probe, s)
     yours.load({"out_proj.weight": torch.eye(s.d_out), "out_proj.bias": torch.zeros(s.d_out)})
@@ -397,7 +397,7 @@ def test_heads_work_each_on_their_own_block(student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_never_look_ahead(student, reference, probe):
-    """A change of the last tokens changes their own results and no earlier result."""
+    """Changing the last tokens changes their own results and no earlier result."""
     yours, _, _ = both(student, reference, probe, TWO)
     x = tokens(probe, TWO)
     others = x.clone()
@@ -432,9 +432,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
     together = tensor_like(yours(x), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
     agrees(together, ours(x), "The context")
     for item in range(FOUR.B):
-        agrees(
-            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
-        )
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     expect(yours.keeps_inputs(x), "The call changes its input.")
 
 
@@ -482,7 +480,7 @@ def test_heads_keep_mask_as_a_buffer(student):
 
 @check(NAME, points=0.1, layer="laws", rules=("no_seeding",))
 def test_heads_leave_the_seed_to_the_caller(student, probe):
-    """Neither constructor nor call seeds torch's generator."""
+    """The module does not seed torch's generator when it is built or called."""
     x, drawn = tokens(probe, FOUR), []
     for seed in (5, 6):
         yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, seed=seed)
@@ -583,7 +581,7 @@ def test_heads_can_be_trained(student, reference, probe):
 
 @check(NAME, points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_heads_are_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 
