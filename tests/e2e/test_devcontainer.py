@@ -1,0 +1,36 @@
+"""The container for Codespaces and VS Code, as far as a test can run it without a container."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from autograder.authoring.new_course import with_stages
+from tests.kit.commands import run, run_process
+
+ROOT = Path(__file__).parents[2]
+STAGE = "00_start_here"
+CONTAINER = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
+
+
+def test_the_image_has_the_python_of_the_constraints():
+    """The image is pinned, to the Python of the Dockerfile, for which constraints.txt was made."""
+    python = re.search(r"^FROM python:(3\.\d+)-", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+
+    assert python is not None
+    assert re.search(rf":\d+-{re.escape(python[1])}-\w+$", CONTAINER["image"])
+
+
+def test_the_test_explorer_finds_the_public_suites(tmp_path: Path):
+    """After the last command, pytest with the arguments of the settings collects the checks."""
+    course = with_stages((ROOT / "course.toml").read_text("utf-8"), [STAGE])
+    (tmp_path / "course.toml").write_text(course, "utf-8")
+    for parent in ("source", "assignments"):
+        shutil.copytree(ROOT / parent / STAGE, tmp_path / parent / STAGE)
+    run(tmp_path, *CONTAINER["postCreateCommand"].removeprefix(".venv/bin/").split())
+    settings = CONTAINER["customizations"]["vscode"]["settings"]
+    arguments = " ".join(settings["python.testing.pytestArgs"])
+    ended = run_process(tmp_path, f"pytest --rootdir . --collect-only -q {arguments}")
+
+    assert ended.code == 0, ended.output
+    assert f"my-work/{STAGE}/test_public.py::" in ended.output
