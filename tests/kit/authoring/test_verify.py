@@ -181,7 +181,7 @@ def test_what_does_not_hold_is_a_finding(
 
 
 def test_each_part_of_a_stage_is_reported_when_it_begins(added: Course):
-    """Whoever waits for `verify` learns which stage it has reached."""
+    """A line names the stage and the part, in the order in which `verify` works on them."""
     lines: list[str] = []
     verify.verify(added, report=lines.append)
 
