@@ -31,7 +31,7 @@ OPENING = """
 import functools
 import matplotlib.pyplot
 from autograder.student import lab, pictures
-lab.ForkServer = functools.cache(lab.ForkServer)  # one for all labs of this kernel
+lab.own_workers = functools.cache(lab.own_workers)  # one for all labs of this kernel
 pictures.draw = pictures._image
 """
 LOOP_SECONDS = 0.05  # of each cell that meets a loop without end
