@@ -21,12 +21,22 @@ from autograder.reports.html import exercise_card, exercise_card_text
 from autograder.results import SubmissionResult
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student.check import CheckTarget, check_with_suite, find_target
+from autograder.student.controls import embed, explore
 from autograder.student.learner_folder import solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
-from autograder.student.pictures import heatmaps, shapes, side_by_side
+from autograder.student.pictures import heatmap_panels, heatmaps, shapes, side_by_side
 from autograder.submission import collect
 
-__all__ = ["Lab", "NotPassedError", "heatmaps", "shapes", "side_by_side"]  # what labs import
+__all__ = [  # what labs import
+    "Lab",
+    "NotPassedError",
+    "embed",
+    "explore",
+    "heatmap_panels",
+    "heatmaps",
+    "shapes",
+    "side_by_side",
+]
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
 CELL_SECONDS = 60.0  # a cell that trains a small model takes some twenty

@@ -96,6 +96,13 @@ def heatmaps(
     side_by_side(*heatmap_figures(weights, rows, columns, digits=digits))
 
 
+def heatmap_panels(
+    weights: Mapping[str, Any], rows: Sequence[str], columns: Sequence[str] | None = None
+) -> Panels:
+    """Return what ``heatmaps`` shows, for ``explore``."""
+    return Panels(heatmap_figures(weights, rows, columns), list(weights))
+
+
 def heatmap_figures(
     weights: Mapping[str, Any],
     rows: Sequence[str],

@@ -10,7 +10,7 @@ from autograder.course import Stage, load
 from tests.factories import ROOT
 
 COURSE = load(ROOT)
-SHARPER = "sharper than in the lab"
+SAID = "sharper than "
 WORDS = torch.tensor(
     [
         [0.43, 0.15, 0.89],
@@ -100,9 +100,7 @@ def test_a_picture_with_changed_weights_says_so():
     enlarged = {name for name, one in pictures.items() if one and ".mul_(" in one.code}
 
     assert len(enlarged) == 4
-    assert [
-        name for name in enlarged if SHARPER not in getattr(pictures[name], "meaning", "")
-    ] == []
+    assert [name for name in enlarged if SAID not in getattr(pictures[name], "meaning", "")] == []
 
 
 def picture_of(stage: Stage) -> Tensor:

@@ -1,0 +1,51 @@
+"""The small tasks on which labs train a learner's attention."""
+
+import torch
+from torch import nn
+
+from autograder.student.letter_tasks import (
+    UNKNOWN,
+    marked_letter,
+    numbers_of,
+    share_right,
+    train,
+    two_letters_before,
+)
+
+
+def test_the_marked_letter_is_wanted_from_the_mark_on():
+    """Tokens before the mark can't see it, so nothing is wanted of them."""
+    tokens, wanted = marked_letter(50)
+    for text, answer in zip(tokens, wanted[..., 0], strict=True):
+        place = int(text[:, 6].argmax())
+
+        assert (answer[:place] == UNKNOWN).all()
+        assert (answer[place:] == text[place, :6].argmax()).all()
+
+
+def test_the_two_letters_before_are_wanted():
+    """First the letter before, then the one before that, as far as there are any."""
+    tokens, wanted = two_letters_before(50)
+    letters = tokens[..., :6].argmax(dim=-1)
+
+    assert (wanted[:, 0] == UNKNOWN).all()
+    assert torch.equal(wanted[:, 1:, 0], letters[:, :-1])
+    assert torch.equal(wanted[:, 2:, 1], letters[:, :-2])
+
+
+def test_other_characters_are_left_out():
+    """At most six letters count, and there is always one."""
+    assert numbers_of("Cab, xyz!").tolist() == [[2, 0, 1]]
+    assert numbers_of("abcdefabc").shape == (1, 6)
+    assert numbers_of("?").tolist() == [[0]]
+
+
+def test_training_lowers_the_loss():
+    """A layer that sees one token finds the marked letter at the mark only."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Linear(7, 6)
+        losses = train(model, marked_letter, steps=60)
+
+        assert sum(losses[-10:]) < sum(losses[:10])
+        assert 0.3 < share_right(model, marked_letter) < 0.9
