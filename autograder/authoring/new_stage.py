@@ -52,6 +52,15 @@ def centered(x: Tensor) -> Tensor:
 SUITE = '''\
 """Hidden suite of stage NUMBER: TITLE."""
 
+# Four errors of first stages, each with the line to write instead:
+# 1. An exercise has no grade cell in lab.ipynb. The id of the cell is the exercise, its only line:
+#        lab.check("centered")
+# 2. Entries of a dictionary are compared one by one. Compare the whole dictionary:
+#        agrees(student.call("f", x), reference.call("f", x), "The result")
+# 3. Entries of a tuple are unpacked before they are compared. The line of 2 compares tuples, too.
+# 4. Gradients of a tuple or dictionary lack the entries that count. Name them in the cotangent:
+#        student.gradients("f", x, cotangent={0: probe.normal(5, 3)})
+
 from autograder.suite.checks import check
 from autograder.suite.compare import agrees
 

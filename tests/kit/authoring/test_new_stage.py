@@ -1,5 +1,7 @@
 """`autograder new-stage`: a skeleton that is a stage already."""
 
+from unittest.mock import Mock, create_autospec
+
 import pytest
 
 from autograder import course as courses
@@ -8,6 +10,9 @@ from autograder.authoring.new_stage import new_stage
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox.supervisor import ForkServer
+from autograder.student.lab import Lab
+from autograder.suite.compare import agrees
+from autograder.suite.student_proxy import Student
 from tests.kit.commands import forget_suites
 
 
@@ -48,6 +53,24 @@ def test_no_word_of_the_templates_is_left(tiny: Course):
     texts = [path.read_text("utf-8") for path in new_stage(tiny, "02_layer_norm")]
 
     assert not [text for text in texts for word in ("MODULE", "NUMBER", "TITLE") if word in text]
+
+
+def test_the_suite_shows_the_line_to_write_for_common_errors(tiny: Course):
+    """Each line in the comments of the suite is a call that the kit has, with these arguments."""
+    new_stage(tiny, "02_layer_norm")
+    suite = (tiny.root / "tests/hidden/02_layer_norm/test_layer_norm.py").read_text("utf-8")
+    lines = [line.removeprefix("#        ") for line in suite.splitlines() if "#    " in line]
+    objects = {"lab": create_autospec(Lab, instance=True), "agrees": create_autospec(agrees)}
+    for name in ("student", "reference"):
+        objects[name] = create_autospec(Student, instance=True)
+    for line in lines:
+        exec(line, {**objects, "probe": Mock(), "x": 1})  # noqa: S102  # a line of our own skeleton
+
+    assert [line.partition("(")[0] for line in lines] == [
+        "lab.check",
+        "agrees",
+        "student.gradients",
+    ]
 
 
 @pytest.mark.parametrize(
