@@ -10,6 +10,7 @@ Rules for this stage, which are graded like the results:
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
 - A call does not change the tensors that it gets: no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
 - Documented values and properties count only if the results are right for other inputs too.
 """
 
@@ -27,8 +28,7 @@ class MultiHeadAttention(nn.Module):
     features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
     features with a bias. Each of the *num_heads* heads works on a block of d_out / num_heads
     neighbouring features. *dropout* applies to the attention weights, in training. Raises
-    ``ValueError`` if *num_heads* does not divide *d_out*. Torch's own attention functions and
-    layers (`nn.MultiheadAttention`, ...) are not allowed.
+    ``ValueError`` if *num_heads* does not divide *d_out*.
     """
 
     def __init__(

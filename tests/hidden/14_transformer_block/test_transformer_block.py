@@ -916,7 +916,12 @@ def test_block_of_dead_parts_passes_gradients_on(student, probe):
     agrees(found, back, "The gradient of the input of a dead block")
 
 
-@check(BLOCK, points=0.1, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
+@check(
+    BLOCK,
+    points=0.1,
+    layer="forbidden",
+    rules=("no_ready_norm", "no_ready_gelu", "no_ready_attention"),
+)
 def test_block_is_built_from_your_parts(student, reference, probe):
     """The block uses your norm and your activation, not torch's."""
     yours, ours = blocks(student, reference, probe, FOUR)
