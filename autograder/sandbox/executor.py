@@ -38,6 +38,7 @@ from autograder.sandbox.stand_ins import Forms, StandIn, forms_of
 from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode, differs
+from autograder.sandbox.unused_compiler import postpone_compiler
 
 COUNTED = ("functions", "operators", "products")
 MAX_REBOUND = 10  # names of classes, of all problems; students do not write more
@@ -52,6 +53,7 @@ class RequestExecutor:
     """Holds one student's module and executes requests on it."""
 
     def __init__(self, name: str, *, notebook: bool, max_bytes: int) -> None:
+        postpone_compiler()
         self._name = name
         self._notebook = notebook
         self._max_bytes = max_bytes
