@@ -26,6 +26,16 @@ MISCONCEPTIONS = (
         ),
         question="The two terms of the difference must come from the same logits. Do they?",
     ),
+    Misconception(
+        id="calls_the_ready_log_softmax",
+        exercise="log_softmax",
+        code="""
+            def log_softmax(logits):
+                return torch.log_softmax(logits, dim=-1)
+        """,
+        explanation="Torch's own log_softmax does the work that you must write in this exercise.",
+        question="Which exponentials, and which sum, does the docstring name?",
+    ),
     # cross_entropy
     Misconception(
         id="takes_the_softmax_twice",
@@ -99,6 +109,13 @@ MISCONCEPTIONS = (
             "Each row is asked for the targets of all rows; it must be asked for its own only."
         ),
         question="How many numbers do you get for N guesses, and how many should there be?",
+    ),
+    Misconception(
+        id="takes_the_ready_log_softmax",
+        exercise="cross_entropy",
+        swaps=(("log_softmax(logits)", "torch.log_softmax(logits, dim=-1)"),),
+        explanation="The loss takes torch's own log_softmax, but it must take yours.",
+        question="Which exercise of this stage gives the logarithms of the probabilities?",
     ),
     # Reader
     Misconception(
@@ -276,6 +293,33 @@ MISCONCEPTIONS = (
         ),
         question="By which number has the mean of the losses divided each gradient?",
     ),
+    Misconception(
+        id="makes_the_parameters_float32",
+        exercise="train_step",
+        swaps=(
+            (
+                "parameter -= learning_rate * parameter.grad",
+                "parameter.data = (parameter - learning_rate * parameter.grad).float()",
+            ),
+        ),
+        explanation="Each parameter becomes float32, even if the model is in float64.",
+        question="Which dtype do the parameters of a float64 model have after your step?",
+    ),
+    Misconception(
+        id="steps_by_a_ready_optimizer",
+        exercise="train_step",
+        code="""
+            def train_step(model, ids, targets, learning_rate):
+                optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+                loss = cross_entropy(model(ids), targets)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                return loss.item()
+        """,
+        explanation="An optimizer of torch changes the parameters, but you must write the step.",
+        question="What does one step subtract from each parameter?",
+    ),
     # train
     Misconception(
         id="trains_on_the_first_batch_only",
@@ -328,5 +372,23 @@ MISCONCEPTIONS = (
         ),
         explanation="The means of the losses so far are returned, not the losses of the steps.",
         question="Which number belongs to the second batch alone?",
+    ),
+    Misconception(
+        id="trains_by_a_ready_optimizer",
+        exercise="train",
+        code="""
+            def train(model, batches, learning_rate):
+                optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+                losses = []
+                for ids, targets in batches:
+                    loss = cross_entropy(model(ids), targets)
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    losses.append(loss.item())
+                return losses
+        """,
+        explanation="An optimizer of torch takes the steps, but they must be those of train_step.",
+        question="Which exercise of this stage already takes one step?",
     ),
 )
