@@ -1,7 +1,7 @@
-"""The checks that you can run yourself, as often as you like: `autograder check`.
+"""The public suite of this stage: `autograder check` runs it as often as you like.
 
-Built from the suite that grades: it asks the same questions about other inputs.
-What the solution answers to the inputs here is in public.json.
+It makes the same checks as the suite that grades you, on different inputs.
+The file public.json holds the answers of the solution to these inputs.
 """
 
 from collections.abc import Callable
@@ -713,20 +713,33 @@ def test_second_step_takes_its_own_gradient(student, reference, probe):
     same_parameters(yours, ours, "After two steps")
 
 
-@check("train_step", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
+@check("train_step", points=0.1, layer="laws", rules=("dtype",))
+def test_step_keeps_the_dtype(student, reference, probe):
+    """A model in float64 stays in float64, one in float32 in float32, and the step is right."""
+    for dtype in ("float64", "float32"):
+        yours, ours = both_models(student, reference, probe)
+        batch = draw_batch(probe)
+        yours.move(dtype)
+
+        student.call("train_step", yours, *batch, RATE)
+        reference.call("train_step", ours, *batch, RATE)
+        found = yours.parameters()
+        for name, parameter in ours.parameters().items():
+            expect(name in found, f"After the step, the model has no parameter {name}.")
+            what = f"The parameter {name} of a {dtype} model"
+            same_dtype(found[name].value, getattr(torch, dtype), what)
+            agrees(found[name].value.float(), parameter.value, f"The parameter {name}")
+
+
+@check("train_step", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_step_leaves_its_batch_alone(student, reference, probe):
-    """The step is right, ids and targets are unchanged, and a float64 model stays float64."""
+    """The step is right, and ids and targets are unchanged."""
     yours, ours = both_models(student, reference, probe)
     batch = draw_batch(probe)
-    yours.move("float64")
 
     kept = student.keeps_inputs("train_step", yours, *batch, RATE)
     reference.call("train_step", ours, *batch, RATE)
-    found = yours.parameters()
-    for name, parameter in ours.parameters().items():
-        expect(name in found, f"After the step, the model has no parameter {name}.")
-        same_dtype(found[name].value, torch.float64, f"The parameter {name} of a float64 model")
-        agrees(found[name].value.float(), parameter.value, f"The parameter {name}")
+    same_parameters(yours, ours)
     expect(kept, "train_step changes the ids or the targets that you pass to it.")
 
 
