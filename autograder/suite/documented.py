@@ -35,7 +35,8 @@ class DocumentedTensor(
     """One printed tensor: which document prints it, how it was computed, and its value.
 
     It has *decimals*, or significant *digits* as in -2.54e-04. *torch* names the versions of torch
-    that compute it, as a requirement such as ``>=2.9``; without it every version does.
+    that compute it, as a requirement such as ``>=2.9``; without it every version does. *tokens*
+    are the words of an axis of that length, by default those of the whole file.
     """
 
     name: str
@@ -50,7 +51,7 @@ class DocumentedTensor(
     also: tuple[str, ...] = ()
     exact: bool = False
     from_printed: bool = False
-    tokens: tuple[str, ...] = ()
+    tokens: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` if the entry contradicts itself."""
@@ -115,7 +116,7 @@ class DocumentedTensor(
                 self.atol,
                 what,
                 self.places,
-                self.tokens,
+                self.tokens or (),
                 PRINTED_NOISE * self._scale,
             )
 
@@ -205,4 +206,7 @@ def read(path: Path) -> DocumentedTensors:
     for duplicate in duplicates([tensor.name for tensor in file.tensor]):
         msg = f"{path}: two tensors are named {duplicate!r}."
         raise CourseError(msg)
-    return DocumentedTensors(replace(tensor, tokens=file.tokens) for tensor in file.tensor)
+    return DocumentedTensors(
+        tensor if tensor.tokens is not None else replace(tensor, tokens=file.tokens)
+        for tensor in file.tensor
+    )

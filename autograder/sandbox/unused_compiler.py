@@ -1,0 +1,80 @@
+"""Keeps torch's compiler out of code that is not compiled.
+
+Optimizers and ``torch.func.grad`` import the compiler, ``torch._dynamo``, on first use, only to
+tell it what it must not compile. That takes some seconds of a worker's limits. Here a small module
+answers these calls. Any other use of it imports the compiler.
+"""
+
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType, SimpleNamespace
+from typing import ClassVar
+
+import torch
+
+COMPILER = "torch._dynamo"
+
+
+class UnusedCompiler(ModuleType):
+    """Answers what torch asks of its compiler in code that is not compiled."""
+
+    compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
+    __path__: ClassVar[list[str]] = []  # ``_Submodules`` finds the modules inside
+
+    def disable(self, fn: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:
+        """Return *fn*, which nothing compiles."""
+        return fn
+
+    def graph_break(self, msg: str = "") -> None:
+        """Do nothing: there is no graph."""
+
+    def __getattr__(self, name: str) -> object:
+        """Return *name* of the compiler itself."""
+        if name.startswith("__"):  # of modules in general: whoever looks at all of them asks
+            raise AttributeError(name)
+        return getattr(import_compiler(), name)
+
+
+class _Submodules(MetaPathFinder):
+    """Imports the compiler before a module inside of it."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path
+        if not name.startswith(f"{COMPILER}."):
+            return None
+        compiler = import_compiler()
+        if name in sys.modules:
+            return ModuleSpec(name, _Imported())
+        return PathFinder.find_spec(name, compiler.__path__, target)
+
+
+class _Imported(Loader):
+    """Gives a module that the import of the compiler has already loaded."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def postpone_compiler() -> None:
+    """Let torch import its compiler only if code is compiled."""
+    if COMPILER not in sys.modules:
+        sys.modules[COMPILER] = UnusedCompiler(COMPILER)
+        vars(torch)["_dynamo"] = sys.modules[COMPILER]  # as an import would do
+        sys.meta_path.insert(0, _Submodules())
+
+
+def import_compiler() -> ModuleType:
+    """Import the compiler in the place of its stand-in."""
+    if isinstance(sys.modules.get(COMPILER), UnusedCompiler):
+        sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Submodules)]
+        del sys.modules[COMPILER]
+    return import_module(COMPILER)

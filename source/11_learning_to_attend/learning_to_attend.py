@@ -1,0 +1,95 @@
+"""A head that learns: one number that says how wrong the guesses are, and steps that lower it.
+
+Shapes in this stage: B items in the batch, T tokens in each, V tokens in the vocabulary, N guesses
+in a row, d_model features per token. A token is a number from 0 to V - 1, its id, and ids are
+int64. A guess is a row of V *logits*: any numbers, the largest for the token that is most likely.
+Softmax turns them into probabilities. Autograd computes the gradients: ``loss.backward()`` or
+``torch.autograd.grad``.
+
+Rules for this stage, which are graded like the results:
+
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
+- A call does not change the tensors that it gets: no in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Documented values and properties count only if the results are right for other inputs too.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+def log_softmax(logits: Tensor) -> Tensor:
+    """Return the logarithms of the probabilities over the last axis: (..., V) -> (..., V).
+
+    Entry v is logit v minus the logarithm of the sum of all V exponentials. Subtract the largest
+    logit of each row first: it changes no result, and logits of 1000 or -1000 give finite numbers.
+    Torch's own softmax is not allowed here.
+    """
+    raise NotImplementedError
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return how wrong the guesses are, one number: (N, V), (N,) or (B, T, V), (B, T) -> ().
+
+    *targets* are the ids of the right tokens. The loss of one guess is minus the logarithm of the
+    probability that it gives to its target; the result is the mean over all guesses, a tensor
+    without axes. Raises ``ValueError`` if the shape of *targets* is not that of *logits* without
+    its last axis. Torch's own softmax is not allowed here. Torch's own losses, such as
+    `F.cross_entropy`, are not allowed here.
+    """
+    raise NotImplementedError
+
+
+class Reader(nn.Module):
+    """Embeddings, one attention head that sees all tokens, and a guess for each position.
+
+    Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb,
+    an ``nn.Embedding`` of *context_length* vectors; W_query, W_key, W_value, each an ``nn.Linear``
+    from d_model to d_model features; out_head, an ``nn.Linear`` from d_model to *vocab_size*
+    features. All vectors have d_model features, and no linear layer has a bias. Your code sets no
+    seed; the caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`,
+    ...) are not allowed.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, context_length: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Guess a token at each position: (B, T) -> (B, T, V), as logits.
+
+        The vector of a token is its row of tok_emb plus the row of pos_emb for its position, which
+        counts from 0. The head hides nothing: each token attends to all T tokens, by the softmax of
+        its scores divided by the square root of the key size. out_head makes logits of the context
+        vectors. Works for any T up to context_length, with a number of tensor operations that does
+        not grow with T. Raises ``ValueError`` if T is above context_length.
+        """
+        raise NotImplementedError
+
+
+def train_step(model: nn.Module, ids: Tensor, targets: Tensor, learning_rate: float) -> float:
+    """Move the parameters of *model* one step downhill, and return the loss before the step.
+
+    *model* turns *ids* into logits: a ``Reader``, or any other module that does. The loss is the
+    ``cross_entropy`` of these logits and *targets*, returned as a Python float. Then each parameter
+    p becomes p - learning_rate · gradient, in place: the model keeps its parameters, with new
+    numbers. Gradients that an earlier call has left do not count. A parameter that is not trained,
+    or that the loss does not depend on, stays as it is. Torch's own losses, such as
+    `F.cross_entropy`, are not allowed here. Torch's own optimizers (`torch.optim`) are not allowed
+    here.
+    """
+    raise NotImplementedError
+
+
+def train(
+    model: nn.Module, batches: Sequence[tuple[Tensor, Tensor]], learning_rate: float
+) -> list[float]:
+    """Take one step for each batch, in order, and return the losses before the steps, as a list.
+
+    A batch is a pair (ids, targets). Each step changes *model* by ``train_step``; without batches
+    nothing changes, and the list is empty. Torch's own optimizers (`torch.optim`) are not allowed
+    here.
+    """
+    raise NotImplementedError

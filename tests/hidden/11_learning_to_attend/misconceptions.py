@@ -1,0 +1,394 @@
+"""Wrong answers that the suite of stage 11 must detect, with their explanations and questions."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+MISCONCEPTIONS = (
+    # log_softmax
+    Misconception(
+        id="returns_probabilities",
+        exercise="log_softmax",
+        swaps=(
+            (
+                "return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()",
+                "return shifted.exp() / shifted.exp().sum(dim=-1, keepdim=True)",
+            ),
+        ),
+        explanation="The probabilities themselves are returned, not their logarithms.",
+        question="Which sign has the logarithm of a probability?",
+    ),
+    Misconception(
+        id="subtracts_the_maximum_only_inside",
+        exercise="log_softmax",
+        swaps=(("return shifted - ", "return logits - "),),
+        explanation=(
+            "The maximum is subtracted inside the exponentials only, so the result is too large "
+            "by the maximum."
+        ),
+        question="The two terms of the difference must come from the same logits. Do they?",
+    ),
+    Misconception(
+        id="calls_the_ready_log_softmax",
+        exercise="log_softmax",
+        code="""
+            def log_softmax(logits):
+                return torch.log_softmax(logits, dim=-1)
+        """,
+        explanation="Torch's own log_softmax does the work that you must write in this exercise.",
+        question="Which exponentials, and which sum, does the docstring name?",
+    ),
+    # cross_entropy
+    Misconception(
+        id="takes_the_softmax_twice",
+        exercise="cross_entropy",
+        swaps=(("log_softmax(logits)", "log_softmax(log_softmax(logits).exp())"),),
+        title="The softmax is taken twice",
+        explanation=(
+            "The softmax is taken twice: probabilities take the place of logits, so the loss "
+            "stays high even when every guess is right."
+        ),
+        question="What does log_softmax get: logits, or numbers that already sum to one?",
+    ),
+    Misconception(
+        id="forgets_the_logarithm",
+        exercise="cross_entropy",
+        swaps=(("log_softmax(logits)", "log_softmax(logits).exp()"),),
+        explanation="The loss is minus the mean probability; the logarithm is missing.",
+        question="How large is the loss of a guess that gives its target almost nothing?",
+    ),
+    Misconception(
+        id="forgets_the_minus",
+        exercise="cross_entropy",
+        swaps=(("return -chosen.mean()", "return chosen.mean()"),),
+        explanation="The minus is missing, so the loss is negative.",
+        question="Which sign has the logarithm of a probability, and which one has a loss?",
+    ),
+    Misconception(
+        id="averages_over_the_vocabulary",
+        exercise="cross_entropy",
+        swaps=(("return -chosen.mean()", "return -chosen.sum() / log_probabilities.numel()"),),
+        explanation=(
+            "The mean runs over the vocabulary too, so the loss is divided by V once too often."
+        ),
+        question="How many guesses are there, and how many logits?",
+    ),
+    Misconception(
+        id="averages_over_the_items_only",
+        exercise="cross_entropy",
+        swaps=(("return -chosen.mean()", "return -chosen.sum() / len(targets)"),),
+        explanation=(
+            "In a batch, the losses are divided by the number of items; each position of an "
+            "item is one guess."
+        ),
+        question="How many targets are there in a batch of B items with T positions?",
+    ),
+    Misconception(
+        id="asks_how_sure_the_guess_is",
+        exercise="cross_entropy",
+        swaps=(
+            (
+                "chosen = log_probabilities.gather(-1, targets.unsqueeze(-1))",
+                "chosen = log_probabilities.amax(dim=-1)",
+            ),
+        ),
+        explanation=(
+            "The largest probability of each guess is taken, whatever the target is: the loss "
+            "says how sure the guesses are, not how right."
+        ),
+        question="At which position of its row is the probability of the target?",
+    ),
+    Misconception(
+        id="compares_all_logits_with_all_targets",
+        exercise="cross_entropy",
+        swaps=(
+            (
+                "chosen = log_probabilities.gather(-1, targets.unsqueeze(-1))",
+                "chosen = log_probabilities.flatten(0, -2)[:, targets.flatten()]",
+            ),
+        ),
+        explanation=(
+            "Each row is asked for the targets of all rows; it must be asked for its own only."
+        ),
+        question="How many numbers do you get for N guesses, and how many should there be?",
+    ),
+    Misconception(
+        id="takes_the_ready_log_softmax",
+        exercise="cross_entropy",
+        swaps=(("log_softmax(logits)", "torch.log_softmax(logits, dim=-1)"),),
+        explanation="The loss takes torch's own log_softmax, but it must take yours.",
+        question="Which exercise of this stage gives the logarithms of the probabilities?",
+    ),
+    # Reader
+    Misconception(
+        id="forgets_the_positions",
+        exercise="Reader",
+        swaps=(("x = self.tok_emb(ids) + self.pos_emb(positions)", "x = self.tok_emb(ids)"),),
+        explanation=(
+            "The vectors of the positions are not added, so the head cannot know the order of "
+            "the tokens."
+        ),
+        question="Which of your two tables has no effect on the result?",
+    ),
+    Misconception(
+        id="forgets_the_tokens",
+        exercise="Reader",
+        swaps=(
+            (
+                "x = self.tok_emb(ids) + self.pos_emb(positions)",
+                "x = self.pos_emb(positions).expand(len(ids), -1, -1)",
+            ),
+        ),
+        explanation=(
+            "Only the vectors of the positions arrive, so every text gives the same logits."
+        ),
+        question="Which of your two tables has no effect on the result?",
+    ),
+    Misconception(
+        id="looks_up_positions_by_token",
+        exercise="Reader",
+        swaps=(("self.pos_emb(positions)", "self.pos_emb(ids)"),),
+        explanation=(
+            "The position vectors are looked up by the ids of the tokens, so they say nothing "
+            "about positions."
+        ),
+        question="With which numbers must pos_emb be asked, if the third token is to get row 2?",
+    ),
+    Misconception(
+        id="numbers_the_items",
+        exercise="Reader",
+        swaps=(
+            (
+                "positions = torch.arange(T, device=ids.device)",
+                "positions = torch.arange(len(ids)).unsqueeze(1) % context_length",
+            ),
+        ),
+        explanation=(
+            "All tokens of an item get the vector of the item's number; each token must get that "
+            "of its position in the text."
+        ),
+        question="Along which axis of ids do the positions count?",
+    ),
+    Misconception(
+        id="hides_the_future",
+        exercise="Reader",
+        swaps=(
+            (
+                "weights = torch.softmax(scores",
+                (
+                    "scores = scores.masked_fill(\n"
+                    "            torch.ones_like(scores).triu(1) == 1, -torch.inf\n"
+                    "        )\n"
+                    "        weights = torch.softmax(scores"
+                ),
+            ),
+        ),
+        explanation=(
+            "A causal mask hides the later tokens, but this head must see all of them: the last "
+            "letter comes first in a reversed word."
+        ),
+        question="Which tokens must the first position see to guess the first letter?",
+    ),
+    Misconception(
+        id="returns_probabilities_as_logits",
+        exercise="Reader",
+        swaps=(
+            ("return self.out_head(context)", "return torch.softmax(self.out_head(context), -1)"),
+        ),
+        explanation=(
+            "The result goes through a softmax, but logits are asked for: the loss takes the "
+            "softmax itself."
+        ),
+        question="Which function of this stage turns logits into probabilities?",
+    ),
+    # train_step
+    Misconception(
+        id="goes_uphill",
+        exercise="train_step",
+        swaps=(("parameter -= ", "parameter += "),),
+        title="The step goes uphill",
+        explanation="The parameters move along the gradient, so the loss grows with each step.",
+        question="In which direction does the gradient point: to a larger or a smaller loss?",
+    ),
+    Misconception(
+        id="keeps_old_gradients",
+        exercise="train_step",
+        swaps=(("    model.zero_grad()\n", ""),),
+        explanation=(
+            "Gradients of earlier steps are not cleared: `backward` adds to them, so only the "
+            "first step is right."
+        ),
+        question="What is in p.grad before your second call of backward?",
+    ),
+    Misconception(
+        id="moves_nothing",
+        exercise="train_step",
+        swaps=(
+            (
+                "parameter -= learning_rate * parameter.grad",
+                "parameter = parameter - learning_rate * parameter.grad",
+            ),
+        ),
+        title="The parameters of the model stay as they were",
+        explanation=(
+            "The parameters of the model stay as they were: the new numbers go to another tensor, "
+            "or the gradients are gone before the step."
+        ),
+        question="Does your line change the tensor that the model holds, or make a new one?",
+    ),
+    Misconception(
+        id="returns_the_loss_after_the_step",
+        exercise="train_step",
+        swaps=(
+            (
+                "return loss.item()",
+                "return cross_entropy(model(ids), targets).item()",
+            ),
+        ),
+        explanation="The loss after the step is returned, not the one before it.",
+        question="Which loss has led to the gradients of this step?",
+    ),
+    Misconception(
+        id="forgets_the_learning_rate",
+        exercise="train_step",
+        swaps=(("learning_rate * parameter.grad", "parameter.grad"),),
+        explanation="The learning rate is not used: each parameter moves by its whole gradient.",
+        question="What should happen at a rate of 0?",
+    ),
+    Misconception(
+        id="moves_along_the_sign",
+        exercise="train_step",
+        swaps=(
+            (
+                "learning_rate * parameter.grad  #",
+                "learning_rate * parameter.grad.sign()  #",
+            ),
+        ),
+        explanation=(
+            "Only the signs of the gradients count, so all parameters move by the same amount."
+        ),
+        question="Should a parameter with a tenth of the gradient move as far as the others?",
+    ),
+    Misconception(
+        id="moves_one_parameter_only",
+        exercise="train_step",
+        swaps=(
+            (
+                "if parameter.grad is not None:\n",
+                "if parameter is next(model.parameters()) and parameter.grad is not None:\n",
+            ),
+        ),
+        explanation="Only the first parameter of the model moves; all that are trained must.",
+        question="How often does your loop over model.parameters() change something?",
+    ),
+    Misconception(
+        id="averages_the_gradient_again",
+        exercise="train_step",
+        swaps=(
+            (
+                "learning_rate * parameter.grad  #",
+                "learning_rate * parameter.grad / len(ids)  #",
+            ),
+        ),
+        explanation=(
+            "The gradient is divided by the number of items, but the loss is a mean already."
+        ),
+        question="By which number has the mean of the losses divided each gradient?",
+    ),
+    Misconception(
+        id="makes_the_parameters_float32",
+        exercise="train_step",
+        swaps=(
+            (
+                "parameter -= learning_rate * parameter.grad",
+                "parameter.data = (parameter - learning_rate * parameter.grad).float()",
+            ),
+        ),
+        explanation="Each parameter becomes float32, even if the model is in float64.",
+        question="Which dtype do the parameters of a float64 model have after your step?",
+    ),
+    Misconception(
+        id="steps_by_a_ready_optimizer",
+        exercise="train_step",
+        code="""
+            def train_step(model, ids, targets, learning_rate):
+                optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+                loss = cross_entropy(model(ids), targets)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                return loss.item()
+        """,
+        explanation="An optimizer of torch changes the parameters, but you must write the step.",
+        question="What does one step subtract from each parameter?",
+    ),
+    # train
+    Misconception(
+        id="trains_on_the_first_batch_only",
+        exercise="train",
+        swaps=(
+            (
+                "losses.append(train_step(model, ids, targets, learning_rate))",
+                "losses.append(train_step(model, *batches[0], learning_rate))",
+            ),
+        ),
+        explanation="Every step uses the first batch; the others are never seen.",
+        question="Which variables change from round to round of your loop?",
+    ),
+    Misconception(
+        id="trains_a_copy",
+        exercise="train",
+        swaps=(
+            (
+                "losses = []\n",
+                "import copy\n\n    losses, model = [], copy.deepcopy(model)\n",
+            ),
+        ),
+        explanation="A copy of the model is trained; the caller's model stays as it was.",
+        question="Whose parameters does the caller look at after the training?",
+    ),
+    Misconception(
+        id="measures_before_it_trains",
+        exercise="train",
+        code="""
+            def train(model, batches, learning_rate):
+                losses = [cross_entropy(model(ids), targets).item() for ids, targets in batches]
+                for ids, targets in batches:
+                    train_step(model, ids, targets, learning_rate)
+                return losses
+        """,
+        explanation=(
+            "All losses are those of the untrained model; each must be measured just before the "
+            "step on its batch."
+        ),
+        question="Which parameters does the model have when the second batch comes?",
+    ),
+    Misconception(
+        id="returns_the_mean_loss_so_far",
+        exercise="train",
+        swaps=(
+            (
+                "return losses",
+                "return [sum(losses[: i + 1]) / (i + 1) for i in range(len(losses))]",
+            ),
+        ),
+        explanation="The means of the losses so far are returned, not the losses of the steps.",
+        question="Which number belongs to the second batch alone?",
+    ),
+    Misconception(
+        id="trains_by_a_ready_optimizer",
+        exercise="train",
+        code="""
+            def train(model, batches, learning_rate):
+                optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+                losses = []
+                for ids, targets in batches:
+                    loss = cross_entropy(model(ids), targets)
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    losses.append(loss.item())
+                return losses
+        """,
+        explanation="An optimizer of torch takes the steps, but they must be those of train_step.",
+        question="Which exercise of this stage already takes one step?",
+    ),
+)
