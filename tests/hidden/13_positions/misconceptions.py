@@ -136,9 +136,9 @@ MISCONCEPTIONS = (
                 (
                     "if not halves:\n"
                     "        one, other = x.chunk(2, dim=-1)\n"
-                    "        exchanged = torch.cat((-other, one), dim=-1)\n"
+                    "        swapped = torch.cat((-other, one), dim=-1)\n"
                     "        wide = cos.repeat_interleave(2, dim=-1)\n"
-                    "        return x * wide + exchanged * sin.repeat_interleave(2, dim=-1)\n"
+                    "        return x * wide + swapped * sin.repeat_interleave(2, dim=-1)\n"
                     "    turned = a * cos - b * sin, a * sin + b * cos"
                 ),
             ),
@@ -158,9 +158,9 @@ MISCONCEPTIONS = (
                 TURNED,
                 (
                     "if halves:\n"
-                    "        exchanged = torch.cat((-b, a), dim=-1)\n"
+                    "        swapped = torch.cat((-b, a), dim=-1)\n"
                     "        wide = cos.repeat_interleave(2, dim=-1)\n"
-                    "        return x * wide + exchanged * sin.repeat_interleave(2, dim=-1)\n"
+                    "        return x * wide + swapped * sin.repeat_interleave(2, dim=-1)\n"
                     "    turned = a * cos - b * sin, a * sin + b * cos"
                 ),
             ),
@@ -180,17 +180,17 @@ MISCONCEPTIONS = (
                 TURNED,
                 (
                     "one, other = x.chunk(2, dim=-1)\n"
-                    "    exchanged = torch.cat((-other, one), dim=-1)\n"
+                    "    swapped = torch.cat((-other, one), dim=-1)\n"
                     "    wide = cos.repeat_interleave(2, dim=-1)\n"
-                    "    return x * wide + exchanged * sin.repeat_interleave(2, dim=-1)\n"
+                    "    return x * wide + swapped * sin.repeat_interleave(2, dim=-1)\n"
                     "    turned = a * cos - b * sin, a * sin + b * cos"
                 ),
             ),
         ),
-        title="Angles of neighbours are used for halves, whatever the argument says",
+        title="Angles of neighbours are used for halves for both values of the argument",
         explanation=(
             "The angles are laid out for neighbouring features, but each feature is combined with "
-            "the one half a vector away, whatever the argument says."
+            "the one half a vector away for both values of the argument."
         ),
         question="Which feature is the partner of feature 0, and which angle do the two share?",
     ),
@@ -425,7 +425,7 @@ MISCONCEPTIONS = (
             "The offset moves the queries and not the keys, so all distances grow by it; both "
             "must be moved."
         ),
-        question="How far is a token from itself, whatever the offset is?",
+        question="How far is a token from itself at any offset?",
     ),
     Misconception(
         id="moves_keys_alone",
@@ -440,7 +440,7 @@ MISCONCEPTIONS = (
             "The offset moves the keys and not the queries, so all distances shrink by it; both "
             "must be moved."
         ),
-        question="How far is a token from itself, whatever the offset is?",
+        question="How far is a token from itself at any offset?",
     ),
     Misconception(
         id="turns_halves_of_a_head",

@@ -135,7 +135,7 @@ def test_sinusoids_of_unseen_sizes(student, reference, probe):
 
 @check("sinusoidal_positions", points=0.2, layer="laws")
 def test_sinusoids_turn_by_the_same_angle_at_every_step(student):
-    """One position further, each pair (cos, sin) has turned by an angle of its own."""
+    """One position further, each pair (cos, sin) has turned by its own angle."""
     T, d = 9, 6
     rows = tensor_like(student.call("sinusoidal_positions", T, d), (T, d), "The table")
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
@@ -217,6 +217,16 @@ def test_angles_refuse_an_odd_number_of_features(student):
 
 
 # apply_rotary
+
+
+@check("apply_rotary", points=0.1, layer="shapes")
+def test_rotation_keeps_the_shape(student):
+    """Vectors (2, 3, 5, 8) stay (2, 3, 5, 8), with pairs and with halves."""
+    x, cos, sin = torch.ones(2, 3, 5, 8), torch.ones(5, 4), torch.zeros(5, 4)
+
+    for halves in (False, True):
+        turned = student.call("apply_rotary", x, cos, sin, halves=halves)
+        tensor_like(turned, (2, 3, 5, 8), "apply_rotary of (2, 3, 5, 8)")
 
 
 @check("apply_rotary", points=0.3, layer="documented")
@@ -517,7 +527,7 @@ def test_attention_draws_its_layers_in_order(student, reference, probe):
 
 @check(NAME, points=0.1, layer="parameters", rules=("no_seeding",))
 def test_attention_leaves_the_seed_to_the_caller(student, probe):
-    """Neither constructor nor call seeds torch's generator."""
+    """The constructor and the call do not seed torch's generator."""
     x, drawn = tokens(probe, FOUR), []
     for seed in (5, 6):
         yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, FOUR.H, seed=seed)
