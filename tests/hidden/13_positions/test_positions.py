@@ -363,6 +363,7 @@ def test_rotation_in_halves_is_one_in_pairs_of_other_features(student, reference
     cos, sin = angles(reference, probe.normal(5, scale=9.0), 8)
 
     pairs = tensor_like(student.call("apply_rotary", x, cos, sin), (2, 5, 8), "The result")
+    expect(not alike(pairs, x), "The vectors are not turned.")
     order = torch.cat((torch.arange(0, 8, 2), torch.arange(1, 8, 2)))
     halves = student.call("apply_rotary", x[..., order], cos, sin, halves=True)
     agrees(halves, pairs[..., order], "The result with halves, of features in the order of halves")
@@ -495,11 +496,11 @@ def test_bias_of_unseen_sizes(student, reference, probe):
 
 @check(NAME, points=0.1, layer="signature")
 def test_attention_is_built_by_the_names_of_its_arguments(student):
-    """The constructor takes d_in, d_out, context_length, num_heads and base, forward x, offset."""
+    """The constructor takes d_in, d_out, context_length, num_heads and base."""
     sizes = {"d_in": 3, "d_out": 8, "context_length": 6, "num_heads": 2}
 
     student.new(NAME, **sizes)
-    student.new(NAME, **sizes, base=500.0)(x=torch.ones(1, 2, 3), offset=1)
+    student.new(NAME, **sizes, base=500.0)
 
 
 @check(NAME, points=0.1, layer="shapes")
@@ -526,13 +527,14 @@ def test_attention_draws_its_layers_in_order(student, reference, probe):
 
 
 @check(NAME, points=0.1, layer="parameters", rules=("no_seeding",))
-def test_attention_leaves_the_seed_to_the_caller(student, probe):
+def test_attention_leaves_the_seed_to_the_caller(student, reference, probe):
     """The constructor and the call do not seed torch's generator."""
     x, drawn = tokens(probe, FOUR), []
     for seed in (5, 6):
         yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, FOUR.H, seed=seed)
         built = student.draws_next()
-        tensor_like(yours(x, seed=seed), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
+        ours = reference.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, FOUR.H, seed=seed)
+        agrees(yours(x, seed=seed), ours(x), "The context")
         drawn.append((built, student.draws_next()))
 
     expect(
@@ -563,7 +565,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
 
     for T, B, offset in ((FOUR.context, 3, 0), (1, 2, 4), (5, 1, 0), (1, 1, 0), (4, 2, 9)):
         part = x[:B, :T].contiguous()
-        agrees(yours(part, offset), ours(part, offset), "The context")
+        agrees(yours(part, offset=offset), ours(part, offset=offset), "The context")
 
 
 @check(NAME, points=0.3, layer="probe")
@@ -577,11 +579,13 @@ def test_attention_uses_its_base(student, reference, probe):
 
 
 @check(NAME, points=0.1, layer="laws", rules=("dtype",))
-def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
+def test_attention_keeps_the_dtype(keeps_dtype, student, reference, probe):
     """In float64 the result is float64, in float32 it is float32."""
-    s = FOUR
-    attention = student.new(NAME, s.d_in, s.d_out, s.context, s.H)
-    keeps_dtype(attention, tokens(probe, s))
+    attention, ours = both(student, reference, probe, FOUR)
+    x = tokens(probe, FOUR)
+
+    agrees(attention(x), ours(x), "The context")
+    keeps_dtype(attention, x)
 
 
 @check(NAME, points=0.2, layer="laws")
@@ -614,12 +618,13 @@ def test_attention_sees_the_order_of_earlier_tokens(student, reference, probe):
 @check(NAME, points=0.1, layer="laws")
 def test_attention_never_looks_ahead(student, reference, probe):
     """A change of the last tokens changes their own results and no earlier result."""
-    yours, _ = both(student, reference, probe, TWO)
+    yours, ours = both(student, reference, probe, TWO)
     x = tokens(probe, TWO)
     others = x.clone()
     others[:, 5:] = tokens(probe, TWO, TWO.T - 5)
 
     before = tensor_like(yours(x), (TWO.B, TWO.T, TWO.d_out), "The context")
+    agrees(before, ours(x), "The context")
     after = tensor_like(yours(others), (TWO.B, TWO.T, TWO.d_out), "The context")
     unchanged = alike(after[:, 5:], before[:, 5:])
     expect(not unchanged, "A change of the last tokens does not change their own results.")
