@@ -1,7 +1,7 @@
-"""The checks that you can run yourself, as often as you like: `autograder check`.
+"""The public suite of this stage: `autograder check` runs it as often as you like.
 
-Built from the suite that grades: it asks the same questions about other inputs.
-What the solution answers to the inputs here is in public.json.
+It makes the same checks as the suite that grades you, on different inputs.
+The file public.json holds the answers of the solution to these inputs.
 """
 
 from collections.abc import Callable
@@ -74,9 +74,9 @@ def both(student, reference, probe, s, *base):
     return student.new(NAME, *sizes).load(weights), reference.new(NAME, *sizes).load(weights)
 
 
-def tokens(probe, s, T=None):
+def tokens(probe, s, T=None, *, scale=0.6):
     """Draw a batch with different items."""
-    return probe.normal(s.B, T or s.T, s.d_in, scale=0.6)
+    return probe.normal(s.B, T or s.T, s.d_in, scale=scale)
 
 
 def angles(reference, positions, d, *base):
@@ -144,7 +144,7 @@ def test_sinusoids_of_other_sizes(student, reference):
 
 @check("sinusoidal_positions", points=0.2, layer="laws")
 def test_sinusoids_turn_by_the_same_angle_at_every_step(student):
-    """One position further, each pair (cos, sin) has turned by an angle of its own."""
+    """One position further, each pair (cos, sin) has turned by its own angle."""
     T, d = 9, 6
     rows = tensor_like(student.call("sinusoidal_positions", T, d), (T, d), "The table")
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
@@ -226,6 +226,16 @@ def test_angles_refuse_an_odd_number_of_features(student):
 
 
 # apply_rotary
+
+
+@check("apply_rotary", points=0.1, layer="shapes")
+def test_rotation_keeps_the_shape(student):
+    """Vectors (2, 3, 5, 8) stay (2, 3, 5, 8), with pairs and with halves."""
+    x, cos, sin = torch.ones(2, 3, 5, 8), torch.ones(5, 4), torch.zeros(5, 4)
+
+    for halves in (False, True):
+        turned = student.call("apply_rotary", x, cos, sin, halves=halves)
+        tensor_like(turned, (2, 3, 5, 8), "apply_rotary of (2, 3, 5, 8)")
 
 
 @check("apply_rotary", points=0.3, layer="documented")
@@ -362,6 +372,7 @@ def test_rotation_in_halves_is_one_in_pairs_of_other_features(student, reference
     cos, sin = angles(reference, probe.normal(5, scale=9.0), 8)
 
     pairs = tensor_like(student.call("apply_rotary", x, cos, sin), (2, 5, 8), "The result")
+    expect(not alike(pairs, x), "The vectors are not turned.")
     order = torch.cat((torch.arange(0, 8, 2), torch.arange(1, 8, 2)))
     halves = student.call("apply_rotary", x[..., order], cos, sin, halves=True)
     agrees(halves, pairs[..., order], "The result with halves, of features in the order of halves")
@@ -473,11 +484,11 @@ def test_bias_of_other_sizes(student, reference):
 
 @check(NAME, points=0.1, layer="signature")
 def test_attention_is_built_by_the_names_of_its_arguments(student):
-    """The constructor takes d_in, d_out, context_length, num_heads and base, forward x, offset."""
+    """The constructor takes d_in, d_out, context_length, num_heads and base."""
     sizes = {"d_in": 3, "d_out": 8, "context_length": 6, "num_heads": 2}
 
     student.new(NAME, **sizes)
-    student.new(NAME, **sizes, base=500.0)(x=torch.ones(1, 2, 3), offset=1)
+    student.new(NAME, **sizes, base=500.0)
 
 
 @check(NAME, points=0.1, layer="shapes")
@@ -504,13 +515,14 @@ def test_attention_draws_its_layers_in_order(student, reference, probe):
 
 
 @check(NAME, points=0.1, layer="parameters", rules=("no_seeding",))
-def test_attention_leaves_the_seed_to_the_caller(student, probe):
-    """Neither constructor nor call seeds torch's generator."""
+def test_attention_leaves_the_seed_to_the_caller(student, reference, probe):
+    """The constructor and the call do not seed torch's generator."""
     x, drawn = tokens(probe, FOUR), []
     for seed in (5, 6):
         yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, FOUR.H, seed=seed)
         built = student.draws_next()
-        tensor_like(yours(x, seed=seed), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
+        ours = reference.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, FOUR.H, seed=seed)
+        agrees(yours(x, seed=seed), ours(x), "The context")
         drawn.append((built, student.draws_next()))
 
     expect(
@@ -541,7 +553,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
 
     for T, B, offset in ((FOUR.context, 3, 0), (1, 2, 4), (5, 1, 0), (1, 1, 0), (4, 2, 9)):
         part = x[:B, :T].contiguous()
-        agrees(yours(part, offset), ours(part, offset), "The context")
+        agrees(yours(part, offset=offset), ours(part, offset=offset), "The context")
 
 
 @check(NAME, points=0.3, layer="probe")
@@ -555,11 +567,13 @@ def test_attention_uses_its_base(student, reference, probe):
 
 
 @check(NAME, points=0.1, layer="laws", rules=("dtype",))
-def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
+def test_attention_keeps_the_dtype(keeps_dtype, student, reference, probe):
     """In float64 the result is float64, in float32 it is float32."""
-    s = FOUR
-    attention = student.new(NAME, s.d_in, s.d_out, s.context, s.H)
-    keeps_dtype(attention, tokens(probe, s))
+    attention, ours = both(student, reference, probe, FOUR)
+    x = tokens(probe, FOUR)
+
+    agrees(attention(x), ours(x), "The context")
+    keeps_dtype(attention, x)
 
 
 @check(NAME, points=0.2, layer="laws")
@@ -592,12 +606,13 @@ def test_attention_sees_the_order_of_earlier_tokens(student, reference, probe):
 @check(NAME, points=0.1, layer="laws")
 def test_attention_never_looks_ahead(student, reference, probe):
     """A change of the last tokens changes their own results and no earlier result."""
-    yours, _ = both(student, reference, probe, TWO)
+    yours, ours = both(student, reference, probe, TWO)
     x = tokens(probe, TWO)
     others = x.clone()
     others[:, 5:] = tokens(probe, TWO, TWO.T - 5)
 
     before = tensor_like(yours(x), (TWO.B, TWO.T, TWO.d_out), "The context")
+    agrees(before, ours(x), "The context")
     after = tensor_like(yours(others), (TWO.B, TWO.T, TWO.d_out), "The context")
     unchanged = alike(after[:, 5:], before[:, 5:])
     expect(not unchanged, "A change of the last tokens does not change their own results.")
@@ -685,7 +700,7 @@ def test_attention_is_built_by_hand(student, reference, probe):
 def test_attention_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     yours, ours = both(student, reference, probe, FOUR)
-    few, many = tokens(probe, FOUR, 4), tokens(probe, FOUR, FOUR.context - 1)
+    few, many = (tokens(probe, FOUR, T, scale=0.3) for T in (4, FOUR.context - 1))
 
     agrees(yours(many), ours(many), "The context")
     keeps_operators(yours.operators(few), yours.operators(many), AT_ONCE)

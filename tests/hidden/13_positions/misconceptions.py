@@ -276,6 +276,13 @@ MISCONCEPTIONS = (
         ),
         question="How does broadcasting align (…, T, d/2) with (T, d/2)?",
     ),
+    Misconception(
+        id="turns_detached_numbers",
+        exercise="apply_rotary",
+        swaps=((TURNED, f"a, b = a.detach(), b.detach()\n    {TURNED}"),),
+        explanation="The features are detached from the graph, so no gradient reaches x.",
+        question="Which step of yours returns numbers that no longer depend on x?",
+    ),
     # alibi_slopes
     Misconception(
         id="halves_slopes_for_any_number_of_heads",
@@ -322,6 +329,17 @@ MISCONCEPTIONS = (
         explanation=(
             "The slopes are sorted by size; those for P heads must come first, and the others "
             "after them."
+        ),
+        question="Which slope does head P get, the first one after those for P heads?",
+    ),
+    Misconception(
+        id="takes_the_even_slopes_between",
+        exercise="alibi_slopes",
+        swaps=(("for h in range(0, 2 * P, 2)", "for h in range(1, 2 * P, 2)"),),
+        title="The second, fourth, … of the slopes for 2P heads are taken",
+        explanation=(
+            "The second, fourth, … of the slopes for 2P heads are taken, but those are the slopes "
+            "for P heads again; it must be the first, third, …."
         ),
         question="Which slope does head P get, the first one after those for P heads?",
     ),
@@ -389,6 +407,16 @@ MISCONCEPTIONS = (
             "distances."
         ),
         question="Which two tensors does a score compare, and does the third one need a position?",
+    ),
+    Misconception(
+        id="turns_keys_only",
+        exercise="RotaryAttention",
+        swaps=((f"        {TURN_QUERIES}\n", ""),),
+        explanation=(
+            "The keys are turned and the queries are not, so a score depends on the position of "
+            "the key and not on the distance; both must be turned."
+        ),
+        question="By which angle does a query differ from a key at its own position?",
     ),
     Misconception(
         id="turns_before_the_split",

@@ -53,9 +53,9 @@ def both(student, reference, probe, s, *base):
     return student.new(NAME, *sizes).load(weights), reference.new(NAME, *sizes).load(weights)
 
 
-def tokens(probe, s, T=None):
+def tokens(probe, s, T=None, *, scale=0.6):
     """Draw a batch with different items."""
-    return probe.normal(s.B, T or s.T, s.d_in, scale=0.6)
+    return probe.normal(s.B, T or s.T, s.d_in, scale=scale)
 
 
 def angles(reference, positions, d, *base):
@@ -712,7 +712,7 @@ def test_attention_is_built_by_hand(student, reference, probe):
 def test_attention_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     yours, ours = both(student, reference, probe, FOUR)
-    few, many = tokens(probe, FOUR, 4), tokens(probe, FOUR, FOUR.context - 1)
+    few, many = (tokens(probe, FOUR, T, scale=0.3) for T in (4, FOUR.context - 1))
 
     agrees(yours(many), ours(many), "The context")
     keeps_operators(yours.operators(few), yours.operators(many), AT_ONCE)
