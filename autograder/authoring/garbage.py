@@ -72,13 +72,16 @@ def garbage(
 ) -> Iterator[Garbage]:
     """Yield *base* with garbage: arguments, early steps, and nonsense of the right shape.
 
-    *share* tells how much of an exercise's work a mistake does.
+    *share* tells how much of an exercise's work a mistake does. An exercise in which no step can be
+    returned too early is nonsense in each module: if it were right, its points would seem to come
+    from garbage.
     """
-    hollow = [_hollow(kinds_of(stage, solution), name, share) for name in base.used]
+    hollow = {name: _hollow(kinds_of(stage, solution), name, share) for name in base.used}
+    rest = "".join(change(name, LENIENT) for name in base.used if not hollow[name])
     for name, place in (("arguments", 0), ("early steps", -1)):
-        mistakes = [one[place] for one in hollow if one]
+        mistakes = [one[place] for one in hollow.values() if one]
         if mistakes:
-            yield Garbage(name, _with(stage, base, mistakes))
+            yield Garbage(name, _with(stage, base, mistakes) + rest)
     nonsense = "".join(change(name, LENIENT) for name in base.used)
     yield Garbage("nonsense", base.path.read_text("utf-8") + nonsense)
 

@@ -23,11 +23,15 @@ NONSENSE = """
 def _changed(run):
     def nonsense(*args, **kwargs):
         right = run(*args, **kwargs)
-        if not torch.is_tensor(right):
-            return right
         given = [value for value in (*args, *kwargs.values()) if torch.is_tensor(value)]
         total = 1 + sum(value.double().nan_to_num(0, 1, -1).mean() for value in given)
-        return (torch.arange(right.numel()).cos() * total).reshape(right.shape).to(right.dtype)
+        def like(value):
+            if isinstance(value, (tuple, list)):
+                return type(value)([like(one) for one in value])
+            if not torch.is_tensor(value):
+                return value
+            return (torch.arange(value.numel()).cos() * total).reshape(value.shape).to(value.dtype)
+        return like(right)
     return nonsense
 """
 IN_PLACE = """

@@ -69,6 +69,8 @@ for _name in {names!r}:
     else:
         globals()[_name] = _wrapped(_made)
 """
+TRAINING = re.compile(r"^STEPS = \d+$", re.MULTILINE)  # how long a cell trains
+FEW_STEPS = "STEPS = 3"
 METADATA = {"nbgrader", "deletable", "editable"}  # the last two lock a cell in Jupyter
 LAB_FOLDERS = ("source", "assignments")
 CODE = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
@@ -100,6 +102,11 @@ UNFINISHED = pytest.mark.parametrize(
     ],
 )
 
+TRAINED = [
+    stage.name
+    for stage in COURSE.every_stage
+    if re.search(r'"STEPS = \d+\\n"', stage.lab.read_text("utf-8"))
+]
 RunLab = Callable[[str, str], NotebookNode]
 Tour = Callable[[str], NotebookNode]
 
@@ -168,11 +175,15 @@ async def run(stage: Stage, client: NotebookClient, folder: Path, module: str) -
     """Run every cell of the lab of *stage* in *folder*, also after one that fails.
 
     Only the stub and the solution meet the checks, which never run student code in the kernel, and
-    only the solution's pictures are drawn.
+    only the solution's pictures are drawn. Models are trained for a few steps, and for all of them
+    with the module "trained".
     """
     shutil.copytree(stage.assignment, folder)
     (folder / f"{stage.module}.py").write_text(module_text(stage, module), "utf-8")
     client.nb = nbformat.read(folder / "lab.ipynb", as_version=4)
+    if module != "trained":
+        for cell in client.nb.cells:
+            cell.source = TRAINING.sub(FEW_STEPS, cell.source)
     seconds = LOOP_SECONDS if module == "loop" else LONG_SECONDS
     drawn, checked = module == "solution", module in {"stub", "solution"}
     fresh = new_code_cell(FRESH.format(folder=str(folder), seconds=seconds, drawn=drawn))
@@ -193,6 +204,7 @@ def module_text(stage: Stage, module: str) -> str:
         "loop": stub.replace("raise NotImplementedError", "while True: pass"),
         "wrong shapes": solution + WRONG_SHAPES.format(names=names),
         "solution": solution,
+        "trained": solution,
     }[module]
 
 
@@ -303,6 +315,14 @@ def test_the_stub_completes_no_exercise(stage: Stage, tour: Tour):
     first_lines = [text.partition("\n")[0] for text in check_texts(tour("stub"))]
 
     assert first_lines == [f"· {exercise.name}: not written yet." for exercise in stage.exercises]
+
+
+@pytest.mark.nightly  # twenty seconds for each lab, which runs above with a few steps
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_cell_trains_to_the_end(name: str, run_lab: RunLab):
+    """With the solution and all steps of training there is no error, and no cell is stopped."""
+    assert problems(run_lab(name, "trained")) == []
+    assert "was stopped" not in printed(run_lab(name, "trained"))
 
 
 @UNFINISHED

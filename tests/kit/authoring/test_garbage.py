@@ -6,6 +6,7 @@ import pytest
 
 from autograder import course as courses
 from autograder.authoring.garbage import Composition, blanks, composition, garbage
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.suite.in_process import LocalChannel, solution_channel
 
 COURSE = courses.load(Path(__file__).parents[3])
@@ -43,3 +44,15 @@ def test_each_module_of_garbage_can_be_imported(base: Composition):
     assert set(modules) == {*shares, "nonsense"}
     for module in modules.values():
         assert LocalChannel("garbage", module.encode()).definitions
+
+
+def test_an_exercise_without_early_steps_is_nonsense_in_each_module(base: Composition):
+    """Right exercises in a module of garbage would earn their own points."""
+
+    def whole(one: Misconception) -> float:
+        return float(one.exercise == "Attention")
+
+    found = garbage(HEADS, base, solution_channel(HEADS.solution), whole)
+
+    modules = {one.name: one.module for one in found}
+    assert modules["arguments"].count("Attention.forward = _changed(Attention.forward)") == 1

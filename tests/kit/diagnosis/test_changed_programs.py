@@ -1,10 +1,12 @@
 """Right programs with the mistake of another program in them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
-from autograder.diagnosis.changed_programs import with_mistakes
+from autograder.diagnosis.changed_programs import NONSENSE, change, with_mistakes
 from autograder.errors import CourseError
 from tests.factories import SOLUTION
 from tests.kit.diagnosis.conftest import SQUARES
@@ -31,3 +33,18 @@ def test_a_program_without_the_exercise_cannot_have_its_mistake(tmp_path: Path):
 
     with pytest.raises(CourseError, match="does not define double"):
         with_mistakes(path, [SQUARES], SOLUTION)
+
+
+def test_nonsense_replaces_every_tensor_of_a_tuple():
+    """Shapes stay, numbers differ, and what is not a tensor stays."""
+    scope: dict[str, Any] = {}
+    source = "def parts(x):\n    return x.cos(), x.sin(), 'name'\n" + change("parts", NONSENSE)
+    exec(source, scope)  # noqa: S102 - the source is the line above
+    x = torch.linspace(0, 3, 4)
+
+    cos, sin, name = scope["parts"](x)
+
+    assert cos.shape == sin.shape == x.shape
+    assert not torch.allclose(cos, x.cos())
+    assert not torch.allclose(sin, x.sin())
+    assert name == "name"

@@ -1,0 +1,583 @@
+"""Wrong answers that the suite of stage 13 must detect, with their explanations and questions."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+FREQUENCIES = "frequencies = base ** (-torch.arange(0, d_model, 2) / d_model)"
+STACKED = "pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)"
+TURNED = "turned = a * cos - b * sin, a * sin + b * cos"
+PAIRED = "return torch.stack(turned, dim=-1).flatten(start_dim=-2)"
+TURN_QUERIES = "queries = apply_rotary(queries, cos, sin)"
+TURN_KEYS = "keys = apply_rotary(keys, cos, sin)"
+ANGLES = "cos, sin = rotary_angles(positions, d, self.base)"
+SPLIT_QUERIES = "queries = queries.view(B, T, H, d).transpose(1, 2)"
+SPLIT_KEYS = "keys = keys.view(B, T, H, d).transpose(1, 2)"
+SPLIT_VALUES = "values = values.view(B, T, H, d).transpose(1, 2)"
+
+MISCONCEPTIONS = (
+    # sinusoidal_positions
+    Misconception(
+        id="puts_sines_and_cosines_in_two_blocks",
+        exercise="sinusoidal_positions",
+        swaps=((STACKED, "pairs = torch.stack((angles.sin(), angles.cos()), dim=1)"),),
+        explanation=(
+            "All sines come first and all cosines after them, but each sine must be followed by "
+            "the cosine of the same angle."
+        ),
+        question="Which two features belong to the pair i: i and i + d_model/2, or 2i and 2i + 1?",
+    ),
+    Misconception(
+        id="gives_each_feature_its_own_frequency",
+        exercise="sinusoidal_positions",
+        swaps=(
+            (
+                STACKED,
+                (
+                    "shifted = base ** (-torch.arange(1, d_model, 2) / d_model)\n"
+                    "    cosines = (positions[:, None] * shifted).cos()\n"
+                    "    pairs = torch.stack((angles.sin(), cosines), dim=-1)"
+                ),
+            ),
+        ),
+        explanation=(
+            "Sine and cosine of a pair have different frequencies, but both must be of the same "
+            "angle."
+        ),
+        question="What is 2i for the features 0 and 1, and what for the features 2 and 3?",
+    ),
+    Misconception(
+        id="multiplies_by_the_power_of_the_base",
+        exercise="sinusoidal_positions",
+        swaps=((FREQUENCIES, "frequencies = base ** (torch.arange(0, d_model, 2) / d_model)"),),
+        title="The frequencies grow from pair to pair",
+        explanation=(
+            "The positions are multiplied by base^(2i / d_model), so the angles grow from pair to "
+            "pair; they must be divided by it."
+        ),
+        question="Which pair should turn slowest, the first or the last?",
+    ),
+    # rotary_angles
+    Misconception(
+        id="multiplies_angles_by_the_power_of_the_base",
+        exercise="rotary_angles",
+        swaps=((" ** (-torch.arange(0, d, 2) / d)", " ** (torch.arange(0, d, 2) / d)"),),
+        title="The frequencies grow from pair to pair",
+        explanation=(
+            "The positions are multiplied by base^(2i / d), so the angles grow from pair to pair; "
+            "they must be divided by it."
+        ),
+        question="Which pair should turn slowest, the first or the last?",
+    ),
+    Misconception(
+        id="repeats_the_angles_for_both_features",
+        exercise="rotary_angles",
+        swaps=(
+            (
+                "return angles.cos(), angles.sin()",
+                (
+                    "angles = torch.cat((angles, angles), dim=-1)\n"
+                    "    return angles.cos(), angles.sin()"
+                ),
+            ),
+        ),
+        explanation=(
+            "There are d angles for each position, but the two features of a pair share one: "
+            "(T, d/2)."
+        ),
+        question="How many pairs does a vector with d features have?",
+    ),
+    Misconception(
+        id="repeats_each_angle_for_its_pair",
+        exercise="rotary_angles",
+        swaps=(
+            (
+                "return angles.cos(), angles.sin()",
+                (
+                    "angles = angles.repeat_interleave(2, dim=-1)\n"
+                    "    return angles.cos(), angles.sin()"
+                ),
+            ),
+        ),
+        explanation=(
+            "Each angle is repeated for both features of its pair, but the result must have one "
+            "angle per pair: (T, d/2)."
+        ),
+        question="How many pairs does a vector with d features have?",
+    ),
+    Misconception(
+        id="counts_its_own_positions",
+        exercise="rotary_angles",
+        swaps=(("positions[:, None]", "torch.arange(len(positions))[:, None]"),),
+        explanation=(
+            "The positions are counted from 0, but the caller says which positions they are."
+        ),
+        question="What should the result be for the positions 7, 8 and 9?",
+    ),
+    Misconception(
+        id="rounds_the_positions",
+        exercise="rotary_angles",
+        swaps=(("positions[:, None]", "positions.long()[:, None]"),),
+        explanation="The positions become whole numbers, but a position may be any number.",
+        question="Between which two angles should the angle of position 0.5 be?",
+    ),
+    Misconception(
+        id="returns_angles_alone",
+        exercise="rotary_angles",
+        swaps=(("return angles.cos(), angles.sin()", "return angles"),),
+        explanation="The angles are returned, but the result must be their cosines and sines.",
+        question="What are the two parts of the result?",
+    ),
+    # apply_rotary
+    Misconception(
+        id="mixes_pairs_and_halves",
+        exercise="apply_rotary",
+        swaps=(
+            (
+                TURNED,
+                (
+                    "if not halves:\n"
+                    "        one, other = x.chunk(2, dim=-1)\n"
+                    "        swapped = torch.cat((-other, one), dim=-1)\n"
+                    "        wide = cos.repeat_interleave(2, dim=-1)\n"
+                    "        return x * wide + swapped * sin.repeat_interleave(2, dim=-1)\n"
+                    "    turned = a * cos - b * sin, a * sin + b * cos"
+                ),
+            ),
+        ),
+        title="Angles of neighbours are used for halves",
+        explanation=(
+            "The angles are laid out for neighbouring features, but each feature is combined with "
+            "the one half a vector away."
+        ),
+        question="Which feature is the partner of feature 0, and which angle do the two share?",
+    ),
+    Misconception(
+        id="mixes_halves_and_pairs",
+        exercise="apply_rotary",
+        swaps=(
+            (
+                TURNED,
+                (
+                    "if halves:\n"
+                    "        swapped = torch.cat((-b, a), dim=-1)\n"
+                    "        wide = cos.repeat_interleave(2, dim=-1)\n"
+                    "        return x * wide + swapped * sin.repeat_interleave(2, dim=-1)\n"
+                    "    turned = a * cos - b * sin, a * sin + b * cos"
+                ),
+            ),
+        ),
+        title="With halves, the angles are laid out for neighbours",
+        explanation=(
+            "With halves, each angle is repeated for neighbouring features, but features i and "
+            "i + d/2 must share it."
+        ),
+        question="Which two features share the angle of column 0 if the pairs are halves?",
+    ),
+    Misconception(
+        id="mixes_halves_and_pairs_always",
+        exercise="apply_rotary",
+        swaps=(
+            (
+                TURNED,
+                (
+                    "one, other = x.chunk(2, dim=-1)\n"
+                    "    swapped = torch.cat((-other, one), dim=-1)\n"
+                    "    wide = cos.repeat_interleave(2, dim=-1)\n"
+                    "    return x * wide + swapped * sin.repeat_interleave(2, dim=-1)\n"
+                    "    turned = a * cos - b * sin, a * sin + b * cos"
+                ),
+            ),
+        ),
+        title="Angles of neighbours are used for halves for both values of the argument",
+        explanation=(
+            "The angles are laid out for neighbouring features, but each feature is combined with "
+            "the one half a vector away for both values of the argument."
+        ),
+        question="Which feature is the partner of feature 0, and which angle do the two share?",
+    ),
+    Misconception(
+        id="turns_the_other_way",
+        exercise="apply_rotary",
+        swaps=((TURNED, "turned = a * cos + b * sin, b * cos - a * sin"),),
+        title="Each pair is turned by minus its angle",
+        explanation=(
+            "Both sines have the opposite sign, so each pair is turned by minus its angle."
+        ),
+        question="Where does the point (1, 0) go if it is turned by a quarter of a circle?",
+    ),
+    Misconception(
+        id="puts_pairs_back_as_halves",
+        exercise="apply_rotary",
+        swaps=((PAIRED, "return torch.cat(turned, dim=-1)"),),
+        explanation=(
+            "Neighbouring pairs are turned and then put back as halves; each feature must return "
+            "to its place."
+        ),
+        question="Which places did a and b come from?",
+    ),
+    Misconception(
+        id="turns_with_a_feature_that_was_turned",
+        exercise="apply_rotary",
+        swaps=(
+            (
+                TURNED,
+                "first = a * cos - b * sin\n    turned = first, first * sin + b * cos",
+            ),
+        ),
+        title="The second feature is computed from the turned first one",
+        explanation=(
+            "The second feature of a pair is computed from the first one after that was turned; "
+            "both must come from the old pair."
+        ),
+        question="Which a belongs into a sin + b cos, the old one or the new one?",
+    ),
+    Misconception(
+        id="turns_one_feature_of_two",
+        exercise="apply_rotary",
+        swaps=((TURNED, "turned = a * cos - b * sin, b"),),
+        title="Only the first feature of each pair is turned",
+        explanation="Only the first feature of each pair is turned; the second stays as it was.",
+        question="How many numbers of the point (a, b) change when it is turned?",
+    ),
+    Misconception(
+        id="turns_its_argument_in_place",
+        exercise="apply_rotary",
+        swaps=(
+            (
+                TURNED,
+                (
+                    "turned = a * cos - b * sin, a * sin + b * cos\n"
+                    "    a.data.copy_(turned[0])\n"
+                    "    b.data.copy_(turned[1])"
+                ),
+            ),
+        ),
+        explanation="The turned features are written into the tensor that the caller passed.",
+        question="Is x[..., 0::2] a new tensor, or a view of the caller's?",
+    ),
+    Misconception(
+        id="turns_token_by_token",
+        exercise="apply_rotary",
+        swaps=(
+            (
+                TURNED,
+                (
+                    "turned = (\n"
+                    "        torch.stack([a[..., t, :] * cos[t] - b[..., t, :] * sin[t] "
+                    "for t in range(x.shape[-2])], -2),\n"
+                    "        torch.stack([a[..., t, :] * sin[t] + b[..., t, :] * cos[t] "
+                    "for t in range(x.shape[-2])], -2),\n"
+                    "    )"
+                ),
+            ),
+        ),
+        explanation=(
+            "Each token is turned separately, so the number of tensor operations grows with the "
+            "length of the text."
+        ),
+        question="How does broadcasting align (…, T, d/2) with (T, d/2)?",
+    ),
+    Misconception(
+        id="turns_detached_numbers",
+        exercise="apply_rotary",
+        swaps=((TURNED, f"a, b = a.detach(), b.detach()\n    {TURNED}"),),
+        explanation="The features are detached from the graph, so no gradient reaches x.",
+        question="Which step of yours returns numbers that no longer depend on x?",
+    ),
+    # alibi_slopes
+    Misconception(
+        id="halves_slopes_for_any_number_of_heads",
+        exercise="alibi_slopes",
+        swaps=(
+            (
+                "return torch.tensor(slopes + between[: num_heads - P])",
+                "return torch.tensor([2.0 ** -(h + 1) for h in range(num_heads)])",
+            ),
+        ),
+        explanation=(
+            "Each slope is half of the one before, for any number of heads; that is true of 8 "
+            "heads only."
+        ),
+        question="Which slope has the last head of 4 heads, and which has the last one of 16?",
+    ),
+    Misconception(
+        id="uses_one_formula_for_all_numbers_of_heads",
+        exercise="alibi_slopes",
+        swaps=(
+            (
+                "return torch.tensor(slopes + between[: num_heads - P])",
+                (
+                    "return torch.tensor("
+                    "[2 ** (-8 * (h + 1) / num_heads) for h in range(num_heads)])"
+                ),
+            ),
+        ),
+        explanation=(
+            "The rule for powers of 2 is used for every number of heads; other numbers have a "
+            "rule with two parts."
+        ),
+        question="What are the first 8 slopes of 12 heads?",
+    ),
+    Misconception(
+        id="sorts_the_slopes",
+        exercise="alibi_slopes",
+        swaps=(
+            (
+                "slopes + between[: num_heads - P]",
+                "sorted(slopes + between[: num_heads - P], reverse=True)",
+            ),
+        ),
+        explanation=(
+            "The slopes are sorted by size; those for P heads must come first, and the others "
+            "after them."
+        ),
+        question="Which slope does head P get, the first one after those for P heads?",
+    ),
+    Misconception(
+        id="takes_the_even_slopes_between",
+        exercise="alibi_slopes",
+        swaps=(("for h in range(0, 2 * P, 2)", "for h in range(1, 2 * P, 2)"),),
+        title="The second, fourth, … of the slopes for 2P heads are taken",
+        explanation=(
+            "The second, fourth, … of the slopes for 2P heads are taken, but those are the slopes "
+            "for P heads again; it must be the first, third, …."
+        ),
+        question="Which slope does head P get, the first one after those for P heads?",
+    ),
+    # alibi_bias
+    Misconception(
+        id="puts_the_first_query_at_the_first_key",
+        exercise="alibi_bias",
+        swaps=(("torch.arange(num_keys - num_queries, num_keys)", "torch.arange(num_queries)"),),
+        explanation=(
+            "The first query is put at the first key, but the last query must be at the last key."
+        ),
+        question="A single query and three keys: at which position is the query?",
+    ),
+    Misconception(
+        id="takes_absolute_distances_from_the_first_key",
+        exercise="alibi_bias",
+        swaps=(
+            ("torch.arange(num_keys - num_queries, num_keys)", "torch.arange(num_queries)"),
+            ("queries[:, None] - keys", "(queries[:, None] - keys).abs()"),
+        ),
+        title="The first query is put at the first key",
+        explanation=(
+            "The first query is put at the first key, but the last query must be at the last key; "
+            "the distances are then of the wrong tokens."
+        ),
+        question="A single query and three keys: at which position is the query?",
+    ),
+    Misconception(
+        id="measures_from_the_start_of_the_text",
+        exercise="alibi_bias",
+        swaps=(("queries[:, None] - keys", "keys.expand(num_queries, num_keys)"),),
+        explanation=(
+            "The distance is measured from the start of the text, but it must be measured from "
+            "each query back to the key."
+        ),
+        question="Which key should lose nothing: the first one, or the one at the query?",
+    ),
+    Misconception(
+        id="measures_from_the_last_key",
+        exercise="alibi_bias",
+        swaps=(("queries[:, None] - keys", "(num_keys - 1 - keys).expand(num_queries, -1)"),),
+        explanation=(
+            "The distance of every query is measured from the last key, but each query has its "
+            "own position."
+        ),
+        question="What is the bias of a query and the key at its own position?",
+    ),
+    Misconception(
+        id="adds_the_distance",
+        exercise="alibi_bias",
+        swaps=(("return -alibi_slopes", "return alibi_slopes"),),
+        explanation=(
+            "The bias is positive, so keys gain with the distance; it must be minus the slope "
+            "times the distance."
+        ),
+        question="Which key should get the larger score, a near one or a far one?",
+    ),
+    # RotaryAttention
+    Misconception(
+        id="turns_values_too",
+        exercise="RotaryAttention",
+        swaps=((TURN_KEYS, f"{TURN_KEYS}\n        values = apply_rotary(values, cos, sin)"),),
+        explanation=(
+            "The values are turned as well, so the result depends on the position and not only on "
+            "distances."
+        ),
+        question="Which two tensors does a score compare, and does the third one need a position?",
+    ),
+    Misconception(
+        id="turns_keys_only",
+        exercise="RotaryAttention",
+        swaps=((f"        {TURN_QUERIES}\n", ""),),
+        explanation=(
+            "The keys are turned and the queries are not, so a score depends on the position of "
+            "the key and not on the distance; both must be turned."
+        ),
+        question="By which angle does a query differ from a key at its own position?",
+    ),
+    Misconception(
+        id="turns_before_the_split",
+        exercise="RotaryAttention",
+        swaps=(
+            (f"        {TURN_QUERIES}\n        {TURN_KEYS}\n", ""),
+            (
+                SPLIT_QUERIES,
+                (
+                    "positions = torch.arange(offset, offset + T)\n"
+                    "        cos, sin = rotary_angles(positions, H * d, self.base)\n"
+                    "        queries = apply_rotary(queries, cos, sin)\n"
+                    "        keys = apply_rotary(keys, cos, sin)\n"
+                    f"        {SPLIT_QUERIES}"
+                ),
+            ),
+        ),
+        explanation=(
+            "Queries and keys are turned before they are split, so each head has other "
+            "frequencies; every head must have all of them."
+        ),
+        question="Which frequency should the first pair of the second head have?",
+    ),
+    Misconception(
+        id="moves_queries_alone",
+        exercise="RotaryAttention",
+        swaps=(
+            (
+                TURN_KEYS,
+                (f"cos, sin = rotary_angles(torch.arange(T), d, self.base)\n        {TURN_KEYS}"),
+            ),
+        ),
+        explanation=(
+            "The offset moves the queries and not the keys, so all distances grow by it; both "
+            "must be moved."
+        ),
+        question="How far is a token from itself at any offset?",
+    ),
+    Misconception(
+        id="moves_keys_alone",
+        exercise="RotaryAttention",
+        swaps=(
+            (
+                TURN_QUERIES,
+                "queries = apply_rotary(queries, *rotary_angles(torch.arange(T), d, self.base))",
+            ),
+        ),
+        explanation=(
+            "The offset moves the keys and not the queries, so all distances shrink by it; both "
+            "must be moved."
+        ),
+        question="How far is a token from itself at any offset?",
+    ),
+    Misconception(
+        id="turns_halves_of_a_head",
+        exercise="RotaryAttention",
+        swaps=(
+            (TURN_QUERIES, "queries = apply_rotary(queries, cos, sin, halves=True)"),
+            (TURN_KEYS, "keys = apply_rotary(keys, cos, sin, halves=True)"),
+        ),
+        explanation=(
+            "The halves of a head are turned as pairs, but this exercise pairs neighbours: 2i and "
+            "2i + 1."
+        ),
+        question="Which feature is the partner of feature 0 in this exercise?",
+    ),
+    Misconception(
+        id="takes_the_frequencies_of_all_features",
+        exercise="RotaryAttention",
+        swaps=(
+            (
+                ANGLES,
+                (
+                    "cos, sin = rotary_angles(positions, H * d, self.base)\n"
+                    "        cos, sin = cos[:, : d // 2], sin[:, : d // 2]"
+                ),
+            ),
+        ),
+        explanation=(
+            "The frequencies are those of d_out features, of which a head uses the first; they "
+            "must be those of a head with d features."
+        ),
+        question="How many pairs does one head have, and which frequency should the last one have?",
+    ),
+    Misconception(
+        id="turns_each_head_by_another_angle",
+        exercise="RotaryAttention",
+        swaps=(
+            (SPLIT_QUERIES, "queries = queries.view(B, T, H, d)"),
+            (SPLIT_KEYS, "keys = keys.view(B, T, H, d)"),
+            ("torch.arange(offset, offset + T)", "torch.arange(offset, offset + H)"),
+            (
+                TURN_KEYS,
+                (
+                    f"{TURN_KEYS}\n"
+                    "        queries, keys = queries.transpose(1, 2), keys.transpose(1, 2)"
+                ),
+            ),
+        ),
+        title="The angles belong to heads, not to tokens",
+        explanation=(
+            "Queries and keys are turned while the axis before the last one counts heads, so each "
+            "head gets one angle; it must count tokens."
+        ),
+        question="Which axis of (B, T, H, d) does broadcasting align with the rows of cos?",
+    ),
+    Misconception(
+        id="limits_the_positions",
+        exercise="RotaryAttention",
+        swaps=(("if self.context_length < T:", "if self.context_length < offset + T:"),),
+        title="Positions above context_length are refused",
+        explanation=(
+            "Positions above context_length raise an error, but only the number of tokens in a "
+            "call is limited."
+        ),
+        question="Which of T and offset + T does the docstring limit?",
+    ),
+    Misconception(
+        id="calls_ready_made_attention",
+        exercise="RotaryAttention",
+        swaps=(
+            (
+                "context = weights @ values",
+                (
+                    "context = nn.functional.scaled_dot_product_attention(\n"
+                    "            queries, keys, values, is_causal=True\n        )"
+                ),
+            ),
+        ),
+        explanation=(
+            "Torch's ready-made attention does the work that you should write in this stage."
+        ),
+        question="Which steps does scaled_dot_product_attention do for you?",
+    ),
+    Misconception(
+        id="loops_over_queries",
+        exercise="RotaryAttention",
+        swaps=(
+            (
+                "context = weights @ values",
+                (
+                    "context = torch.stack(\n"
+                    "            [(w[..., None] * values).sum(2) for w in weights.unbind(2)], 2\n"
+                    "        )"
+                ),
+            ),
+        ),
+        explanation=(
+            "Each token's context vector is computed separately, so the number of tensor "
+            "operations grows with the length of the text."
+        ),
+        question="Which product mixes the values for all queries of all heads at once?",
+    ),
+    Misconception(
+        id="merges_without_transposing",
+        exercise="RotaryAttention",
+        swaps=(("context.transpose(1, 2).reshape(B, T, H * d)", "context.reshape(B, T, H * d)"),),
+        explanation=(
+            "The heads are reshaped to (B, T, d_out) without moving an axis, so a token gets "
+            "numbers of other tokens."
+        ),
+        question="Which two axes must be neighbours before they can become one?",
+    ),
+)
