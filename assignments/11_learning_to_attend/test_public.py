@@ -267,7 +267,7 @@ def test_loss_of_the_documented_bigram_model(student, documented):
 
 @check("cross_entropy", points=0.2, layer="documented")
 def test_loss_of_a_guess_that_knows_nothing(student, documented):
-    """65 equal logits give the logarithm of 65, whatever the targets are."""
+    """65 equal logits give the logarithm of 65 for all targets."""
     targets = documented["gptdev.targets"].tensor
 
     loss = student.call("cross_entropy", torch.full((4, 8, 65), 0.7), targets)
@@ -566,7 +566,7 @@ def test_reader_refuses_a_text_that_is_too_long(student, probe):
 
 @check("Reader", points=0.1, layer="laws", rules=("no_seeding",))
 def test_reader_sets_no_seed(student, probe):
-    """Neither the constructor nor a call seeds torch's generator."""
+    """The constructor and a call leave torch's generator unseeded."""
     drawn, ids = [], draw_ids(probe, B, T)
     for seed in (5, 6):
         reader = student.new("Reader", V, D, CONTEXT, seed=seed)

@@ -12,7 +12,6 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType, SimpleNamespace
-from typing import ClassVar
 
 import torch
 
@@ -23,7 +22,10 @@ class UnusedCompiler(ModuleType):
     """Answers what torch asks of its compiler in code that is not compiled."""
 
     compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
-    __path__: ClassVar[list[str]] = []  # ``_Submodules`` finds the modules inside
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__ = []  # ``_Submodules`` finds the modules inside
 
     def disable(self, fn: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:
         """Return *fn*, which nothing compiles."""
@@ -34,7 +36,7 @@ class UnusedCompiler(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         """Return *name* of the compiler itself."""
-        if name.startswith("__"):  # of modules in general: whoever looks at all of them asks
+        if name.startswith("__"):  # asked by code that looks at all modules
             raise AttributeError(name)
         return getattr(import_compiler(), name)
 

@@ -91,8 +91,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The largest probability of each guess is taken, whatever the target is: the loss "
-            "says how sure the guesses are, not how right."
+            "The largest probability of each guess is taken, and the target plays no part: the "
+            "loss says how sure the guesses are, not how right."
         ),
         question="At which position of its row is the probability of the target?",
     ),
