@@ -10,6 +10,7 @@ import ast
 import contextlib
 import inspect
 import linecache
+import operator
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -124,7 +125,12 @@ class RequestExecutor:
         return [msgspec.to_builtins(problem) for problem in problems]
 
     def definition(self, name: str) -> object:
-        """Return what the module calls *name*: its class or function, even if that is rebound."""
+        """Return what the module calls *name*: its class or function, even if that is rebound.
+
+        A name such as "nn.Embedding" means torch's own.
+        """
+        if name.startswith("nn."):
+            return operator.attrgetter(name)(torch)
         found: object = getattr(self.module, name, None)
         return found if is_definition(found) else self._runner.definitions.get(name, found)
 

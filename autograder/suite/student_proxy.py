@@ -141,7 +141,10 @@ class Student:
         return self.ask("call", name, args, kwargs, seed)
 
     def new(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> "RemoteModule":
-        """Construct class *name*, seeding torch first if *seed* is given."""
+        """Construct class *name*, seeding torch first if *seed* is given.
+
+        A name such as "nn.Linear" means torch's own class, for exercises that get a module.
+        """
         module = self.ask("new", name, args, kwargs, seed)
         if not isinstance(module, RemoteModule):
             raise WrongAnswer(Status.WRONG_TYPE, f"{name} is not a torch.nn.Module.")

@@ -159,6 +159,13 @@ def test_new_refuses_what_is_not_a_module(ask: Ask):
     assert (problem.kind, problem.text) == ("missing", "double is not a torch.nn.Module")
 
 
+def test_new_builds_torchs_own_modules(ask: Ask):
+    """A name that begins with "nn." is looked up in torch, not in the student's module."""
+    handle = value(ask("new", name="nn.Linear", args=(3, 2)))
+
+    assert value(ask("shapes", handle=handle)) == {"weight": [2, 3], "bias": [2]}
+
+
 def test_forward_and_mode_use_the_module_of_the_handle(ask: Ask, scale: int, factor: Tensor):
     """Training scales, evaluation does not, as forward says."""
     x = torch.ones(2)
