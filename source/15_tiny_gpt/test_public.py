@@ -262,9 +262,9 @@ def gpt_shapes(s, *, qkv_bias=False):
     shapes = {"tok_emb.weight": (s.V, d), "pos_emb.weight": (s.context, d)}
     for number_ in range(s.layers):
         at = f"blocks.{number_}"
-        shapes |= {f"{at}.att.{name}.weight": (d, d) for name in ("W_query", "W_key", "W_value")}
-        if qkv_bias:
-            shapes |= {f"{at}.att.{name}.bias": (d,) for name in ("W_query", "W_key", "W_value")}
+        for name in ("W_query", "W_key", "W_value"):
+            shapes |= {f"{at}.att.{name}.weight": (d, d)}
+            shapes |= {f"{at}.att.{name}.bias": (d,)} if qkv_bias else {}
         shapes |= {f"{at}.att.out_proj.weight": (d, d), f"{at}.att.out_proj.bias": (d,)}
         shapes |= {f"{at}.ff.linear1.weight": (4 * d, d), f"{at}.ff.linear1.bias": (4 * d,)}
         shapes |= {f"{at}.ff.linear2.weight": (d, 4 * d), f"{at}.ff.linear2.bias": (d,)}

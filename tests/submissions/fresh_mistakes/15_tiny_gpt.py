@@ -461,6 +461,155 @@ def generate(model, ids, new_tokens, context_length, temperature=0.0, top_k=None
     return ids
 
 
+#% count_without_biases_and_top_k_with_zeros
+#% count_parameters | step_missing, boundary | No bias is counted.
+#% top_k_logits | mask_fill | The other logits become 0, which is not the smallest.
+def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=False, tied=False):
+    block = 4 * d_model**2 + 8 * d_model**2 + 4 * d_model
+    if qkv_bias:
+        block += 3 * d_model
+    head = 0 if tied else vocab_size * d_model
+    return (vocab_size + context_length) * d_model + num_layers * block + 2 * d_model + head
+
+
+def top_k_logits(logits, k):
+    if k < 1 or k > logits.shape[-1]:
+        raise ValueError("k")
+    bound = torch.topk(logits, k).values[..., -1:]
+    return torch.where(logits < bound, torch.zeros_like(logits), logits)
+
+
+#% sample_multiplies_and_generate_never_crops
+#% sample_next | wrong_operation | The logits are multiplied by the temperature.
+#% generate | step_missing, argument_ignored | The model sees all ids, also those before the context.
+def sample_next(logits, temperature=1.0, top_k=None):
+    if temperature < 0:
+        raise ValueError("temperature")
+    if top_k is not None:
+        logits = top_k_logits(logits, top_k)
+    if temperature == 0:
+        return logits.argmax(-1, keepdim=True)
+    return torch.multinomial((logits * temperature).softmax(-1), 1)
+
+
+def generate(model, idx, new_tokens, context_length, temperature=0.0, top_k=None):
+    for _ in range(new_tokens):
+        with torch.no_grad():
+            logits = model(idx)
+        idx = torch.cat((idx, sample_next(logits[:, -1, :], temperature, top_k)), dim=1)
+    return idx
+
+
+#% top_k_strict_and_new_tokens_only
+#% top_k_logits | boundary | The k-th largest logit is not kept.
+#% generate | wrong_return | Only the new tokens are returned.
+def top_k_logits(logits, k):
+    if k < 1 or k > logits.shape[-1]:
+        raise ValueError("k")
+    v, _ = torch.topk(logits, k)
+    return logits.masked_fill(logits <= v[..., -1:], float("-inf"))
+
+
+def generate(model, idx, new_tokens, context_length, temperature=0.0, top_k=None):
+    out = []
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(idx[:, -context_length:])
+            nxt = sample_next(logits[:, -1, :], temperature, top_k)
+            out.append(nxt)
+            idx = torch.cat((idx, nxt), dim=1)
+    return torch.cat(out, dim=1)
+
+
+#% bag_of_letters_and_first_position
+#% GPT | step_missing, layer_unused | The vectors of the positions are not added.
+#% generate | boundary, wrong_axis | The logits of the first position choose the token.
+class GPT(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model, num_heads, num_layers, qkv_bias=False, tied=False):
+        super().__init__()
+        self.tok_emb = nn.Embedding(vocab_size, d_model)
+        self.pos_emb = nn.Embedding(context_length, d_model)
+        self.blocks = nn.ModuleList([
+            TransformerBlock(MultiHeadAttention(d_model, d_model, context_length, 0.0, num_heads, qkv_bias), d_model, 4 * d_model)
+            for _ in range(num_layers)
+        ])
+        self.final_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, vocab_size, bias=False)
+        if tied:
+            self.out_head.weight = self.tok_emb.weight
+
+    def forward(self, ids):
+        if ids.shape[1] > self.pos_emb.num_embeddings:
+            raise ValueError("too long")
+        x = self.tok_emb(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.out_head(self.final_norm(x))
+
+
+def generate(model, ids, new_tokens, context_length, temperature=0.0, top_k=None):
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(ids[:, -context_length:])[:, 0]
+            ids = torch.cat([ids, sample_next(logits, temperature, top_k)], dim=1)
+    return ids
+
+
+#% copied_tie_and_count_of_it
+#% GPT | parameter_kind, argument_ignored | The tied head gets a copy of the embedding's numbers.
+#% count_parameters | argument_ignored | A tied head is counted although it has no tensor.
+class GPT(nn.Module):
+    def __init__(self, vocab_size, context_length, d_model, num_heads, num_layers, qkv_bias=False, tied=False):
+        super().__init__()
+        self.tok_emb = nn.Embedding(vocab_size, d_model)
+        self.pos_emb = nn.Embedding(context_length, d_model)
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            att = MultiHeadAttention(d_model, d_model, context_length, 0.0, num_heads, qkv_bias)
+            self.blocks.append(TransformerBlock(att, d_model, 4 * d_model))
+        self.final_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, vocab_size, bias=False)
+        if tied:
+            with torch.no_grad():
+                self.out_head.weight.copy_(self.tok_emb.weight)
+
+    def forward(self, ids):
+        T = ids.size(1)
+        if T > self.pos_emb.num_embeddings:
+            raise ValueError("too long")
+        x = self.tok_emb(ids) + self.pos_emb(torch.arange(T))
+        for block in self.blocks:
+            x = block(x)
+        return self.out_head(self.final_norm(x))
+
+
+def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=False, tied=False):
+    per_layer = 12 * d_model**2 + 10 * d_model + 3 * d_model * qkv_bias
+    return (2 * vocab_size + context_length) * d_model + num_layers * per_layer + 2 * d_model
+
+
+#% probabilities_and_flat_ids
+#% BigramModel | layer_extra, step_extra | The logits go through a softmax, so they are probabilities.
+#% sample_next | wrong_axis, reshaped | The ids at temperature 0 have lost an axis.
+class BigramModel(nn.Module):
+    def __init__(self, vocab_size):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, vocab_size)
+
+    def forward(self, idx):
+        return torch.softmax(self.table(idx), dim=-1)
+
+
+def sample_next(logits, temperature=1.0, top_k=None):
+    if temperature < 0:
+        raise ValueError("temperature")
+    if top_k is not None:
+        logits = top_k_logits(logits, top_k)
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    return torch.multinomial(torch.softmax(logits / temperature, -1), 1)
+
+
 #% right_tuples_of_nanogpt
 class GPT(nn.Module):
     def __init__(self, vocab_size, context_length, d_model, num_heads, num_layers, qkv_bias=False, tied=False):

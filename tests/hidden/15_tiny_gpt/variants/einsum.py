@@ -137,8 +137,7 @@ def sample_next(logits, temperature=1.0, top_k=None):
 
 @torch.no_grad()
 def generate(model, ids, new_tokens, context_length, temperature=0.0, top_k=None):
-    if new_tokens == 0:
-        return ids
-    seen = ids[:, max(0, ids.shape[1] - context_length) :]
-    ids = torch.hstack([ids, sample_next(model(seen)[:, -1], temperature, top_k)])
-    return generate(model, ids, new_tokens - 1, context_length, temperature, top_k)
+    for _ in range(new_tokens):
+        seen = ids[:, max(0, ids.shape[1] - context_length) :]
+        ids = torch.hstack([ids, sample_next(model(seen)[:, -1], temperature, top_k)])
+    return ids
