@@ -30,10 +30,9 @@ SUMMARIES: Final = {
         "next": "Show the next exercise, with its file and line.",
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
         "reset": "Put an exercise back as you received it; a copy of your file is kept.",
-        "solution": "Show the solution of an exercise that you have solved; only where the course "
-        "is.",
-        "hunt": "Hunt a bug that was put into your own code: see it, fix it, write a test that "
-        "catches it.",
+        "solution": "Show the solution of an exercise that you have solved; needs the course.",
+        "hunt": "Hunt a bug planted in your own code: see it, fix it, write a test that catches "
+        "it.",
     },
     "Instructors": {
         "grade": "Grade submissions with the hidden suites, each in a sandbox.",
