@@ -164,11 +164,11 @@ def test_numbers_are_taken_from_the_course(three: Course, tmp_path: Path, monkey
     computed: list[Stage] = []
     with forget_suites():
         release.build(three)
-        monkeypatch.setattr(release, "_build_records", lambda _, found: computed.extend(found))
+        monkeypatch.setattr(release, "_build_records", lambda _, found, __: computed.extend(found))
         made = new_course(three, ["01"], tmp_path / "mine").course
         files = release._records(made.stages[0])
         copied = [path.read_bytes() for path in files]
-        release._write_records(made, made.every_stage)
+        release._write_records(made, release.no_report, made.every_stage)
 
     assert computed == []
     assert [path.read_bytes() for path in files] == copied
@@ -179,7 +179,7 @@ def test_numbers_are_computed_where_the_code_differs(three: Course, tmp_path: Pa
     computed: list[Stage] = []
     with forget_suites():
         release.build(three)
-        monkeypatch.setattr(release, "_build_records", lambda _, found: computed.extend(found))
+        monkeypatch.setattr(release, "_build_records", lambda _, found, __: computed.extend(found))
         with pytest.raises(FileNotFoundError):  # because nothing is computed here
             new_course(three, ["01", "03"], tmp_path / "mine")
 

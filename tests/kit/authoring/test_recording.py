@@ -96,7 +96,7 @@ def test_a_word_that_students_do_not_know_stops_the_release(write_course: WriteC
 
     with open_recorder(course, [stage]) as recorder:
         assert recorder.record_json(stage, "", "The parameter is factor.")
-        with pytest.raises(CourseError, match="would hold 'factor', which no student knows"):
+        with pytest.raises(CourseError, match="would hold 'factor', which students do not know"):
             recorder.record_json(stage, "", "The parameter has a name.")
 
 

@@ -79,7 +79,7 @@ def test_the_metadata_are_those_of_the_installed_kit(built: Course):
     assert about["Version"] in wheel.name
     assert about["Summary"] == built.file.title
     assert any(need.startswith("torch") for need in about.get_all("Requires-Dist"))
-    assert b"autograder.cli:app" in files[f"{folder}/entry_points.txt"]
+    assert b"autograder.__main__:main" in files[f"{folder}/entry_points.txt"]
     assert f"{folder}/licenses/LICENSE" in files
 
 
