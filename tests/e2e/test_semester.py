@@ -431,7 +431,7 @@ def test_the_comment_and_the_named_mistake_are_in_the_feedback(semester: Semeste
     alan = (feedback / "alan" / STAGE / "lab.html").read_text("utf-8")
 
     assert "A fine answer, and what of the gradient?" in ada
-    assert "The scores are not divided by the square root of the key size" in alan
+    assert "The scores are not divided by the square root of the key size</strong>." in alan
     assert "MARK SCHEME" not in ada + alan
 
 
