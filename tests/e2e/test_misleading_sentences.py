@@ -124,7 +124,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
             "05",
             "causal_mask",
             "def causal_mask(size):\n    return torch.tril(torch.ones(size))\n",
-            "`size` is passed once as a size, not twice",
+            "`size` is passed once as a size; it must be passed twice",
             "no effect",
             id="one-size",
         ),
