@@ -204,8 +204,10 @@ MISCONCEPTIONS = (
         id="goes_uphill",
         exercise="train_step",
         swaps=(("parameter -= ", "parameter += "),),
-        title="The step goes uphill",
-        explanation="The parameters move along the gradient, so the loss grows with each step.",
+        explanation=(
+            "The step goes uphill: the parameters move along the gradient, so the loss grows with "
+            "each step."
+        ),
         question="In which direction does the gradient point: to a larger or a smaller loss?",
     ),
     Misconception(

@@ -48,10 +48,9 @@ MISCONCEPTIONS = (
         id="multiplies_by_the_power_of_the_base",
         exercise="sinusoidal_positions",
         swaps=((FREQUENCIES, "frequencies = base ** (torch.arange(0, d_model, 2) / d_model)"),),
-        title="The frequencies grow from pair to pair",
         explanation=(
-            "The positions are multiplied by base^(2i / d_model), so the angles grow from pair to "
-            "pair; they must be divided by it."
+            "The frequencies grow from pair to pair: the positions are multiplied by base^(2i / "
+            "d_model), but they must be divided by it."
         ),
         question="Which pair should turn slowest, the first or the last?",
     ),
@@ -60,10 +59,9 @@ MISCONCEPTIONS = (
         id="multiplies_angles_by_the_power_of_the_base",
         exercise="rotary_angles",
         swaps=((" ** (-torch.arange(0, d, 2) / d)", " ** (torch.arange(0, d, 2) / d)"),),
-        title="The frequencies grow from pair to pair",
         explanation=(
-            "The positions are multiplied by base^(2i / d), so the angles grow from pair to pair; "
-            "they must be divided by it."
+            "The frequencies grow from pair to pair: the positions are multiplied by base^(2i / "
+            "d), but they must be divided by it."
         ),
         question="Which pair should turn slowest, the first or the last?",
     ),
@@ -143,10 +141,9 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        title="Angles of neighbours are used for halves",
         explanation=(
-            "The angles are laid out for neighbouring features, but each feature is combined with "
-            "the one half a vector away."
+            "Angles of neighbours are used for halves: each feature is combined with the one half "
+            "a vector away, but the angles are laid out for neighbouring features."
         ),
         question="Which feature is the partner of feature 0, and which angle do the two share?",
     ),
@@ -165,10 +162,9 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        title="With halves, the angles are laid out for neighbours",
         explanation=(
-            "With halves, each angle is repeated for neighbouring features, but features i and "
-            "i + d/2 must share it."
+            "With halves, the angles are laid out for neighbours: each angle is repeated for the "
+            "next feature, but features i and i + d/2 must share it."
         ),
         question="Which two features share the angle of column 0 if the pairs are halves?",
     ),
@@ -187,10 +183,9 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        title="Angles of neighbours are used for halves for both values of the argument",
         explanation=(
-            "The angles are laid out for neighbouring features, but each feature is combined with "
-            "the one half a vector away for both values of the argument."
+            "Both layouts use the angles of neighbours for halves: each feature is combined with "
+            "the one half a vector away, but the angles are laid out for neighbouring features."
         ),
         question="Which feature is the partner of feature 0, and which angle do the two share?",
     ),
@@ -198,10 +193,7 @@ MISCONCEPTIONS = (
         id="turns_the_other_way",
         exercise="apply_rotary",
         swaps=((TURNED, "turned = a * cos + b * sin, b * cos - a * sin"),),
-        title="Each pair is turned by minus its angle",
-        explanation=(
-            "Both sines have the opposite sign, so each pair is turned by minus its angle."
-        ),
+        explanation="Each pair is turned by minus its angle: both sines have the opposite sign.",
         question="Where does the point (1, 0) go if it is turned by a quarter of a circle?",
     ),
     Misconception(
@@ -223,10 +215,9 @@ MISCONCEPTIONS = (
                 "first = a * cos - b * sin\n    turned = first, first * sin + b * cos",
             ),
         ),
-        title="The second feature is computed from the turned first one",
         explanation=(
-            "The second feature of a pair is computed from the first one after that was turned; "
-            "both must come from the old pair."
+            "The second feature is computed from the turned first one; both must come from the old "
+            "pair."
         ),
         question="Which a belongs into a sin + b cos, the old one or the new one?",
     ),
@@ -360,10 +351,10 @@ MISCONCEPTIONS = (
             ("torch.arange(num_keys - num_queries, num_keys)", "torch.arange(num_queries)"),
             ("queries[:, None] - keys", "(queries[:, None] - keys).abs()"),
         ),
-        title="The first query is put at the first key",
+        title="Distances have no sign, and the first query is put at the first key",
         explanation=(
-            "The first query is put at the first key, but the last query must be at the last key; "
-            "the distances are then of the wrong tokens."
+            "Distances have no sign, and the first query is put at the first key; the last query "
+            "must be at the last key."
         ),
         question="A single query and three keys: at which position is the query?",
     ),
@@ -516,10 +507,9 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        title="The angles belong to heads, not to tokens",
         explanation=(
-            "Queries and keys are turned while the axis before the last one counts heads, so each "
-            "head gets one angle; it must count tokens."
+            "The angles belong to heads and not to tokens: the axis before the last one counts "
+            "heads when queries and keys are turned, and it must count tokens."
         ),
         question="Which axis of (B, T, H, d) does broadcasting align with the rows of cos?",
     ),
@@ -527,10 +517,9 @@ MISCONCEPTIONS = (
         id="limits_the_positions",
         exercise="RotaryAttention",
         swaps=(("if self.context_length < T:", "if self.context_length < offset + T:"),),
-        title="Positions above context_length are refused",
         explanation=(
-            "Positions above context_length raise an error, but only the number of tokens in a "
-            "call is limited."
+            "Positions above context_length are refused, but only the number of tokens in a call "
+            "is limited."
         ),
         question="Which of T and offset + T does the docstring limit?",
     ),

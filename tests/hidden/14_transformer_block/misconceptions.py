@@ -248,7 +248,7 @@ MISCONCEPTIONS = (
         exercise="DeepNetwork",
         swaps=(("self.use_shortcut and x.shape == output.shape", "self.use_shortcut"),),
         explanation=(
-            "The input of a layer is added also where its shape differs from that of the result: "
+            "The input of a layer is added even where its shape is not that of the result: "
             "torch then repeats a single feature, or raises an error."
         ),
         question="What is the shape of the result if a layer goes from 3 features to 1?",
@@ -309,7 +309,9 @@ MISCONCEPTIONS = (
             ("gate = self.gate(x)", "gate = self.up(x)"),
             ("torch.sigmoid(gate) * self.up(x)", "torch.sigmoid(gate) * self.gate(x)"),
         ),
-        explanation="silu is applied to up and not to gate: the two layers have changed roles.",
+        explanation=(
+            "The function silu is applied to up and not to gate: the two layers have changed roles."
+        ),
         question="Which of the two layers decides how far the features of the other are opened?",
     ),
     # TransformerBlock
@@ -343,7 +345,7 @@ MISCONCEPTIONS = (
             ("self.ff(self.norm2(x))", "self.ff(self.norm1(x))"),
             ("self.norm2(x + self.ff(x))", "self.norm1(x + self.ff(x))"),
         ),
-        explanation="norm1 is used twice and norm2 is not used.",
+        explanation="The layer norm1 is used twice, and norm2 is not used.",
         question="Which norm belongs to the feed-forward network?",
     ),
     Misconception(
@@ -372,9 +374,9 @@ MISCONCEPTIONS = (
         id="exchanges_pre_norm_and_post_norm",
         exercise="TransformerBlock",
         swaps=(("if self.norm_first:", "if not self.norm_first:"),),
-        title="Pre-norm and post-norm are swapped",
         explanation=(
-            "The block is post-norm where norm_first is true, and pre-norm where it is false."
+            "Pre-norm and post-norm are swapped: the block is post-norm where norm_first is true, "
+            "and pre-norm where it is false."
         ),
         question="Is the norm inside the branch, or after the sum, if norm_first is true?",
     ),

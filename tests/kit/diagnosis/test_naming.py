@@ -37,7 +37,7 @@ def test_two_mistakes_that_fit_are_both_named_once():
     assert named is not None
     assert named.misconception == "scale_missing / softmax_axis"
     assert named.explanation == "Either: Not scaled. Or: The wrong axis."
-    assert named.title + named.beyond_title == named.explanation
+    assert named.headline + named.beyond_headline == named.explanation
 
 
 def test_of_many_only_a_common_kind_is_said():
@@ -101,5 +101,5 @@ def test_two_mistakes_are_said_one_after_the_other():
 
     assert named.misconception == "scale_missing + softmax_axis"
     assert named.explanation.endswith("First: Not scaled. Second: The wrong axis.")
-    assert named.title + named.beyond_title == named.explanation
+    assert named.headline + named.beyond_headline == named.explanation
     assert named.hint == "By what?"

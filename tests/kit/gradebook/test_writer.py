@@ -184,7 +184,7 @@ def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_
     assert for_ada.remarks[1:] == (
         (
             f"bob, {STAGE}: graded when the lab gave 15 points, and now it gives 18 or divides "
-            "them otherwise. Grade this submission again."
+            "them differently. Grade this submission again."
         ),
     )
     assert for_bob.remarks[1:] == ()

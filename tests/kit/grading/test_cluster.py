@@ -181,21 +181,21 @@ def test_a_submission_whose_processes_died_has_no_grade(run, graded):
 )
 def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
     """Nothing is recorded that was not graded."""
-    with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
+    with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
         run(lambda _submission: answer)
 
 
 def test_the_record_of_another_submission_is_refused(run, graded, submit: Submit):
     """The key in it names all that decides a grade, the submission included."""
     other = submit("x = 1", student="ada")
-    with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
+    with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
         run(lambda _submission: graded(other))
 
 
 def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, graded):
     """What the supervisor spends on a worker is bounded."""
     monkeypatch.setattr(cluster_workers, "MAX_ANSWER", 10)
-    with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
+    with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
         run(graded)
 
 

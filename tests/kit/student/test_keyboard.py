@@ -52,7 +52,8 @@ def test_another_thread_ends_the_wait(keys: WindowsKeys):
 
 def test_another_size_is_a_reason_to_draw(keys: WindowsKeys, monkeypatch: pytest.MonkeyPatch):
     """No signal says so on Windows."""
-    monkeypatch.setattr(keyboard.shutil, "get_terminal_size", lambda: os.terminal_size((40, 10)))
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "10")
 
     assert keys.wait(10.0) == "resize"
 
