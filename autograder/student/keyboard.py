@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Final, Protocol, Self
 
+CTRL_C: Final = "\x03"
 SLICE_SECONDS: Final = 0.02  # between two looks at the keys, where nothing can wait for them
 
 
@@ -61,8 +62,9 @@ class UnixKeys:
             for number, handler in (
                 (signal.SIGWINCH, self._on_signal),
                 (signal.SIGCONT, self._on_signal),
-                (signal.SIGTERM, signal.default_int_handler),  # so that `__exit__` runs
-                (signal.SIGHUP, signal.default_int_handler),
+                (signal.SIGINT, self._on_end),
+                (signal.SIGTERM, self._on_end),
+                (signal.SIGHUP, self._on_end),
             )
         }
         self._tty.setcbreak(self._input)
@@ -82,7 +84,8 @@ class UnixKeys:
         if self._input in readable:
             return self._key()
         if self._wake in readable:
-            return "resize" if b"w" in os.read(self._wake, 4096) else None
+            woken = os.read(self._wake, 4096)
+            return CTRL_C if b"q" in woken else "resize" if b"w" in woken else None
         return None
 
     @contextlib.contextmanager
@@ -110,6 +113,12 @@ class UnixKeys:
                 self._tty.setcbreak(self._input)
         with contextlib.suppress(BlockingIOError):
             os.write(self.waker, b"w")
+
+    def _on_end(self, _number: int, _frame: FrameType | None) -> None:
+        """Interrupt what runs; where the exception gets lost, the next wait returns Ctrl-C."""
+        with contextlib.suppress(BlockingIOError):
+            os.write(self.waker, b"q")
+        raise KeyboardInterrupt
 
 
 class WindowsKeys:

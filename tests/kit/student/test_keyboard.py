@@ -1,6 +1,7 @@
-"""The keys of `autograder watch` on Windows; tests of `watch` use those of Unix."""
+"""The keys of `autograder watch`; further tests of `watch` use those of Unix."""
 
 import os
+import signal
 import sys
 import types
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from autograder.student import keyboard
-from autograder.student.keyboard import WindowsKeys
+from autograder.student.keyboard import UnixKeys, WindowsKeys
 
 
 @pytest.fixture
@@ -63,3 +64,18 @@ def test_the_system_chooses(monkeypatch: pytest.MonkeyPatch, typed: list[str]): 
     monkeypatch.setattr(keyboard.sys, "platform", "win32")
 
     assert isinstance(keyboard.keys(), WindowsKeys)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a console of Windows sends no signals")
+def test_an_interrupt_that_got_lost_is_the_next_key(monkeypatch: pytest.MonkeyPatch):
+    """Python drops an exception that arises in a callback, for instance of its collector."""
+    master, slave = os.openpty()
+    with open(slave, encoding="utf-8") as terminal, monkeypatch.context() as patch:  # noqa: PTH123  # a descriptor
+        patch.setattr(sys, "stdin", terminal)
+        with UnixKeys() as opened:
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            key = opened.wait(10.0)
+    os.close(master)
+
+    assert key == "\x03"
