@@ -15,7 +15,17 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from autograder.course_file import CourseFile, Exercise, Grading, Hints, Limits, Reveal, StageFile
+from autograder.course_file import (
+    CourseFile,
+    Effort,
+    Exercise,
+    Grading,
+    Hints,
+    Limits,
+    Reveal,
+    StageEffort,
+    StageFile,
+)
 from autograder.errors import CourseError, UsageError
 
 COURSE_FILE = "course.toml"
@@ -85,6 +95,23 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     def fingerprints(self) -> Path:
         """The public suite's observations of each misconception, built by ``release``."""
         return self.source / "fingerprints.json"
+
+    @property
+    def effort_file(self) -> Path:
+        """Minutes and difficulty of each exercise, built by ``release``."""
+        return self.source / "effort.json"
+
+    @cached_property
+    def effort(self) -> StageEffort:
+        """Minutes and difficulty; unknown without the file, which is for information alone."""
+        try:
+            return msgspec.json.decode(self.effort_file.read_bytes(), type=StageEffort)
+        except (OSError, ValueError, RecursionError):
+            return StageEffort()
+
+    def effort_of(self, exercise: Exercise) -> Effort:
+        """Return minutes and difficulty of *exercise*."""
+        return self.effort.exercises.get(exercise.name, Effort())
 
     @property
     def lab(self) -> Path:

@@ -7,6 +7,7 @@ import msgspec
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Hints = tuple[str, str, str]
+HARDEST = 3  # marks of difficulty
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -52,6 +53,27 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hints: Hints = ("", "", "")
 
 
+class Effort(msgspec.Struct, frozen=True):
+    """About how many minutes an exercise takes, and how hard it is: one to three; 0 is unknown."""
+
+    minutes: int = 0
+    difficulty: int = 0
+
+    def __str__(self) -> str:
+        """Show both in a few characters; empty if they are unknown."""
+        if not self.minutes:
+            return ""
+        return f"{'●' * self.difficulty}{'○' * (HARDEST - self.difficulty)} {self.minutes} min"
+
+
+class StageEffort(msgspec.Struct, frozen=True):
+    """About how many minutes a stage takes, those of reading, and the figures of each exercise."""
+
+    minutes: int = 0
+    reading: int = 0
+    exercises: dict[str, Effort] = {}
+
+
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Attention weights that the code of a finished stage computes.
 
@@ -77,7 +99,6 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     format_version: Literal[1]
     title: str
     goal: str
-    minutes: Count
     graded: bool = True
     module: Name
     prerequisites: tuple[str, ...] = ()

@@ -46,7 +46,6 @@ STAGE_TOML = """
 format_version = 1
 title = "Tiny things"
 goal = "Double and scale."
-minutes = 5
 module = "tiny"
 
 [[exercise]]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from autograder.authoring import release, wheels
+from autograder.authoring.guide import efforts_of, guide
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.disk import replace_file
 from autograder.errors import CourseError, UsageError
@@ -63,7 +64,8 @@ def stages_in(course: Course, folder: Path) -> list[Stage]:
 
 def _files(course: Course, stages: Sequence[Stage]) -> dict[str, bytes]:
     wheel = wheels.kit_wheel(course, stages)
-    return {GUIDE: release.guide(course, stages, wheel.name), wheel.name: wheel.content}
+    start_here = guide(course, efforts_of(stages), wheel.name)
+    return {GUIDE: start_here, wheel.name: wheel.content}
 
 
 def _write(folder: Path, files: dict[str, bytes], distribution: str) -> None:

@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from autograder.course import duplicates
+from autograder.course_file import StageEffort
 from autograder.errors import CourseError
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 FORBIDDEN_MARKERS = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "AUTOTEST")
 SCHEME = ("BEGIN MARK SCHEME", "END MARK SCHEME")
+UNKNOWN = StageEffort()
+_TIME = re.compile(r"(?<=\*\*Time:\*\* about )\d+ minutes, \d+(?= of them for reading)")
 _EXACT = re.compile("|".join(SCHEME))  # what nbgrader recognises, anywhere in a line
 _SIMILAR = re.compile(
     r"^\W*#[\W_]*((?:begin|end)[\W_]*mark[\W_]*scheme)", re.IGNORECASE | re.MULTILINE
@@ -28,11 +31,14 @@ _SIMILAR = re.compile(
 Notebook = dict[str, Any]
 
 
-def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
+def build_source_lab(
+    path: Path, points: Mapping[str, float], effort: StageEffort = UNKNOWN
+) -> bytes:
     """Return the lab at *path* as it should be in ``source/``.
 
-    *points* are those of each exercise, by name. Outputs and an editor's metadata are removed;
-    raises ``CourseError`` if a grade cell is missing, occurs twice, or belongs to no exercise.
+    *points* are those of each exercise, by name; *effort* has the minutes for the line on the
+    time. Outputs and an editor's metadata are removed; raises ``CourseError`` if a grade cell is
+    missing, occurs twice, or belongs to no exercise.
     """
     import nbformat  # noqa: PLC0415  # takes one second, needed for building only
 
@@ -54,6 +60,9 @@ def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
         cell.metadata = {"nbgrader": _nbgrader_metadata(given, points)} if given else {}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
+        elif effort.minutes:
+            time = f"{effort.minutes} minutes, {effort.reading}"
+            cell.source = _TIME.sub(time, cell.source)
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     return encode(notebook)
 

@@ -19,7 +19,6 @@ STAGE = """\
 format_version = 1
 title = "TITLE"
 goal = "Say in one sentence what students can do after this stage."
-minutes = 30
 module = "MODULE"
 prerequisites = []
 

@@ -19,7 +19,8 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from autograder.authoring import lab_notebook, public_suite, stubs
+from autograder.authoring import effort, lab_notebook, public_suite, stubs
+from autograder.authoring.guide import efforts_of, guide
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.diagnosis import mistakes
 from autograder.disk import replace_file
@@ -29,12 +30,6 @@ from autograder.suite import documented
 Known = TypeVar("Known")
 Report = Callable[[str], None]  # gets a line of progress; not a closure, as processes pickle it
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
-UNKNOWN_WHEEL = "KIT.whl"
-NO_WHEEL = (
-    "Your instructor gives you the kit as a file whose name ends in `.whl`. "
-    "Put it into the folder of this file, and write its name in place of `WHEEL`."
-)
 RECORDS_VERSION = 12  # add one when the same sources would give another record or fingerprints
 
 
@@ -42,26 +37,33 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
     """Return the content of every built file; raises ``CourseError`` if one held secrets.
 
     Records and fingerprints are taken from the disk; ``outdated_stages`` says which are stale.
-    With *stages*, only their files are built, and the digests of the other stubs stay.
+    With *stages*, only their files and the guide are built; the digests of other stubs stay.
     """
     built: dict[Path, bytes] = {}
     digests = _known_digests(course) if stages else {}
+    efforts = {}
     for stage in stages or course.every_stage:
         stub = stub_of(stage).encode()
         digests[stage.name] = hashlib.sha256(stub).hexdigest()
         suite = public_suite_of(stage).encode()
-        for path, content in ((stage.stub, stub), (stage.public_suite, suite)):
+        efforts[stage.name] = effort.measure(stage, stub.decode())
+        measured = effort.encode(efforts[stage.name])
+        for path, content in (
+            (stage.stub, stub),
+            (stage.public_suite, suite),
+            (stage.effort_file, measured),
+        ):
             built |= {path: content, stage.assignment / path.name: content}
         for path in visible_files(stage.source):
             if path not in built:
                 _reject_secrets(path, course, stage)
                 built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
     for stage, points in _points_of_labs(course, stages or course.every_stage):
-        lab = lab_notebook.build_source_lab(stage.lab, points)
+        lab = lab_notebook.build_source_lab(stage.lab, points, efforts[stage.name])
         student_lab = lab_notebook.build_student_lab(lab)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
-    if not stages:
-        built[course.root / ASSIGNMENTS / GUIDE] = guide(course)
+    every = efforts_of(course.every_stage) | efforts
+    built[course.root / ASSIGNMENTS / GUIDE] = guide(course, every)
     built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built
 
@@ -88,22 +90,6 @@ def kept(course: Course) -> Iterator[str]:
             "Move your code to your own folder (`autograder start`), "
             "then delete this file and run `autograder release`."
         )
-
-
-def guide(course: Course, stages: Sequence[Stage] = (), wheel: str = "") -> bytes:
-    """Return what students read first: how to install the kit, and how to begin.
-
-    *wheel* is the name of the file with the kit, where it is known.
-    """
-    stage = (*stages, *course.every_stage)[0]
-    words = {
-        "TITLE": course.file.title,
-        "FIRST": f"my-work/{stage.name}/{stage.module}.py",
-        "WHEEL": wheel or UNKNOWN_WHEEL,
-        "WHERE": "The kit is the file `WHEEL` in this folder." if wheel else NO_WHEEL,
-    }
-    text = GUIDE_TEMPLATE.read_text("utf-8").replace("WHERE", words.pop("WHERE"))
-    return re.sub("TITLE|FIRST|WHEEL", lambda word: words[word[0]], text).encode()
 
 
 def _stub_digests(course: Course) -> Path:
@@ -398,7 +384,7 @@ def _lines_of_strings(value: object) -> Iterator[str]:
 
 
 def _read_text(path: Path) -> str:
-    return path.read_text("utf-8", errors="replace")  # figures are searched like other files
+    return path.read_text("utf-8", errors="replace")  # efforts are searched like other files
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -34,8 +34,8 @@ _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 WIDTH = 100  # columns of a stub
 INDENT = "    "  # of the body of an exercise
-_Exercise = ast.FunctionDef | ast.ClassDef
-_Documented = ast.Module | _Exercise
+Definition = ast.FunctionDef | ast.ClassDef
+_Documented = ast.Module | Definition
 OTHER_INPUTS = (  # `withhold_known_values` of the grader
     "Documented values and properties count only if the results are right for other inputs too."
 )
@@ -244,7 +244,7 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
     tree = ast.parse(stub)
     at_top, in_exercise = _needed(tree, named, known, names)
     for node in reversed(tree.body):
-        if isinstance(node, _Exercise) and (sentences := in_exercise.get(node.name)):
+        if isinstance(node, Definition) and (sentences := in_exercise.get(node.name)):
             _extend_exercise(lines, node, " ".join(sentences))
     block = [part for text in at_top for part in _wrapped(f"- {text}", "", "  ")]
     _extend_module(lines, tree, ["", TITLE, "", *block])
@@ -292,8 +292,8 @@ def _docstrings(tree: ast.Module) -> dict[str, str]:
     """Return the docstrings of each definition, those of its methods included; "" is the module."""
     texts = {"": ast.get_docstring(tree) or ""}
     for node in tree.body:
-        if isinstance(node, _Exercise):
-            parts = [one for one in ast.walk(node) if isinstance(one, _Exercise)]
+        if isinstance(node, Definition):
+            parts = [one for one in ast.walk(node) if isinstance(one, Definition)]
             texts[node.name] = " ".join(ast.get_docstring(one) or "" for one in parts)
     return texts
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 import autograder
 from autograder.authoring import release
+from autograder.authoring.guide import efforts_of, guide
 from autograder.course import (
     ASSIGNMENTS,
     GUIDE,
@@ -59,8 +60,8 @@ def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
         for path in release.visible_files(stage.assignment):
             inside = path.relative_to(course.root / ASSIGNMENTS).as_posix()
             files[f"{autograder.__name__}/{ASSIGNMENTS}/{inside}"] = path.read_bytes()
-    guide = release.guide(course, stages, "WHEEL")
-    files[f"{autograder.__name__}/{ASSIGNMENTS}/{GUIDE}"] = guide
+    start_here = guide(course, efforts_of(stages), "WHEEL")
+    files[f"{autograder.__name__}/{ASSIGNMENTS}/{GUIDE}"] = start_here
     installed = _installed_kit()
     headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
     headers = re.sub(r"(?m)^(Description-Content-Type|Summary|Version):.*\n?", "", headers)

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -185,11 +184,13 @@ class StageProgress(NamedTuple):
 
 
 def by_stage(course: Course, progress: Progress) -> Iterator[StageProgress]:
-    """Count the exercises and minutes of each stage; a stage's exercises count alike."""
+    """Count the exercises that pass, and the minutes that the others and the lab still take."""
     for stage in course.stages:
-        done = sum(Task(stage, item).key in progress.passed for item in stage.exercises)
-        left = (len(stage.exercises) - done) / len(stage.exercises)
-        yield StageProgress(stage, done, ceil(stage.file.minutes * left))
+        done = [one for one in stage.exercises if Task(stage, one).key in progress.passed]
+        spent = sum(stage.effort_of(one).minutes for one in done)
+        is_done = len(done) == len(stage.exercises)
+        left = 0 if is_done else max(0, stage.effort.minutes - spent)
+        yield StageProgress(stage, len(done), left)
 
 
 def _json_object(file: Path) -> dict[str, Any]:
@@ -215,7 +216,8 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
         left += item.minutes_left
         passed += item.passed
     yield ""
-    yield f"{passed} of {len(tasks(course))} exercises, about {left} minutes left."
+    time = f", about {left} minutes left" if left else ""
+    yield f"{passed} of {len(tasks(course))} exercises{time}."
     yield from outdated_lines(course, progress)
 
 

@@ -126,9 +126,11 @@ def exercise_location(own: Handout, task: Task, *, unwritten: bool) -> Iterator[
     at = shown_path(own, file) + (f", line {line}" if line else "")
     what = f"Write {task.exercise.name} and save" if unwritten else "Fix it and save"
     yield spaced(Rank.LOCATION, Text(f"{what}: {at}", style="bold" if unwritten else "dim"))
-    if unwritten and task.stage.lab.is_file():
-        lab = shown_path(own, task.stage.lab)
-        yield optional(Rank.TITLE, Text(f"The lab leads through it: {lab}", "dim"))
+    if unwritten:
+        lab = task.stage.lab
+        way = f"The lab leads through it: {shown_path(own, lab)}" if lab.is_file() else ""
+        shown = "  ".join(filter(None, [str(task.stage.effort_of(task.exercise)), way]))
+        yield from [optional(Rank.TITLE, Text(shown, "dim"))] if shown else []
 
 
 def shown_path(own: Handout, file: Path) -> str:
@@ -152,13 +154,16 @@ def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[R
     """Show all exercises, which have passed, and which is the current one."""
     for stage in own.stages:
         done = "✓" if progress.is_done(stage) else " "
-        yield Text(f"{done} {stage.name}", style="bold")
+        minutes = f"  {stage.effort.minutes} min" if stage.effort.minutes else ""
+        yield Text.assemble((f"{done} {stage.name}", "bold"), (minutes, "dim"))
         names = []
         for exercise in stage.exercises:
             task = Task(stage, exercise)
             mark = "✓" if task.key in progress.passed else "·"
             here = f"  {HERE}" if task.key == current.key else ""
-            names.append(Text(f"{mark} {exercise.name}{here}", "green" if mark == "✓" else ""))
+            effort = f"  {stage.effort_of(exercise)}".rstrip()
+            name = Text(f"{mark} {exercise.name}", "green" if mark == "✓" else "")
+            names.append(name.append(effort, "dim").append(here))
         yield from (Padding(name, (0, 0, 0, 4)) for name in names)
 
 

@@ -24,7 +24,6 @@ STAGE_TOML = """
 format_version = 1
 title = "Sums"
 goal = "Add numbers in three ways."
-minutes = 5
 module = "sums"
 
 [[exercise]]

@@ -77,6 +77,7 @@ CODE = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
 CODE_ONLY = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$", re.DOTALL)
 INLINE = re.compile(r"\$([^$]+)\$")
 COMMAND = re.compile(r"\\[a-zA-Z]+\s*|\\.|[{}_^ ]")
+FIRST_MINUTES = 5  # a learner's first success comes soon
 LONGEST_FORMULA = 36  # characters without commands: 300 pixels
 HTML = re.compile(r"<[/!a-z]", re.IGNORECASE)
 LINK = re.compile(r"\]\(\s*<?([^)\s>]*)|^\s*\[[^\]]+\]:\s*(\S+)", re.MULTILINE)
@@ -454,10 +455,18 @@ def test_formulas_in_a_line_fit_a_narrow_screen(lab: NotebookNode):
 
 
 def test_a_lab_says_how_long_the_stage_takes(stage: Stage, lab: NotebookNode):
-    """In all, reading included; `progress` adds up the same minutes."""
-    said = f"**Time:** about {stage.file.minutes} minutes, "
+    """In all, and for reading; `progress` adds up the same minutes."""
+    effort = stage.effort
+    said = f"**Time:** about {effort.minutes} minutes, {effort.reading} of them for reading."
 
     assert not stage.file.graded or said in lab.cells[0].source
+
+
+def test_the_first_exercise_that_gives_points_takes_five_minutes():
+    """Reading included, by the ruler that measures every exercise."""
+    stage = COURSE.stages[0]
+
+    assert 0 < stage.effort_of(stage.exercises[0]).minutes <= FIRST_MINUTES
 
 
 def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):

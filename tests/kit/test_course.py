@@ -10,6 +10,8 @@ from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from tests.factories import STAGE_TOML
 
+MODULE = 'module = "tiny"'  # a line of the stage's file
+
 
 def test_the_root_is_found_from_below(tiny: Course):
     """From any folder inside, the course's folder is the nearest with a course.toml."""
@@ -57,11 +59,11 @@ def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
     ("old", "new", "words"),
     [
         pytest.param('name = "Scale"', 'name = "double"', "two exercises", id="duplicates"),
-        pytest.param("minutes = 5", "minutes = 5\nlevel = 3", "level", id="unknown-key"),
-        pytest.param("minutes = 5", "", "minutes", id="missing-key"),
+        pytest.param(MODULE, f"{MODULE}\nlevel = 3", "level", id="unknown-key"),
+        pytest.param(MODULE, "", "module", id="missing-key"),
         pytest.param(', "x + x"]', "]", r"exercise\[0\]", id="two-hints"),
         pytest.param(
-            "minutes = 5", 'minutes = 5\nprerequisites = ["00_none"]', "00_none", id="prerequisite"
+            MODULE, f'{MODULE}\nprerequisites = ["00_none"]', "00_none", id="prerequisite"
         ),
     ],
 )
@@ -108,7 +110,7 @@ def test_hints_are_in_a_separate_file(tiny: Course):
 
 def test_a_stage_for_practice_is_found_and_not_graded(write_course):
     """A stage for practice is released with the others, and has no column in a gradebook."""
-    text = STAGE_TOML.replace("minutes = 5", "minutes = 5\ngraded = false")
+    text = STAGE_TOML.replace(MODULE, f"{MODULE}\ngraded = false")
     course = write_course({"source/00_try/stage.toml": text}, stages=("00_try", "01_tiny"))
 
     assert [stage.name for stage in course.every_stage] == ["00_try", "01_tiny"]

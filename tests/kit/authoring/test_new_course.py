@@ -28,8 +28,8 @@ def three(write_course) -> Course:
     files = {"tests/hidden/documented.toml": tensors + documented_of_the_second()}
     for name, title in TITLES.items():
         text = STAGE_TOML.replace("Tiny things", title.replace('"', '\\"'))
-        needs = f"minutes = 5\nprerequisites = {json.dumps(NEEDS[name])}"
-        files[f"source/{name}/stage.toml"] = text.replace("minutes = 5", needs)
+        needs = f'module = "tiny"\nprerequisites = {json.dumps(NEEDS[name])}'
+        files[f"source/{name}/stage.toml"] = text.replace('module = "tiny"', needs)
     files["source/03_tiny/lab.ipynb"] = notebook(cell("markdown", TOUR), *CELLS[1:]).decode()
     files["solutions/03_tiny/tiny.py"] = SOLUTION.replace("Two tiny", "As in stage 02, two tiny")
     return write_course(files, stages=tuple(TITLES))

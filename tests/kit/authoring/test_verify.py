@@ -157,8 +157,8 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
         ),
         pytest.param(
             "assignments/01_tiny/stage.toml",
-            "minutes",
-            "# in\nminutes",
+            "module",
+            "# in\nmodule",
             "stage.toml is stale",
             id="a-stale-assignment",
         ),

@@ -21,7 +21,6 @@ STAGE_TOML = """
 format_version = 1
 title = "Tiny attention"
 goal = "Attend."
-minutes = 5
 module = "tiny"
 """
 EXERCISE = """

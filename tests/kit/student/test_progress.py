@@ -19,6 +19,8 @@ from autograder.student.progress import (
     tasks,
 )
 
+FIGURES = '{"minutes": 12, "exercises": {"double": {"minutes": 3}, "Scale": {"minutes": 4}}}'
+
 
 @pytest.fixture
 def course(write_course) -> Course:
@@ -115,13 +117,21 @@ def test_an_exercise_is_found_by_name_and_by_stage(progress: Progress, course: C
 
 
 def test_minutes_left_shrink_with_each_exercise(progress: Progress, course: Course):
-    """A stage's exercises count alike."""
+    """An exercise that passes takes its own minutes off, and the last one those of the lab."""
     stage = course.stages[0]
-    before = [item.minutes_left for item in by_stage(course, progress)]
-    progress.passed = {Task(stage, stage.exercises[0]).key}
-    after = [item.minutes_left for item in by_stage(course, progress)]
+    for one in course.stages:
+        one.effort_file.write_text(FIGURES, "utf-8")
+    left = []
+    for exercise in stage.exercises:
+        left.append([item.minutes_left for item in by_stage(course, progress)])
+        progress.passed.add(Task(stage, exercise).key)
 
-    assert before[0] == stage.file.minutes
-    assert after[0] < before[0]
-    assert after[1] == before[1]
-    assert "1 of 4 exercises" in [*progress_lines(course, progress)][-1]
+    assert left == [[12, 12], [9, 12]]
+    assert [item.minutes_left for item in by_stage(course, progress)] == [0, 12]
+    assert [*progress_lines(course, progress)][-1] == "2 of 4 exercises, about 12 minutes left."
+
+
+def test_without_figures_no_minutes_are_shown(progress: Progress, course: Course):
+    """A copy of a stage may lack the file with them."""
+    assert [*progress_lines(course, progress)][-1] == "0 of 4 exercises."
+    assert not any("min left" in line for line in progress_lines(course, progress))

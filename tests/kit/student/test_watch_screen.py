@@ -1,5 +1,6 @@
 """The parts of the screen of `autograder watch`."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -38,8 +39,9 @@ def test_the_list_shows_where_the_learner_is(own: Handout):
     parts = exercise_list(own, Progress(own.root, passed={first.key}), second)
     lines = [line.strip() for line in render(parts, 80, colour=False).splitlines()]
 
-    assert f"✓ {first.exercise.name}" in lines
-    assert f"· {second.exercise.name}  ← here" in lines
+    effort = own.stages[0].effort_of(second.exercise)
+    assert any(line.startswith(f"✓ {first.exercise.name}") for line in lines)
+    assert f"· {second.exercise.name}  {effort}  ← here" in lines
 
 
 def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: pytest.MonkeyPatch):
@@ -51,3 +53,15 @@ def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: py
 
     assert f"Write SelfAttentionV1 and save: {task.stage.stub}, line" in elsewhere
     assert "Write SelfAttentionV1 and save: self_attention.py, line" in inside
+
+
+def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
+    """Both are in the line that names the lab."""
+    task = tasks(own)[0]
+    shown = render(whole([*exercise_location(own, task, unwritten=True)]), 200, colour=False)
+    later = render(whole([*exercise_location(own, task, unwritten=False)]), 200, colour=False)
+    effort = str(task.stage.effort_of(task.exercise))
+
+    assert re.fullmatch(r"[●○]{3} \d+ min", effort)
+    assert f"{effort}  The lab leads through it: " in shown
+    assert effort not in later

@@ -26,7 +26,6 @@ STAGE = """
 format_version = 1
 title = "Title"
 goal = "Goal"
-minutes = 5
 module = "{module}"
 [[exercise]]
 name = "attend"

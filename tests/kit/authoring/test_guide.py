@@ -1,0 +1,25 @@
+"""START_HERE.md, which students read first."""
+
+import re
+
+from autograder.authoring.guide import guide
+from autograder.course import Course
+from autograder.course_file import StageEffort
+
+
+def test_the_guide_lists_each_stage_with_its_minutes(tiny: Course):
+    """A row has the number of exercises, and the minutes of the whole stage."""
+    text = guide(tiny, {"01_tiny": StageEffort(minutes=12)}).decode()
+
+    assert "| 01_tiny | Tiny things | 2 | 12 |" in text
+    assert "my-work/01_tiny/tiny.py" in text
+    assert not re.search("TITLE|FIRST|WHEEL|STAGES|WHERE", text)
+
+
+def test_the_guide_names_only_the_stages_of_the_handout(write_course):
+    """A class that receives the second stage reads nothing about the first."""
+    course = write_course(stages=("01_tiny", "02_more"))
+    text = guide(course, {"02_more": StageEffort()}).decode()
+
+    assert "my-work/02_more/tiny.py" in text
+    assert "01_tiny" not in text
