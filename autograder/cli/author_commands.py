@@ -52,7 +52,7 @@ def release(
 
 @app.command("new-stage")
 def new_stage(
-    name: Annotated[str, Argument(metavar="NAME", help="Such as 11_your_stage.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Such as 20_your_stage.")],
     *,
     course_folder: options.CourseOption = None,
 ) -> None:

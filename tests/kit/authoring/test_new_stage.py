@@ -76,8 +76,8 @@ def test_the_suite_shows_the_line_to_write_for_common_errors(tiny: Course):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        pytest.param("layer_norm", "such as 11_your_stage", id="without-a-number"),
-        pytest.param("02_../up", "such as 11_your_stage", id="a-path"),
+        pytest.param("layer_norm", "such as 20_your_stage", id="without-a-number"),
+        pytest.param("02_../up", "such as 20_your_stage", id="a-path"),
         pytest.param("02_torch", "would hide", id="a-library"),
         pytest.param("02_class", "would hide", id="a-keyword"),
         pytest.param("01_layer_norm", "share a number or a module", id="a-number-of-another"),
