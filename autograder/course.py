@@ -88,7 +88,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def public_record(self) -> Path:
-        """What the solution answers to the public suite, built by ``release``."""
+        """The answers of the solution to the public suite, built by ``release``."""
         return self.source / PUBLIC_RECORD
 
     @property
@@ -172,12 +172,12 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def limits(self) -> Limits:
-        """What a submission may use."""
+        """The resources that a submission may use."""
         return self.file.limits
 
     @property
     def reveal(self) -> Reveal:
-        """What feedback may show."""
+        """The contents that feedback may show."""
         return self.file.reveal
 
     @property

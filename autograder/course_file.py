@@ -12,7 +12,7 @@ Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a submission may use. A limit that is hit costs points: each is far above honest use."""
+    """The resources of a submission; each limit is far above honest use, as it loses points."""
 
     import_seconds: Positive = 10.0
     call_seconds: Positive = 3.0
@@ -27,7 +27,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What feedback shows of hidden checks and of documented values."""
+    """The contents of feedback on hidden checks and on documented values."""
 
     hidden_checks: Literal["property", "nothing"] = "property"
     documented_values: bool = True

@@ -20,7 +20,7 @@ from autograder.suite import documented
 
 
 class Finding(NamedTuple):
-    """What was examined, and whether it is good."""
+    """One examined property of the machine, and whether it is good."""
 
     good: bool
     text: str

@@ -4,7 +4,7 @@
 ``SandboxError``: this machine can't run student code in the requested isolation.
 ``ClusterError``: a cluster can't be used: it does not answer, or its machines are not equal.
 ``GraderError``: a bug of the kit; no grade is written.
-What a student's code does is not an error here: it is an outcome (see ``results``).
+A failure of student code is not an error here: it is an outcome (see ``results``).
 """
 
 import errno

@@ -111,7 +111,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def beyond_headline(self) -> str:
-        """What the explanation adds to the headline, to be written right behind it."""
+        """The part of the explanation that follows the headline, to be written right after it."""
         if self.explanation.startswith(self.headline):
             return self.explanation.removeprefix(self.headline)
         return f".\n{self.explanation}"
@@ -211,7 +211,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run graded with: digests of files, versions, and the limits of a submission."""
+    """The settings of a run: digests of files, versions, and the limits of a submission."""
 
     kit: str
     kit_sha256: str
@@ -232,7 +232,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one student earned in one stage, and why; *printed* is what importing the file printed.
+    """The result of one student in one stage; *printed* is the output of importing the file.
 
     As in checks, only the public suite keeps it. *syntax_sha256* is that of the code without its
     own names, comments, docstrings and formatting; empty if it is not valid Python. Records from

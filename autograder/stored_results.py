@@ -171,7 +171,7 @@ class ScoreChanges:
             for student, stage, before, after in self._named
         ]
         more = self._changed - len(named)
-        listing = "; ".join([*named, *([f"and {more} more"] if more else [])])
+        listing = "; ".join([*named, *([f"{more} more"] if more else [])])
         count = f"{self._changed} of {self._compared} earlier scores changed"
         return f"{count}{': ' if listing else ''}{listing}."
 
@@ -186,7 +186,7 @@ def score_changes(old: Results, new: Results) -> ScoreChanges:
 
 
 def scores_of(results: Results) -> Iterator[SubmissionScore]:
-    """Yield each score; what has none is there, too."""
+    """Yield each score, including those of submissions without a grade."""
     found = results.submissions
     if isinstance(found, StoredResults):
         yield from found.scores()

@@ -126,7 +126,7 @@ def _children(parent: int, mark: bytes) -> list[int]:
 
 
 class Cost(NamedTuple):
-    """What one more submission costs, in milliseconds."""
+    """The cost of one more submission, in milliseconds."""
 
     processor: float  # of all processes
     supervisor: float  # of the process that runs the command, alone; there is one

@@ -2,18 +2,17 @@
 
 *WHAT* is ``cost [SUBMISSIONS] [STAGE]``, ``named [FILE]`` or ``hits``.
 
-``cost`` grades four classes of the same size in one run: one in which every submission is right;
-one in which every submission has one of the stage's misconceptions, so that each is diagnosed; one
-in which every submission is wrong in one function, in a unique way that no kind of mistake
-explains: what is added to its results, how much, and in which function, is drawn at random; and
-one that is wrong in every function so.
+``cost`` grades four classes of the same size in one run: one with right submissions, one in
+which every submission has one of the stage's misconceptions, and two in which every submission is
+wrong in a unique way that no kind of mistake explains, in one function or in every function. Random
+numbers decide which function it is and how its results change.
 
-``named`` counts what the kinds of mistake name, which are built from the solutions: the
-misconceptions that authors wrote, with none of them known; the mutants of `autograder mutate`; and
-the programs of `tests/submissions/fresh_mistakes`, with the misconceptions known. It prints a table
-and writes *FILE*. Of the first two, each program counts in one column: a *kind* is named; the text
-of its *exception* is explained; its answers are *described*, by a pattern in the wrong numbers; the
-checks that fail say themselves that something is *forbidden*; or *nothing* is said.
+``named`` counts the wrong programs that get a name from the kinds of mistake, which are built from
+the solutions. These programs are the misconceptions of authors and the mutants of `autograder
+mutate`, with no misconception known, and those of `tests/submissions/fresh_mistakes`, with all of
+them known. It prints a table and writes *FILE*. Each program of the first two groups counts in one
+column: a *kind* is named, its *exception* is explained, its wrong answers are *described* by a
+pattern, the failed checks report something *forbidden*, or there is *nothing*.
 
 ``hits`` counts how often each kind is named in these programs, with no misconception known, alone
 or with others; a kind that is never named may not be worth its rule.

@@ -43,7 +43,7 @@ NO_DISK_LIMIT = frozenset(
 
 @dataclass
 class Cost:
-    """What grading one submission cost the grading process."""
+    """The cost of one submission for the grading process."""
 
     seconds: float  # on the clock
     processor_seconds: float
@@ -53,7 +53,7 @@ class Cost:
 
 @dataclass
 class Figures:
-    """What some attacks did."""
+    """The results of a group of attacks."""
 
     attacks: int = 0
     points_gained: float = 0.0

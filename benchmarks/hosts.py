@@ -51,7 +51,7 @@ KEYS = (
 
 
 class Graded(NamedTuple):
-    """What came of one command."""
+    """The result of one command."""
 
     code: int
     seconds: float

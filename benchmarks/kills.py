@@ -31,7 +31,7 @@ SEED = 123
 
 @dataclass
 class Disturbed:
-    """What happened until the class was graded."""
+    """The events until the class was graded."""
 
     kills: Counter[str] = field(default_factory=Counter)
     runs: int = 0

@@ -36,7 +36,7 @@ MEASURE = "measure"
 
 
 class Measured(msgspec.Struct):
-    """What one run of the supervisor took."""
+    """The time and memory of one run of the supervisor."""
 
     mib: float
     cpu_seconds: float
@@ -126,7 +126,7 @@ def measure(known: str, *words: str) -> None:
 
 
 def _peak_mib() -> float:
-    """Return this process's own peak; that of ``getrusage`` begins with its parent's."""
+    """Return this process's own peak, because that of ``getrusage`` begins with its parent's."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / KIB
 

@@ -60,6 +60,20 @@ HABITS = (
     ("about", r"\bsome (ten|dozen|hundred|thousand)\b"),
     ("cannot", r"\bcan not\b"),
     ("a sentence that stands alone", r'"""(Also|They|Then|Of|Neither|Nor|So|Not|But|And)\b'),
+    # Two of these are in modules whose digest is part of every stage's built files.
+    ("a noun", r'"""(What|Who|Which) (?!a \w+ (asks|reads)\b)[^?"]{3,200}?\.'),
+    ("a noun", r'; (what|who)\b(?![^.!"]*\?)'),
+    ("a noun", r"(?<=[a-z\d`)*\]]\. )(?-i:What) [a-z][^.?!:\"|]{3,140}\."),
+    ("a full stop", r"; (and|so|but)\b"),
+    (
+        "subject, verb, object",
+        (
+            r"(?<=[a-z\d`)*\]][.?!] )(?-i:So|Thus|Nor|Neither|Only then) "
+            r"(says?|is|are|does|did|has|have|can|must|may|will|was|were) (?!not\b)"
+            r"|(?<=[a-z\d`)*\]][.?!] )(?-i:Below|Above|Here|There|Next|Then|First|Last) "
+            r"(stands?|lies?|follows?|comes?|goes)\b"
+        ),
+    ),
     ("the reason", r"# (noqa: [\w, ]+ +)?(likewis[e]|as (in|above|below|there))\b"),
 )
 PATTERNS = [(advice, re.compile(pattern, re.IGNORECASE)) for advice, pattern in HABITS]

@@ -1,7 +1,7 @@
 """Measures what commands need to start and end: python -m benchmarks.startup [ROUNDS].
 
-Each command runs several times, in turn with the others: `autograder --help`; the first grade of
-one right submission, with the imports of both processes; and a student's `autograder check`. Each
+Each command runs several times, in turn with the others: `autograder --help`, the first grade of
+one right submission with the imports of both processes, and a student's `autograder check`. Each
 number is processor time of all processes of the command, the median of the rounds.
 """
 

@@ -51,7 +51,7 @@ def _saves(folder: Path, saves: int) -> tuple[list[float], float]:
         before = _processor_seconds(process.pid)
         seconds = []
         for number in range(saves):
-            time.sleep(0.3)  # as between two saves; what a save left behind ends meanwhile
+            time.sleep(0.3)  # as between two saves; the work of the last save ends in this time
             start = time.perf_counter()
             module.write_text(wrong[number % 2], "utf-8")
             _wait_for_screen(master)

@@ -1,4 +1,4 @@
-"""What holds for all tests: which run on the same core, and what saves time."""
+"""Sets up all tests: groups those that run on the same core, and saves time."""
 
 import gc
 from contextlib import suppress

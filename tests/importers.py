@@ -1,4 +1,4 @@
-"""What Canvas and Moodle read from the files that the kit makes for them."""
+"""Reads the kit's files as Canvas and Moodle read them."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ def moodle_reads(name: str) -> tuple[str, str] | None:
 
 
 def cells(content: bytes) -> list[list[str]]:
-    """What a reader of UTF-8 with commas sees."""
+    """Return the cells of a file in UTF-8 with commas."""
     return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
 
 

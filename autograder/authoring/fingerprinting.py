@@ -69,7 +69,7 @@ class Kind(NamedTuple):
 
     @property
     def rewrite(self) -> Rewrite:
-        """What is wrong in it."""
+        """The change that makes the program wrong."""
         return self.programs.rewrites[self.number]
 
     @property
@@ -95,9 +95,9 @@ class Made(NamedTuple):
 
 @dataclass
 class Showings:
-    """What one program shows in the public checks that it fails, by the names of the checks.
+    """The results of one program in the public checks that it fails, by the names of the checks.
 
-    *undecided* are the checks in which rounding could decide what it shows.
+    *undecided* are the checks in which rounding could decide the result.
     """
 
     shown: dict[str, Shown] = field(default_factory=dict)
@@ -238,7 +238,7 @@ class FingerprintMaker:
 
     @cached_property
     def _before(self) -> Mapping[tuple[str, str], Shown]:
-        """What is known of each program, by check and label."""
+        """The known result of each program, by check and label."""
         return self._known.by_check() if self._known else {}
 
     @cached_property
@@ -248,7 +248,7 @@ class FingerprintMaker:
 
     @cached_property
     def _doubts(self) -> AbstractSet[tuple[str, str]]:
-        """What was undecided before."""
+        """The results that were undecided in the existing file."""
         return self._known.undecided_by_check() if self._known else set()
 
     def _keep(self, number: int, showings: Showings) -> None:

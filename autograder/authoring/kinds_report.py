@@ -46,7 +46,7 @@ class HiddenEnd(Enum):
 
 
 class KindsReport(NamedTuple):
-    """What the programs with one kind of mistake do in one stage.
+    """The results of the programs with one kind of mistake in one stage.
 
     *names* counts how those that fail a public check are named. Of the others, *only_hidden* fail a
     hidden check, and *unnoticed* pass every check though an answer differs from the solution's.

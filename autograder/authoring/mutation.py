@@ -82,7 +82,7 @@ class EquivalentsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MutationReport(NamedTuple):
-    """Which mutants of a stage's solution its hidden suite killed."""
+    """The mutants of a stage's solution that its hidden suite killed."""
 
     stage: str
     killed: int

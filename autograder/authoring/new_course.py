@@ -1,7 +1,7 @@
 """Makes a course from some stages of another one: a separate folder that `verify` accepts.
 
-Stages keep their names and numbers. What names a stage that is left out names its title instead,
-and a prerequisite that is left out gives way to its own prerequisites.
+Stages keep their names and numbers. A text about a stage that is left out contains its title
+instead, and a prerequisite that is left out is replaced by its own prerequisites.
 """
 
 import json

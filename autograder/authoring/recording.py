@@ -68,8 +68,8 @@ class Recorder:
     ) -> bytes:
         """Encode the record of *stage*; raises ``CourseError`` if students must not have it.
 
-        It must hold no word that is not in *known_text*, the other files that students have. What
-        agrees with the record that is *known* from before keeps its numbers.
+        It must hold no word that is not in *known_text*, the other files that students have.
+        Numbers that agree with the *known* record, that of the last build, keep their digits.
         """
         record = self.record(stage, made_from)
         if known is not None:
@@ -108,7 +108,7 @@ class Recorder:
     def fingerprints_json(
         self, stage: Stage, made_from: str, known: Fingerprints | None = None
     ) -> bytes:
-        """Encode the fingerprints of *stage*; what agrees with those *known* keeps its numbers."""
+        """Encode the fingerprints of *stage*; numbers that agree with *known* keep their digits."""
         return encode(stage, self.fingerprints(stage, made_from, known=known).fingerprints)
 
     def _public_checks(self, stage: Stage) -> list[CollectedCheck]:

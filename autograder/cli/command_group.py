@@ -23,7 +23,7 @@ _WORDS: Final = f"{__name__}.words"  # the key of the words after the group's ow
 SUMMARIES: Final = {
     "Learners": {
         "check": "Check your own work: what is right, what to fix first, and what comes next.",
-        "start": "Make your own folder with every stage; what you have changed there is kept.",
+        "start": "Make your own folder with every stage, and keep the files that you changed.",
         "watch": "Check the exercise that you work on each time you save it: one problem at a "
         "time.",
         "hint": "Show a hint: first a question, then a direction, then nearly the line.",

@@ -34,7 +34,7 @@ def start(
     *,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Make your own folder with every stage; what you have changed there is kept."""
+    """Make your own folder with every stage, and keep the files that you changed."""
     here = Path.cwd()
     done = learner_folder.start(here, folder, course_folder)
     inside = done.folder.is_relative_to(here)

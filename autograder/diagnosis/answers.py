@@ -42,7 +42,7 @@ class Form(NamedTuple):
 
 
 class Sought(NamedTuple):
-    """What a program must show: answers, samples of them, and how the check ended."""
+    """The result that a program must have: answers, samples of them, and the end of the check."""
 
     answers: tuple[tuple[str, Any], ...]
     samples: tuple[Sample | None, ...]

@@ -68,7 +68,7 @@ class Carried(NamedTuple):
 
 
 class StandInRun(NamedTuple):
-    """What a check shows while stand-ins answer, and the shapes of right answers.
+    """The result of a check while stand-ins answer, and the shapes of right answers.
 
     The shapes are by exercise, and by a key for the arguments.
     """
@@ -145,8 +145,8 @@ class CarryForward:
     def shows_work(self, exercise: str, passed: Sequence[pytest.Item]) -> bool:
         """Whether some check that *exercise* has passed shows that it was not left out.
 
-        A probe does, which compares with the right result. So does a law that nonsense of the right
-        shape breaks.
+        A probe shows this, as it compares with the right result, and so does a law that nonsense
+        of the right shape breaks.
         """
         nonsense = Program(self._stage.solution, exercise=exercise, changed=NONSENSE)
         return any(

@@ -42,7 +42,7 @@ class Diagnosed(NamedTuple):
 
 @dataclass
 class Below:
-    """What is wrong in the exercises of a submission before the one that is graded."""
+    """The mistakes in the exercises of a submission before the one that is graded."""
 
     wrong: list[str] = field(default_factory=list)  # attempts: what they show is carried forward
     mistakes: list[Misconception] = field(default_factory=list)

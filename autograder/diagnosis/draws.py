@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
-TURNS = 4  # a module draws some three matrices; so many draws after a seed are compared
+TURNS = 4  # draws after a seed that are compared; a module draws about three matrices
 _DRAWS: dict[str, Callable[..., Tensor]] = {
     "torch.rand": torch.rand,
     "torch.randn": torch.randn,

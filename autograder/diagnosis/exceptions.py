@@ -19,7 +19,7 @@ from autograder.sandbox.faults import NotFinished, Raised
 
 
 class ErrorText(TextEntry, frozen=True):
-    """What a text of an exception means; one of *patterns* matches its start.
+    """The meaning of an exception's text; one of *patterns* matches its start.
 
     *sentence* holds nothing of the text, *shown* the groups of the patterns; without *shown*,
     *sentence* is used everywhere. *kind*, if given, is the only type of exception that is meant.

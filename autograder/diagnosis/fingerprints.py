@@ -43,7 +43,7 @@ PASSES = -1  # in the place of the wording of a program that passes every public
 
 
 class WrittenMistake(msgspec.Struct, frozen=True):
-    """What a student may read about a misconception."""
+    """The texts about a misconception that a student may read."""
 
     id: str
     exercise: str
@@ -53,10 +53,10 @@ class WrittenMistake(msgspec.Struct, frozen=True):
 
 
 class KindWording(NamedTuple):
-    """What a student may read about a program with one kind of mistake.
+    """The texts about a program with one kind of mistake that a student may read.
 
-    Of those that show the same and have one *group*, only the first is said. *question* is the
-    number of a text, which many have in common.
+    If several have the same answers and the same *group*, only the first is named. *question* is
+    the number of a text, which many have in common.
     """
 
     kind: str
@@ -88,7 +88,7 @@ class End(NamedTuple):
 
 
 class Print(NamedTuple):
-    """What the wrong programs *of* show in one check: numbers of an end, answers and programs."""
+    """The results of wrong programs in one check: the numbers of an end, answers and programs."""
 
     end: int
     answers: tuple[int, ...]
@@ -96,7 +96,7 @@ class Print(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a program showed in a check: how it ended, and the comparable answers as JSON."""
+    """The result of a program in a check: its end, and the comparable answers as JSON."""
 
     end: End
     answers: list[Any]

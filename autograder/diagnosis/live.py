@@ -62,7 +62,7 @@ Run = Callable[[pytest.Item, Channel], Observation]
 
 
 class Tried(NamedTuple):
-    """What an author reads about one explanation: its name, and how far it matched."""
+    """One explanation, as an author reads it: its name, and how far it matched."""
 
     exercise: str
     name: str
@@ -162,8 +162,8 @@ class LiveSource:
     def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
         """Return how many steps *item* takes to an answer, as a share of the solution's steps.
 
-        *checks* are those of its exercise. What takes few, such as returning an argument, is named
-        by its mistake, but most of the exercise was never written.
+        *checks* are those of its exercise. If an item takes few, such as returning an argument,
+        its mistake has a name, but most of the exercise was never written.
         """
         if item not in self._shares:
             program = channel_of(self._stage, item, self._solution)
@@ -199,7 +199,7 @@ class LiveSource:
 
 
 class LiveEvidence:
-    """What the wrong programs show in the checks of one submission."""
+    """The results of the wrong programs in the checks of one submission."""
 
     def __init__(
         self,

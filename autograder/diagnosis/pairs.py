@@ -1,7 +1,8 @@
 """Finds two mistakes that together explain what no single one explains.
 
-Two are tried only where each of them passes what the code passed, a bounded number of them. What
-depends on the programs and on the form of the wrong answers alone is computed once for the class.
+Two are tried only if each of them passes the checks that the code passed, and their number is
+bounded. Data that depends only on the programs and on the form of the wrong answers is computed
+once for the class.
 """
 
 from collections import defaultdict
@@ -29,7 +30,7 @@ Halves = Mapping[int, Sequence[int]]
 
 
 class Wanted(NamedTuple):
-    """What pairs must show that can explain a submission.
+    """The results that a pair must have to explain a submission.
 
     *screens* are failed checks, by name, and how many answers the code gave there; in *differing*
     one of these is not the solution's, and *needed* is one in which no single mistake explains it.
@@ -43,7 +44,7 @@ class Wanted(NamedTuple):
 
 
 class PairEvidence(Protocol):
-    """What the programs of an exercise and a submission show, as far as pairs need it."""
+    """The results of the programs of an exercise and of a submission, as far as pairs need them."""
 
     @property
     def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks

@@ -80,7 +80,7 @@ class Candidate(NamedTuple):
 
 
 class Evidence(Protocol):
-    """What the wrong programs show in the checks of one submission of one exercise.
+    """The results of the wrong programs in the checks of one submission of one exercise.
 
     *failed* are in the order in which they are compared: first those whose answers say most.
     """

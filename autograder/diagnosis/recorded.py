@@ -28,7 +28,7 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 
 class RecordedEvidence:
-    """What the wrong programs show in the checks of one submission, by their fingerprints.
+    """The results of the wrong programs in the checks of one submission, by their fingerprints.
 
     *shown* is what the submission shows in each failed check.
     """

@@ -27,7 +27,7 @@ _VARIABLES: Final = {
 
 
 class Push(msgspec.Struct, frozen=True, kw_only=True):
-    """What was pushed, and where; *datetime* is UTC, ``2026-06-01T14:32:01Z``."""
+    """One push of a student; *datetime* is UTC, ``2026-06-01T14:32:01Z``."""
 
     classroom: str
     assignment: str

@@ -4,7 +4,7 @@ Canvas (``app/models/assignment.rb``) divides a name at ``_`` and takes the firs
 numbers: the user, and the file that this user submitted. It ignores a name whose last part begins
 with ``link``, and shows the page under the name of the file that was submitted.
 Moodle (``mod/assign/feedback/file/importziplib.php``) takes the second part, which is the
-participant's number, and then the plugin; so no ``_`` may be in the full name in front.
+participant's number, and then the plugin, so the full name in front must not contain ``_``.
 Every other name is ignored without a message, so we make no other names.
 """
 
@@ -231,7 +231,7 @@ def _pack(pages: Iterable[tuple[str, str]]) -> Iterator[bytes]:
 
 
 class _Part(io.BytesIO):
-    """What was written to a file since it was taken last; positions are those of the file."""
+    """The bytes written to a file since the last ``take``; positions are those of the file."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ _Value = TypeVar("_Value")
 
 
 class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the instructor asked for; each format takes what it needs.
+    """The request of the instructor; each format uses the fields that it needs.
 
     *record* and *download*, which an LMS wrote, are files. *grades* is the gradebook's table;
     without it the table is made from the record.

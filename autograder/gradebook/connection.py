@@ -75,7 +75,7 @@ class NbgraderSetup:
 
     @contextlib.contextmanager
     def gradebook(self) -> Iterator[Gradebook]:
-        """Open the database; what is wrong with it becomes a ``UsageError``."""
+        """Open the database; an error in it becomes a ``UsageError``."""
         url = self.coursedir.db_url
         try:
             with Gradebook(url, self.coursedir.course_id) as book:

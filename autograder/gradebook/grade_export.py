@@ -31,7 +31,7 @@ class CsvExport(CsvExportPlugin):
     """
 
     def export(self, gradebook: Gradebook) -> None:
-        """Write ``grades.csv``, or the file of ``--to``; what was not submitted is 0."""
+        """Write ``grades.csv``, or the file of ``--to``; a missing submission counts 0."""
         course = load(Path(self.parent.coursedir.root))
         grades = grade_table_of_gradebook(gradebook, course, self.parent.coursedir)
         stages = {str(name) for name in self.assignment}

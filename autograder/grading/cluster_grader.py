@@ -32,7 +32,7 @@ IDLE_SECONDS = 120.0  # a supervisor that was killed ends no process
 
 
 class ClusterRun(msgspec.Struct, frozen=True):
-    """What a task says about its run; *facts* is the digest of those of the supervisor."""
+    """A task's data about its run; *facts* is the digest of the supervisor's facts."""
 
     id: str
     course: str  # its folder on the worker

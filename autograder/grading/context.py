@@ -25,7 +25,7 @@ from autograder.suite.student_proxy import Channel, Student
 
 
 class SuiteContext:
-    """What the checks of one pytest session share.
+    """The data that the checks of one pytest session share.
 
     *item* is the check whose fixtures pytest makes now, *channel* the module that it runs on.
     """

@@ -44,7 +44,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provenance:
-    """What decides the grades of a run of *course*, besides the submissions."""
+    """Everything that decides the grades of a run of *course*, except the submissions."""
 
     def __init__(self, course: Course, isolation: str, *, diagnose: bool = True) -> None:
         self._course = course

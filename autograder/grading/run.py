@@ -43,7 +43,7 @@ class GradeWriter(Protocol):
 
 
 class Saved(NamedTuple):
-    """What a run wrote, and why the rest could not be written."""
+    """The files that a run wrote, and the reasons why the others could not be written."""
 
     messages: list[str]
     faults: list[str]

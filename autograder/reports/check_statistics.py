@@ -16,7 +16,7 @@ _UNWRITTEN: Final = frozenset((Status.NOT_IMPLEMENTED, Status.MISSING))
 
 
 class CheckStatistics(msgspec.Struct, frozen=True):
-    """One check of a stage; what can't be said of so few submissions is ``None``.
+    """One check of a stage; a number that needs more submissions is ``None``.
 
     *difficulty* is the share, in percent, that did not pass of the *written* ones: those that hold
     the exercise. *discrimination* is the correlation, from -1 to 1, of passing with the points of

@@ -56,9 +56,9 @@ class SubmissionChange(NamedTuple):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What differs between two records.
+    """The differences between two records.
 
-    *compared* counts the submissions of both; *circumstances* names what else is not the same.
+    *compared* counts the submissions of both; *circumstances* names all other differences.
     """
 
     compared: int

@@ -40,7 +40,7 @@ class TensorTable(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class CheckFeedback:
-    """One check; what an earlier check said already is left out."""
+    """One check, without the sentences that an earlier check already has."""
 
     title: str
     mark: str
@@ -85,16 +85,16 @@ class ExerciseFeedback:
 
     @property
     def printed(self) -> str:
-        """What code without a problem printed, in the first check in which it printed."""
+        """The output of code without a problem, in the first check in which it printed."""
         if self.first is not None:
             return ""
         return next((check.printed for check in self.passed if check.printed), "")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What checks with full points say all the same; what is carried forward has its state.
+        """The messages of checks with full points; carried points have a state instead.
 
-        A check that ran in both suites says it once, as in the public one, which comes first.
+        The message of a check that ran in both suites is that of the public one, which comes first.
         """
         said: dict[str, str] = {}
         for check in self.passed:
@@ -117,7 +117,7 @@ class WrittenAnswer(msgspec.Struct, frozen=True):
 
 
 class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gradebook says of a submission; *score* is all points less *penalty*.
+    """The gradebook's data about a submission; *score* is all points less *penalty*.
 
     *submitted* and *late*, by how much, are empty where that is unknown, *late* also if in time.
     """
@@ -172,7 +172,7 @@ class Feedback:
 
     @property
     def message_title(self) -> str:
-        """What introduces the message about the whole submission."""
+        """The heading of the message about the whole submission."""
         return "No points lost, but worth knowing" if self.full else "What happened"
 
     @property

@@ -10,7 +10,7 @@ MAX_NAME: Final = 60  # of a student and of a stage: some systems end names at 1
 
 
 class _Named(Protocol):
-    """What a page is about."""
+    """The subject of a page."""
 
     @property
     def student(self) -> str: ...

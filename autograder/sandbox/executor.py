@@ -2,8 +2,8 @@
 
 The same code runs in the worker for a student's submission, and in the supervisor's own process
 for the reference solution and the misconceptions, so that all of them get the same requests.
-What a worker reports about its module can be forged, because student code runs in that process.
-The supervisor relies on the returned tensors only; everything else earns little or nothing.
+A worker's statements about its module can be forged, because student code runs in that process.
+The supervisor relies only on the returned tensors; everything else earns little or nothing.
 """
 
 import ast

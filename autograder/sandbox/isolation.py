@@ -44,7 +44,7 @@ _SAMPLE: Final = ("os", "msgspec", "torch")  # looking at every file would take 
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What this machine can confine with; *reason* is the sentence for ``autograder doctor``."""
+    """The isolation that this machine supports; *reason* is the sentence for ``doctor``."""
 
     level: Isolation
     reason: str

@@ -91,7 +91,7 @@ class OpaqueValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 class SourceValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="source"):
-    """What a worker reads of a source before any of it runs.
+    """The contents of a source that a worker reads before any of it runs.
 
     The digest is of the code without names, comments and formatting, and "" if there is none.
     """
@@ -180,7 +180,7 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def silent(self) -> Silent | None:
-        """What it says if that is nothing, or a new torch module; else ``None``."""
+        """Whether the reply holds no value or a new torch module; ``None`` if it holds a value."""
         if self.problem is not None or self.changed:
             return None
         if isinstance(self.value, ObjectValue):

@@ -27,7 +27,7 @@ _HEADING = re.compile(rb"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILI
 
 @dataclass(frozen=True)
 class FailedStatement:
-    """What raised *error*: the statement in *line*, which would have bound *names*.
+    """The statement in *line* that raised *error*, and the *names* that it would have bound.
 
     If not *compiled*, the source is not valid Python, and nothing of it ran.
     """

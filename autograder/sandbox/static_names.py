@@ -35,9 +35,9 @@ class Use(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """What a name of the module is bound to, every name that it uses, and the *methods* inside.
+    """The object of one of the module's names, with every name that it uses and its *methods*.
 
-    The attributes that they set are among them, as ``self.name``. If *assigned*, it is not a
+    The attributes that the methods set are among them, as ``self.name``. If *assigned*, it is not a
     function or class in the source: a lambda, another name, or any value. It is *certain* if the
     name can be bound to nothing else.
     """
@@ -185,7 +185,7 @@ class _Source:
         return Definition(MODULE, 1, (*odd.values(), *uses), assigned=True)
 
     def _may_be_called(self, name: str) -> bool:
-        """Whether *name* may be a function; what goes into a call counts itself, no result does.
+        """Whether *name* may be a function; the parts of a call count, but not its result.
 
         Honest code looks up layers of its own objects by name.
         """

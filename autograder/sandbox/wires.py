@@ -22,7 +22,7 @@ OUTPUT_SECONDS: Final = 0.5  # for a pipe to bring what was printed before a rep
 
 
 class Wire(Protocol):
-    """A connection to one worker; what the worker prints arrives separately."""
+    """A connection to one worker; its output arrives separately."""
 
     def send(self, data: memoryview) -> int:
         """Send some of *data*; raises ``BlockingIOError`` if none of it can be sent now."""

@@ -174,7 +174,7 @@ class Worker:
                 raise self._crash() from None
 
     def _receive(self, size: int, deadline: CpuDeadline) -> bytes:
-        """Return the next *size* bytes; what arrives with them is kept for the next call."""
+        """Return the next *size* bytes; bytes that arrive with them are kept for the next call."""
         while len(self._received) < size:
             self._wait(deadline, to_send=False)
             try:

@@ -42,7 +42,7 @@ class FileWatch:
         return found
 
     def _wait_for_events(self) -> None:
-        """Write a byte for each burst of events; what has changed, ``saved`` finds out."""
+        """Write a byte for each burst of events; ``saved`` finds the changed files."""
         try:
             from watchfiles import watch  # noqa: PLC0415  # not there on every machine
 

@@ -73,7 +73,7 @@ class HuntState(msgspec.Struct):
 
 
 class Report(NamedTuple):
-    """What to show; *asks* whether a number is expected, *done* whether the hunt is over."""
+    """The parts to show; *asks* if a number is expected, *done* if the hunt is over."""
 
     parts: list[RenderableType]
     asks: bool = False

@@ -33,9 +33,9 @@ COPIES: Final = "copies"  # what `reset` and `start` replaced
 
 @dataclass
 class Started:
-    """What `start` did: the *folder*, and the files in it by their paths there.
+    """The changes that `start` made: the *folder*, and its files by their paths in it.
 
-    *kept* are those that the learner has changed, *replaced* those of which a copy was kept.
+    *kept* are files that the learner has changed; of each file in *replaced* a copy was kept.
     """
 
     folder: Path

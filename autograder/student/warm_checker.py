@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # they import torch
 
 
 class CheckAnswer(NamedTuple):
-    """What a check said: *feedback* on the exercise, or else a *message* of ours.
+    """The answer of a check: *feedback* on the exercise, or a *message* of the kit.
 
     *is_whole_file*: nothing of the module can run, so the other exercises have the same answer.
     """

@@ -79,7 +79,7 @@ class ZipSource(msgspec.Struct, frozen=True):
 
 
 class ArchiveBudget(msgspec.Struct):
-    """What the archives of one student may still hold, all of them together."""
+    """The files and bytes that the archives of one student may still hold, in total."""
 
     files: int = MAX_MEMBERS
     size: int = MAX_TOTAL  # bytes of all members, and of archives that are read into memory

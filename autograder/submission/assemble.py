@@ -42,7 +42,7 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """What one student submitted for one stage, or why there is nothing to grade."""
+    """The files of one student for one stage, or the reason why there is nothing to grade."""
 
     student: str
     stage: str  # Stage.name; "" where it is unknown
@@ -302,7 +302,7 @@ def _defines_exercise(code: Code, stage: Stage) -> bool:
 
 
 def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple[str, ...]:
-    """Report that other files were equally good; so a zip of a whole class is noticed, too."""
+    """Report that other files were equally good, which also reveals a zip of a whole class."""
     depth, name = len(selected.path.parts), selected.path.name
     number = sum(len(file.path.parts) == depth and file.path.name == name for file in files)
     if number == 1:

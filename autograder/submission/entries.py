@@ -13,7 +13,7 @@ from autograder.submission.place import ZIP, Entry, entry_at, is_folder, packed_
 
 
 class Entries:
-    """What lies at the top of a folder or of a class's archive; *open_entry* opens one by name.
+    """The entries at the top of a folder or of a class's archive; *open_entry* opens one by name.
 
     *wrapper* is the one folder around everything in an archive.
     """

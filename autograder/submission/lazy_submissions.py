@@ -16,7 +16,7 @@ Change = Callable[[Submission], Submission]
 
 
 class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a submission without its bytes."""
+    """The data about a submission that is known without its bytes."""
 
     student: str
     stage: str

@@ -32,7 +32,7 @@ _LAB = LAB.removesuffix(NOTEBOOK)
 
 
 class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
-    """What the name of a download says."""
+    """The parts of a download's name."""
 
     student: str
     file: str  # the name that the student gave, "" for Moodle's folders

@@ -38,7 +38,7 @@ _OTHER_ARCHIVE = re.compile(r"(?i)\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|gz|bz2|xz|zst
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies at the top of a folder or of a class's archive, and may be one student's."""
+    """An entry at the top of a folder or of a class's archive, which may be one student's."""
 
     name: str
     kind: Literal["folder", "archive", "code", "other"]

@@ -18,7 +18,7 @@ PARTICIPANT: Final = re.compile(r"(\D+)(\d+)", re.DOTALL)  # a word of any langu
 
 
 class Worksheet(msgspec.Struct, frozen=True):
-    """What the worksheet says of each participant, for comparison, by the participant's number."""
+    """The worksheet's data about each participant, by the participant's number, for comparison."""
 
     rows: Mapping[str, frozenset[str]]
 

@@ -20,7 +20,7 @@ def alarm(
 ) -> Iterator[None]:
     """Call *interrupt* in the code of the block after *processor* seconds of this thread's time.
 
-    Also after *clock* seconds on the clock, and then every *again* seconds. What it raises arises
+    Also after *clock* seconds on the clock, and then every *again* seconds. Its exception is raised
     where the code runs. An alarm around this one rings later. Only the main thread of a process on
     a Unix system has such timers; elsewhere nothing rings.
     """

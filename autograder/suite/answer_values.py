@@ -11,7 +11,7 @@ MAX_DIGITS = 20  # of a size; the size of a tensor has at most 19
 
 
 class Gradients(NamedTuple):
-    """What a call returned, and the gradients of inputs and parameters, ``None`` for none."""
+    """The return value of a call, and the gradients of inputs and parameters, or ``None``."""
 
     output: Any
     inputs: tuple[Tensor | None, ...]

@@ -14,7 +14,7 @@ from autograder.results import Grid, Status
 
 
 class Layer(StrEnum):
-    """What a check examines.
+    """The property that a check examines.
 
     The checks of an exercise are in this order, so that its first failure names the problem.
     The engine itself checks whether the exercise is defined; that earns no points.
@@ -116,7 +116,7 @@ class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not 
 
 
 class Notice(NamedTuple):
-    """What students read next to a check that passed.
+    """A sentence that students read next to a check that passed.
 
     A hidden check shows *public*, which contains neither inputs nor anything that the student's
     code answered. Other checks show *message*.

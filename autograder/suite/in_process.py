@@ -96,7 +96,7 @@ class LocalChannel:
         return _definitions_in(self._source().encode())
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request; what the code prints and what it warns of is dropped."""
+        """Execute one request; output and warnings of the code are dropped."""
         return self.answer(request_of(verb, fields))
 
     def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:

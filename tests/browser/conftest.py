@@ -88,7 +88,7 @@ def graded(course: Path, run: Run) -> Path:
 
 @pytest.fixture(scope="session")
 def alan() -> Expected:
-    """What is shown of alan's first exercise."""
+    """The texts about alan's first exercise."""
     return expected(ROOT, "alan", "SelfAttentionV1")
 
 

@@ -18,7 +18,7 @@ ELSEWHERE = "http://elsewhere.invalid"  # reading a page must send no request
 
 
 class Expected(NamedTuple):
-    """What the pages must show of a submission with a mistake, by its record and the course."""
+    """The texts that pages must show about a wrong submission, by its record and the course."""
 
     score: str
     points: str  # of the exercise

@@ -16,7 +16,7 @@ MARK = "#% "
 
 
 class Mistake(NamedTuple):
-    """What a teacher says is wrong in one exercise."""
+    """The mistake in one exercise, in the words of a teacher."""
 
     exercise: str
     kinds: tuple[str, ...]  # those that name it rightly, the best first
@@ -24,7 +24,7 @@ class Mistake(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What a student wrote instead of the solution's definitions."""
+    """The definitions that a student wrote in place of the solution's."""
 
     id: str
     stage: str

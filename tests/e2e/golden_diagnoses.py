@@ -1,13 +1,13 @@
-"""The golden diagnoses: what is said of many programs, by both sources of evidence.
+"""Writes the golden diagnoses of many programs, by both sources of evidence.
 
 The programs are the misconceptions, the fresh programs, right ones among them, the right variants,
 rewrites of mistakes in many idioms (``tests/submissions/rewrites/<stage>/<mistake>__<idiom>.py``),
 programs that no mistake explains (``tests/submissions/unknown_mistakes``), and every tenth mutant.
 ``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows what a change of the
-diagnosis changes. Each program has a block: its stage, where it comes from, its name and its
-exercise; what grading says, by the hidden suite and the solution; and what a student's machine
-says, by the public suite and the fingerprints, unless it says just the same. Each diagnosis is on
-a line: of how many failed checks it is, the mistakes that it names, and its sentence.
+diagnosis changes. Each program has a block with its stage, its origin, its name and its
+exercise, the diagnosis in grading, by the hidden suite and the solution, and the diagnosis on a
+student's machine, by the public suite and the fingerprints, if it differs. Each diagnosis is on a
+line: its number of failed checks, the mistakes that it names, and its sentence.
 """
 
 import ast

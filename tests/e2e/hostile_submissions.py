@@ -65,7 +65,7 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Traces(msgspec.Struct):
-    """What grading left behind; empty until it has ended."""
+    """The files and processes that grading left behind; empty until it has ended."""
 
     folder: Path
     changed_files: list[Path] = []

@@ -69,7 +69,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 class Disturbed(NamedTuple):
-    """What became of a class that was graded in two runs."""
+    """The results of a class that was graded in two runs."""
 
     local: Results
     first: list[SubmissionResult]
@@ -178,7 +178,7 @@ def test_the_command_says_what_is_wrong_with_an_address(scene: Scene):
 
 
 def test_a_lost_scheduler_ends_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch):
-    """With one sentence; what was graded is in the journal. Last, as it ends the cluster."""
+    """A run that loses its scheduler ends with a sentence and keeps its journal. The last test."""
     monkeypatch.setattr(
         cluster_workers, "CONNECT_SECONDS", 2.0
     )  # dask tries to connect again that long

@@ -183,7 +183,7 @@ def shown(class_: Path) -> list[str]:
 
 
 def options(chance: random.Random) -> FindOptions:
-    """What an instructor may say who has not said that the only entry is the class."""
+    """The options of an instructor who has not declared the only entry to be the class."""
     names = {comparison_key(name) for name in (*chance.sample(OTHERS, 3), "mallory")}
     people = [Person(student=f"known {name}", identifiers=frozenset({name})) for name in names]
     roster = Roster(tuple(people)) if chance.random() < 0.3 else None
@@ -232,7 +232,7 @@ def students(found: FoundSubmissions) -> list[str]:
 
 @pytest.mark.parametrize("part", range(-(-NUMBER // PART)))
 def test_every_entry_has_a_record_or_a_line(part: int):
-    """What belongs to nobody, or to two, is named; no student has two records of one stage."""
+    """An entry of nobody, or of two students, is reported, and no student has a stage twice."""
     with examples(part) as made:
         for seed, chance, class_, _ in made:
             found = find_or_refuse(class_, options(chance))

@@ -1,4 +1,4 @@
-"""What docs/deployment.md needs: the Dockerfile, and a .gitignore for what the documents create."""
+"""The files of docs/deployment.md: the Dockerfile, and .gitignore for files that docs create."""
 
 import re
 import shlex
@@ -118,7 +118,7 @@ def test_git_ignores_all_that_the_documents_create(not_ignored):
 
 
 def test_git_keeps_the_files_of_the_course(not_ignored):
-    """What belongs to the course is not mistaken for the work of a class."""
+    """Git ignores no file of the course as if it were the work of a class."""
     course = [
         "source/01_a/public.json",
         "assignments/01_a/fingerprints.json",

@@ -1,4 +1,4 @@
-"""What is said of wrong programs, by both sources of evidence, and that right ones earn everything.
+"""Diagnoses of wrong programs by both sources of evidence, and full marks for right programs.
 
 A change of a golden diagnosis is a commit with its reason; ``golden_diagnoses.py`` writes them.
 """

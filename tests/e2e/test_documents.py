@@ -242,8 +242,8 @@ def code_cells(text):
 def code_of(block):
     """Return the longest beginning of *block* that is Python and holds no output.
 
-    Empty lines separate code, output and text, but code has empty lines too; and
-    ``tensor([0.5])`` is Python, so parsing alone would take the output for code.
+    Empty lines separate code, output and text, but code has empty lines too. The output
+    ``tensor([0.5])`` is valid Python, so parsing alone would take it for code.
     """
     parts = PARAGRAPHS.split(block.strip("\n"))
     ends = range(1, first_output(parts) + 1, 2)

@@ -26,7 +26,7 @@ STUDENTS = {"ada": SOLUTION, "bob": HALF}
 
 
 class ExchangeRun(NamedTuple):
-    """What the commands printed, by their first words, and the students' folders."""
+    """The output of the commands, by their first words, and the students' folders."""
 
     root: Path
     output: dict[str, str]

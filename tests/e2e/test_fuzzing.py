@@ -138,7 +138,7 @@ def test_a_reply_is_decoded_or_refused(body: bytes):
 @fuzz
 @given(damaged(replies))
 def test_no_decoded_reply_has_more_parts_than_were_counted(body: bytes):
-    """What is counted before decoding is all that decoding makes."""
+    """The parts counted before decoding are all the parts that decoding makes."""
     with suppress(BadMessageError):
         protocol.unpack(protocol.REPLIES, body)
         tree = msgspec.msgpack.decode(body)

@@ -170,7 +170,7 @@ def test_hidden_checks_repeat_nothing(answer, hidden_results: Results):
 def test_hidden_checks_repeat_nothing_in_their_diagnosis(
     hidden_results: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """What describes a wrong tensor, where no mistake does, names no name and no number.
+    """The description of a wrong tensor in a hidden check contains no name and no number.
 
     Kinds of mistake have sentences that are made before anything is answered.
     """

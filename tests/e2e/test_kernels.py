@@ -51,7 +51,7 @@ STAGES = [stage.name[:2] for stage in load(Path(__file__).parents[2]).stages]
 
 @pytest.fixture(scope="module")
 def usual(pytestconfig: pytest.Config) -> list[str]:
-    """What a proof of every stage prints with the kernels as they are."""
+    """The output of a proof of every stage with the kernels of this machine."""
     return prove(pytestconfig, {}, ["--every", "8", "--build", *STAGES]).splitlines()
 
 

@@ -89,8 +89,8 @@ PAPER_OR_LAB = re.compile(
 
 
 # Any cell that uses the student's code outside `lab.needs` fails with the stub already. With
-# other unfinished code `lab.needs` prints another line, as tests/kit/student/test_lab.py shows; so
-# on each push one lab of functions and one of classes meet such code, and each night all labs do.
+# other unfinished code `lab.needs` prints another line, as tests/kit/student/test_lab.py shows.
+# So on each push one lab of functions and one of classes meet such code, and each night all labs.
 UNFINISHED = pytest.mark.parametrize(
     "stage",
     [
@@ -347,7 +347,7 @@ def test_every_cell_runs_with_an_endless_loop(tour: Tour):
 
 @UNFINISHED
 def test_every_cell_runs_with_wrong_shapes(tour: Tour):
-    """What does not fit is described in one line."""
+    """A cell describes a result of the wrong shape in one line."""
     assert problems(tour("wrong shapes")) == []
     assert "this cell runs once" not in printed(tour("wrong shapes"))
 

@@ -1030,7 +1030,7 @@ def verdict(exercise: ExerciseResult, case: Case) -> str:
 def test_each_exercise_earns_what_a_person_would_give(
     case: Case, results: dict[str, SubmissionResult]
 ):
-    """What is wrong loses points, with the reason; what is right keeps them, without a word."""
+    """A wrong exercise loses points with a reason, and a right one keeps them without a message."""
     result = results[id_of(case)]
     differences = [verdict(exercise, case) for exercise in result.exercises]
 

@@ -16,7 +16,7 @@ EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfe
 
 @pytest.fixture
 def validated(tmp_path: Path) -> tuple[str, str]:
-    """What `nbgrader validate` prints for the stub, and for the solution with answers."""
+    """The output of `nbgrader validate` for the stub, and for the solution with answers."""
     folders = [tmp_path / name / STAGE for name in ("stub", "solved")]
     for folder in folders:
         shutil.copytree(ROOT / "assignments" / STAGE, folder)

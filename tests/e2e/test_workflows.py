@@ -35,7 +35,7 @@ def steps(name: str) -> Iterator[dict]:
 
 
 def script(name: str, title: str) -> str:
-    """What the step *title* runs."""
+    """The commands of the step *title*."""
     return next(step["run"] for step in steps(name) if step.get("name") == title)
 
 

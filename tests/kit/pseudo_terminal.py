@@ -44,12 +44,12 @@ class PseudoTerminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, keys: str) -> None:
-        """Press *keys*; what was shown before is forgotten."""
+        """Press *keys*, and forget the earlier screen."""
         self.shown = ""
         os.write(self.master, keys.encode())
 
     def save(self, file: Path, text: str) -> None:
-        """Save *text* as an editor does; what was shown before is forgotten."""
+        """Save *text* as an editor does, and forget the earlier screen."""
         self.shown = ""
         file.write_text(text, "utf-8")
 

@@ -35,7 +35,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_folder_is_replaced_as_a_whole(tmp_path: Path):
-    """What the old one held is gone."""
+    """A replaced folder holds no file of the old one."""
     folder = tmp_path / "deep" / "folder"
     folder.mkdir(parents=True)
     (folder / "old.txt").touch()

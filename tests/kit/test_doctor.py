@@ -1,4 +1,4 @@
-"""What `autograder doctor` reports."""
+"""Reports what this machine can do."""
 
 import pytest
 import torch

@@ -83,7 +83,7 @@ def results() -> Results:
 
 
 def test_the_record_survives_json(results: Results):
-    """What is written is what is read."""
+    """A record that is written as JSON and read again is equal."""
     assert from_json(to_json(results)) == results
 
 

@@ -62,7 +62,7 @@ def test_no_control_character_is_left(text: str):
 
 
 def test_a_megabyte_becomes_a_few_lines_and_says_so():
-    """What was cut is stated, within the limit."""
+    """A shortened line contains the number of cut characters, within the limit."""
     cut = line("x" * 1_000_000, 80)
 
     assert cut == "x" * 52 + " … (of 1,000,000 characters)"
@@ -163,6 +163,6 @@ def test_the_end_of_any_text_is_bounded(text: str):
     ],
 )  # fmt: skip
 def test_absolute_paths_lose_their_folders(text: str, seen: str):
-    """The file's name stays; what only looks like a path does, too."""
+    """A path keeps the name of its file, and text that only looks like a path stays."""
     assert without_folders(text) == seen
     assert without_folders(seen) == seen

@@ -150,7 +150,7 @@ def test_of_many_changes_the_first_are_named():
     text = str(changes)
 
     assert text.startswith("57 of 57 earlier scores changed: s000, 01_tiny: 1 → 2 (+1); s001")
-    assert text.endswith("s049, 01_tiny: 1 → 2 (+1); and 7 more.")
+    assert text.endswith("s049, 01_tiny: 1 → 2 (+1); 7 more.")
 
 
 # What one more submission takes of memory, in every reader of a record

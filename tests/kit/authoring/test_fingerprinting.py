@@ -123,7 +123,7 @@ def solved(course: Course, stages: list[Stage], *, public: bool) -> set[tuple[fl
 
 
 def test_no_value_of_a_hidden_input_is_published(pytestconfig: pytest.Config):
-    """What the solution gives for inputs that a course draws in secret is in no fingerprint."""
+    """No fingerprint contains an answer of the solution to inputs drawn from a secret."""
     course = courses.load(pytestconfig.rootpath)
     stages = [course.stage(number) for number in ("04", "08")]
     hidden = solved(course, stages, public=False) - solved(course, stages, public=True)

@@ -1,4 +1,4 @@
-"""What kinds of mistake show in a stage, and how they are named."""
+"""Reports the results of kinds of mistake in a stage, and their names."""
 
 from autograder.authoring import kinds_report, release
 from autograder.authoring.kinds_report import BANK, OWN, UNNAMED, KindsReport

@@ -75,7 +75,7 @@ def test_documented_tensors_are_those_of_the_stages(made: Course):
 
 
 def test_a_course_may_use_no_documented_tensor(three: Course, tmp_path: Path):
-    """What is left of documented.toml can be read."""
+    """documented.toml can be read even if no stage of the new course uses an entry."""
     path = three.documented
     path.write_text(path.read_text("utf-8").replace('"02_tiny"', '"03_tiny"'), "utf-8")
     stage = three.root / "tests/hidden/02_tiny/test_tiny.py"
@@ -139,7 +139,7 @@ def test_a_folder_that_holds_something_is_refused(three: Course, tmp_path: Path)
 
 
 def test_stages_in_an_unusual_form_are_not_guessed():
-    """A key in quotes is TOML, too; then the author edits the file."""
+    """A key in quotes is not rewritten: the author has to edit the file."""
     with pytest.raises(CourseError, match="list them yourself"):
         with_stages('"stages" = ["01_tiny"]\n', ["02_tiny"])
 

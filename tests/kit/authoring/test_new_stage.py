@@ -94,7 +94,7 @@ def test_a_name_that_cannot_be_used_is_refused(tiny: Course, name: str, words: s
 
 
 def test_a_folder_that_exists_is_never_overwritten(tiny: Course):
-    """What an author began stays as it is."""
+    """`new-stage` leaves a folder that an author has begun as it is."""
     (tiny.root / "solutions/02_layer_norm").mkdir()
 
     with pytest.raises(UsageError, match="exists already"):

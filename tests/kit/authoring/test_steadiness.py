@@ -1,4 +1,4 @@
-"""What rounding could decide is found by moving the numbers that a check sends."""
+"""Finds results that rounding could decide by shifting the numbers that a check sends."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Which explanations of a file's mistakes were tried, and how far each matched."""
+"""Lists the explanations of a file's mistakes that were tried, and how far each matched."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_a_right_exercise_has_no_explanation(lines):
 
 
 def test_a_kind_of_mistake_is_tried_as_well(lines):
-    """What no misconception explains is explained by a kind, with its own sentence."""
+    """If no misconception explains a mistake, a kind does, with its own sentence."""
     shown = lines(SOLUTION.replace("return x * self.factor", "return x + self.factor"))
 
     assert "Scale: 5 points lost, named: wrong_operation" in shown

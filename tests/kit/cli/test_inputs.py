@@ -1,4 +1,4 @@
-"""What several commands read."""
+"""Reads the inputs that several commands share."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What several commands print."""
+"""Prints the lines that several commands share."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What an answer says."""
+"""Compares the answers of programs."""
 
 import pytest
 import torch
@@ -67,7 +67,7 @@ def test_a_table_keeps_what_may_agree():
 
 
 def test_another_shape_or_nan_is_another_form():
-    """What only one of two answers has is not repaired by a second mistake."""
+    """A shape or NaN that only one of two answers has cannot come from a second mistake."""
     assert has_form(NUMBERS, form_of(NUMBERS * 2))
     assert has_form(NUMBERS, form_of(NUMBERS * torch.nan))
     assert not has_form(NUMBERS, form_of(NUMBERS.T))

@@ -21,7 +21,7 @@ SOURCE = definitions(parse(((SOLUTION + CHAIN).encode(),)))
 
 
 def wrong(answer: object, status: Status = Status.WRONG_VALUE) -> Observation:
-    """What a check showed that failed after *answer*."""
+    """The observation of a check that failed after *answer*."""
     return Observation((("call", answer),), WrongAnswer(status, "It is wrong."))
 
 

@@ -328,7 +328,7 @@ def test_every_text_is_provoked():
     ],
 )
 def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
-    """What a sentence shows are groups of its patterns."""
+    """A sentence that shows anything but groups of its patterns is refused."""
     right = {"patterns": ["of (?P<a>.)"], "sentence": "It is.", "question": "Why?"}
 
     assert msgspec.convert(right | {"shown": "It is {a}."}, ErrorText).shown

@@ -143,7 +143,7 @@ BOTH = CAUSAL.replace("__init__()", "__init__()\n        torch.rand(3)[0]", 1)
 
 
 def test_a_misconception_is_named_where_it_alone_shows(write_stage):
-    """What another mistake adds to elsewhere is not named with it."""
+    """A mistake that only adds to another one elsewhere is not named with it."""
     grader = Grader(write_stage(DRAWS_FIRST))
     code = BOTH.replace("rand(3)[0]", "rand(1)").replace(" / k.shape[-1] ** 0.5", "")
     found = {check: one.misconception for check, one in grader.diagnose("Causal", code).items()}
@@ -178,7 +178,7 @@ def test_what_no_mistake_explains_has_no_kind(grader: Grader):
 
 
 def test_another_student_costs_no_further_run(grader: Grader):
-    """What the programs showed is kept for the class."""
+    """The results of the programs are kept for the whole class."""
     code = ATTEND.format(f"({E} / 2).softmax(0) @ values")
     grader.diagnose("attend", code)
     found = grader.diagnose("attend", code.replace("(0)", "(dim=0)"))

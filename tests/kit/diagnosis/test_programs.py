@@ -20,7 +20,7 @@ def programs(grader: Grader) -> Programs:
 
 @pytest.fixture
 def script(grader: Grader) -> Script:
-    """What the check asks, as it asks the solution."""
+    """The requests of the check to the solution."""
     channel = RecordingChannel(grader.solution)
     student = Student(channel)
     attends(student)
@@ -43,7 +43,7 @@ def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, script:
 
 
 def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):
-    """What a program showed is kept for the whole class."""
+    """The result of a program is kept for the whole class."""
     key = (number_of(programs, "scale_missing"),)
     first = programs.run(key, ITEM, grader.run)
 

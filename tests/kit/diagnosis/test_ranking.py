@@ -1,4 +1,4 @@
-"""Which mistake explains the failed checks best: one rule for every source of evidence."""
+"""Chooses the mistake that explains the failed checks best, by one rule for all evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ class Table:
         return self.shown.get(check.name, {}).get(key[0], Match.NO)
 
     def end(self, key: Key, check: str) -> CheckEnd:
-        """What shows something in a failed check fails it; the rest passes."""
+        """A program with a result in a failed check fails it; all others pass."""
         fails = key[0] in self.fails.get(check, ()) or key[0] in self.shown.get(check, {})
         return CheckEnd.FAILS if fails else CheckEnd.PASSES
 

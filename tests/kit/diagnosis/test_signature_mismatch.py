@@ -99,7 +99,7 @@ def test_an_argument_that_may_be_left_out_is_named():
 
 
 def test_other_arguments_of_forward_and_of_functions_are_named():
-    """What the check calls is named by its class."""
+    """A sentence about wrong arguments names the class or function that the check calls."""
     forward = sentence(
         layer("self, d_in, d_out", "self, x"),
         lambda student: student.new("Layer", 3, 2)(torch.ones(4, 3), mask=MASK),
@@ -139,7 +139,7 @@ def test_the_arguments_of_another_definition_are_not_meant():
     ],
 )
 def test_a_mask_of_numbers_is_explained(body: str):
-    """Other courses pass booleans; what the numbers mean shows in the solution's scores."""
+    """The meaning of a mask's numbers is taken from the solution's scores."""
     code = f"def hide(scores, mask):\n    return {body}\n"
 
     assert sentence(code, lambda student: student.call("hide", SCORES, MASK)) == NUMBERS

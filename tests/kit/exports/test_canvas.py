@@ -24,7 +24,7 @@ Student,ID,SIS User ID,SIS Login ID,Section,Notes,Tiny things (77),Other (78),Fi
 
 
 def cells(content: bytes, delimiter: str = ",") -> list[list[str]]:
-    """What a reader sees."""
+    """The cells of the file."""
     page = content.decode("utf-8-sig")
     return list(csv.reader(io.StringIO(page, newline=""), delimiter=delimiter, strict=True))
 
@@ -52,7 +52,7 @@ def importer_reads(header: list[str]) -> list[str]:
 
 
 def test_without_a_roster_the_file_is_one_that_canvas_reads(grades: MakeGradeTable):
-    """Student, ID, SIS Login ID, Section; then the stage by its title; then what it is worth."""
+    """Without a roster the file has Canvas's four columns, then each stage with its points."""
     page = cells(canvas(grades(lovelaceada_123=7.5, emmy=10.0)).content)
 
     assert importer_reads(page[0]) == ["Tiny things"]

@@ -97,7 +97,7 @@ def test_every_exercise_has_a_column(
     unread: SubmissionResult,
     broken: SubmissionResult,
 ):
-    """One row a student; what could not be read has a zero in all, our failure has nothing."""
+    """Each student has a row: an unreadable submission counts 0, an error of the grader nothing."""
     record = results(submission(check(), failed_check), unread, broken)
     found = lines(exercises_csv(grade_table(record, tiny)).content)
 

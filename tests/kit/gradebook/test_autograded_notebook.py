@@ -1,4 +1,4 @@
-"""What formgrader shows: the instructor's cells, the student's answers, no active content."""
+"""Builds formgrader's notebook: the instructor's cells, the answers, no active content."""
 
 import copy
 import html

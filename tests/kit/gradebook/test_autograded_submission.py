@@ -1,4 +1,4 @@
-"""What the gradebook stores of one submission: its points, its notebook, its timestamp."""
+"""Stores one submission in the gradebook: its points, its notebook, its timestamp."""
 
 import json
 import math

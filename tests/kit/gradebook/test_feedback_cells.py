@@ -1,4 +1,4 @@
-"""What `nbgrader generate_feedback` leaves out of a student's page."""
+"""Leaves cells out of the student's page of `nbgrader generate_feedback`."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def shorten(course: Course, graded: Made, work: StudentWork, write: WriteBook) -
 
 
 def test_lessons_and_the_module_are_left_out(shorten: Shorten, answered: Callable[..., bytes]):
-    """What has points or an answer stays, in its order."""
+    """Cells with points or an answer stay, in their order."""
     kept = shorten(answered(why="Because."))
 
     assert [text for text in kept if "lab.check" in text or text == "Because."] == [

@@ -160,7 +160,7 @@ def test_the_order_of_the_lab_is_kept(course: Course, write: WriteBook, graded: 
 
 
 def test_a_regrade_says_whose_scores_changed(write: WriteBook, graded: Made):
-    """In one line, and by how much; who is new is not in it."""
+    """One line reports whose scores changed and by how much, without new students."""
     first = write(graded("ada", double=2.5), graded("bob"), graded("eve"))
     again = write(graded("ada"), graded("bob"), graded("eve", Scale=0), graded("new"))
 

@@ -41,7 +41,7 @@ def download(course: Course) -> Download:
 
 
 def submitted(course: Course) -> dict[str, bytes]:
-    """What lies in ``submitted/``, by student and file."""
+    """The files in ``submitted/``, by student."""
     root = course.root / "submitted"
     files = [path for path in root.rglob("*") if path.is_file()]
     return {

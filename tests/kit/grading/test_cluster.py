@@ -1,4 +1,4 @@
-"""What becomes of what workers answer; stand-ins take their place."""
+"""Handles the answers of workers, which stand-ins replace."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ Answers = Callable[[Submission], object]
 
 @pytest.fixture
 def facts(tiny: Course) -> Facts:
-    """What this machine would grade with."""
+    """The versions and digests of this machine."""
     return Provenance(tiny, "full").facts(["01_tiny"])
 
 
@@ -193,7 +193,7 @@ def test_the_record_of_another_submission_is_refused(run, graded, submit: Submit
 
 
 def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, graded):
-    """What the supervisor spends on a worker is bounded."""
+    """The supervisor refuses a large answer of a worker before it decodes it."""
     monkeypatch.setattr(cluster_workers, "MAX_ANSWER", 10)
     with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
         run(graded)

@@ -1,4 +1,4 @@
-"""What a worker of a cluster answers; a stand-in takes the place of each grading process."""
+"""Answers tasks on a cluster's worker; a stand-in replaces each grading process."""
 
 from collections.abc import Iterator
 from threading import Event
@@ -30,7 +30,7 @@ END_SECONDS = 10.0  # for a thread, on a busy machine
 
 
 class Processes(NamedTuple):
-    """What each grading process will do, and the processes that were started."""
+    """The plan of each grading process, and the processes that were started."""
 
     plans: list[list[str]]
     started: list["StandIn"]

@@ -1,4 +1,4 @@
-"""Which connections and which workers are refused, and with which sentence."""
+"""Refuses connections and workers, each with a sentence."""
 
 import pytest
 from msgspec.structs import replace
@@ -38,7 +38,7 @@ def test_an_open_connection_is_refused(address: str):
 
 @pytest.fixture
 def facts(tiny: Course) -> Facts:
-    """What this machine would grade with."""
+    """The versions and digests of this machine."""
     return Provenance(tiny, "full").facts(["01_tiny"])
 
 

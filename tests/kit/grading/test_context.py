@@ -1,4 +1,4 @@
-"""What a context supplies to checks."""
+"""Supplies the values of fixtures to checks."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -141,7 +141,7 @@ def test_a_check_that_reads_the_source_runs_for_each(runner: SuiteRunner, grade:
 def test_a_wrong_program_has_the_same_result_before_and_after_a_right_one(
     grade: Grade, runner: SuiteRunner, wrong: str
 ):
-    """What is known changes no grade and no word."""
+    """Known replies change no grade and no word of the feedback."""
     before = grade(wrong)
     runner._known.clear()
     grade(SOLUTION)

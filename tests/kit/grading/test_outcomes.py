@@ -1,4 +1,4 @@
-"""What students read about the end of a check and of a submission."""
+"""Words the outcome of a check and of a submission for students."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

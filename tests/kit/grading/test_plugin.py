@@ -29,7 +29,7 @@ class OutcomeRecorder:
 
 @pytest.fixture
 def outcomes() -> OutcomeRecorder:
-    """What the run showed."""
+    """The recorded outcomes of the run."""
     return OutcomeRecorder()
 
 

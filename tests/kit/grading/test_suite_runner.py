@@ -322,7 +322,7 @@ def test_a_suite_may_replace_a_fixture_of_the_kit(graded: Graded, write_course):
 
 
 def test_a_fixture_of_a_suite_has_what_the_check_has(graded: Graded, write_course):
-    """What both draw are numbers after each other, and both ask one student."""
+    """A fixture and its check draw successive numbers and use the same student."""
     own = "\n@pytest.fixture\ndef given(student, probe):\n    return student, probe\n"
     suite = suite_of("assert given == (student, probe)")[SUITE]
     suite = suite.replace("(student)", "(given, student, probe)")
@@ -482,7 +482,7 @@ def carried(graded: Graded, write_course) -> Callable[..., dict[str, tuple[float
 
 
 def test_one_mistake_costs_once(carried):
-    """What is right on top of a wrong exercise earns its points, also through a third one."""
+    """Right code on top of a wrong exercise earns its points, also through a third exercise."""
     assert carried(SQUARED + CHAIN) == {
         "double": (0.0, ""),
         "Scale": (5.0, ""),

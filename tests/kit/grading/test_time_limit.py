@@ -60,7 +60,7 @@ def test_a_check_with_time_left_goes_on():
 
 @pytest.mark.parametrize("module", sorted(time_limit.SHIELDED))
 def test_a_request_is_answered_to_its_end(module):
-    """What answers keep for later submissions stays whole; the check ends after the request."""
+    """A check whose time is up ends after the request, so the data of others stays whole."""
     answered = []
     answer = function_of(module, "work")
 

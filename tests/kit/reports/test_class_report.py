@@ -274,7 +274,7 @@ def test_the_table_counts_points_apart_that_are_carried_forward():
 
 
 def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
-    """The id stays below the name; who has no name keeps the id."""
+    """The class report shows names above ids, and only the id of a student without a name."""
     page = class_page(tiny, graded_class, {"ada": "Ada Lovelace", "alan": "\u202eAlan"})
 
     assert '<a href="ada--01-tiny.html"><bdi>Ada Lovelace</bdi></a>' in page

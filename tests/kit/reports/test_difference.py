@@ -32,7 +32,7 @@ def wrong(check) -> CheckResult:
 
 
 def lines(old: Results, new: Results) -> list[str]:
-    """What `autograder diff` prints."""
+    """The output of `autograder diff`."""
     return [line.strip() for line in difference_lines(compare(old, new))]
 
 

@@ -86,7 +86,7 @@ def test_every_check_has_its_points_and_the_reason(results, submission, check):
 
 
 def test_a_record_from_before_the_audit_says_so(results, submission):
-    """What it does not know it does not claim."""
+    """A record that is older than the audit claims nothing about the origin of a grade."""
     result = submission(score=None, message="The disk broke.")
     text = "\n".join(explanation_lines(results(result), result))
 

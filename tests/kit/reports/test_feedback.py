@@ -54,7 +54,7 @@ def test_a_check_that_adds_nothing_is_silent():
 
 
 def test_notes_are_messages_of_checks_with_full_points():
-    """What is withheld or carried forward has other words; of two suites, the first speaks."""
+    """Notes leave out withheld and carried points, and repeat no message of the public suite."""
     full = CheckFeedback("a", "✓", "passed", points=1.0, max_points=1.0, message="Unclear.")
     withheld = replace(full, points=0.0)
     hidden = replace(full, message="Unclear; run the public suite.")
@@ -76,7 +76,7 @@ def test_weights_are_shaded_on_the_scale_of_the_expected_ones(weights: Grid):
 
 
 def test_wrong_entries_are_marked_in_yours_and_in_the_difference(weights: Grid):
-    """What is expected is never wrong."""
+    """The expected values are never marked as wrong."""
     wrong = [[cell.wrong for cell in table.rows[1].cells] for table in tensor_tables(weights)]
 
     assert wrong == [[False] * 6, [True] * 6, [True] * 6]

@@ -71,7 +71,7 @@ def names(page: str) -> list[str]:
 
 
 def script_source(page: str) -> str:
-    """What the policy of *page* adds: the hash of its script, nothing where there is none."""
+    """The source that the policy of *page* allows: the hash of its script, or nothing."""
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts)
     return "".join(f"; script-src 'sha256-{digest.decode()}'" for digest in digests)
@@ -424,7 +424,7 @@ def test_wrong_numbers_are_marked_without_colour(incorrect: ExerciseFeedback):
 
 
 def test_hints_are_folded_one_by_one(incorrect: ExerciseFeedback, complete: ExerciseFeedback):
-    """Each is opened on purpose; who is done needs none."""
+    """Each hint is folded separately, and an exercise that passes has none."""
     page = exercise_card(incorrect, points=False)
 
     for number, hint in enumerate(("How much is twice?", "Add it to itself.", "x + x"), start=1):
@@ -444,7 +444,7 @@ def test_a_complete_card_lists_what_passed(complete: ExerciseFeedback):
 
 
 def test_an_unwritten_exercise_shows_no_problems(unwritten: ExerciseFeedback):
-    """What follows from an empty function is not listed."""
+    """An exercise that is not written yet lists no problems."""
     text = Read(exercise_card(unwritten, points=False)).text
 
     assert "·  double  not written yet" in text

@@ -1,4 +1,4 @@
-"""Which submissions are reported as the same code."""
+"""Groups submissions with the same code."""
 
 from collections.abc import Callable, Sequence
 

@@ -89,7 +89,7 @@ def test_without_colour_there_is_no_escape_at_all(
 def test_colour_adds_colour_and_changes_no_word(
     tiny: Course, graded_class: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """What is red says "not right yet" as well."""
+    """A red line also contains the words "not right yet"."""
     monkeypatch.setenv("NO_COLOR", "1")
 
     for result in graded_class.submissions:
@@ -130,7 +130,7 @@ def test_checks_that_add_nothing_are_counted(
 
 
 def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:
-    """What `autograder check` prints about *result*."""
+    """The output of `autograder check` for *result*."""
     feedback = build_self_check(tiny.stages[0], result, Path("/home/ada/tiny.py"), hidden=False)
     return self_check_text(feedback, Path("/home/ada"), width, colour=False)
 

@@ -259,7 +259,7 @@ HONEST = {
 @needs_full
 @pytest.mark.parametrize("script", HONEST.values(), ids=HONEST)
 def test_allows_honest_code(worker, script):
-    """What a correct submission may do works as without isolation."""
+    """Actions of correct submissions work as without isolation."""
     assert worker(dedent(script), verbose=True) is True
 
 

@@ -49,7 +49,7 @@ def test_a_worker_that_is_runnable_when_it_is_looked_at_has_used_its_time(proc):
 
 
 def test_a_worker_that_waited_for_its_own_threads_has_used_its_time(proc):
-    """What its threads ran counts together."""
+    """The CPU time of a worker's threads is added up."""
     assert at_its_end(proc, used=1001.0, waited=900.0).remaining() <= 0
 
 
@@ -60,7 +60,7 @@ def test_the_clock_limits_a_worker_that_waits(proc):
 
 @needs_proc
 def test_the_kernel_measures_how_long_a_process_waits_for_a_processor():
-    """What is read from /proc grows when two processes share one processor."""
+    """The waiting time in /proc grows when two processes share one processor."""
     processor = min(os.sched_getaffinity(0))
     spin = f"import os; os.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"
     with (

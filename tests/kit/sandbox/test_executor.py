@@ -87,7 +87,7 @@ def scale(ask: Ask) -> int:
 
 @pytest.fixture
 def factor() -> Tensor:
-    """What Scale draws with seed 1."""
+    """The numbers that Scale draws with seed 1."""
     return torch.rand(2, generator=torch.Generator().manual_seed(1))
 
 
@@ -322,7 +322,7 @@ def test_a_failing_cell_is_reported_and_skipped():
 
 
 def test_a_module_that_raises_keeps_its_other_definitions():
-    """What is defined above and below the exception can be graded."""
+    """Definitions above and below a line that raises can be graded."""
     ask = asking("def f(): return 3\nraise ValueError('oh')\ndef g(): ...\n")
 
     assert [(item["line"], item["text"]) for item in ask.imported] == [(2, "oh")]
@@ -419,7 +419,7 @@ def test_thousands_of_failing_statements_are_reported_in_part():
 
 
 def test_names_that_are_too_long_or_too_many_are_left_out():
-    """What a worker sends is bounded."""
+    """A worker sends a bounded list of names."""
     names = ", ".join(f"n{number}" for number in range(99))
     long, many = asking(f"{'x' * 81} = y = 1 / 0\n{names} = 1 / 0\n").imported
 

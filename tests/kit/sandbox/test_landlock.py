@@ -1,4 +1,4 @@
-"""What Landlock allows and refuses, each tried in a separate process."""
+"""Landlock allows and refuses actions, each tried in a separate process."""
 
 import json
 import subprocess
@@ -95,7 +95,7 @@ def test_allows_what_is_granted(restricted, source, answer):
     ],
 )
 def test_refuses_everything_else(restricted, source):
-    """What is not granted is a PermissionError (or EXDEV for a move between folders)."""
+    """An action that is not granted raises PermissionError (or EXDEV for a move of a file)."""
     assert restricted(source) in {"PermissionError", "OSError"}
 
 

@@ -49,7 +49,7 @@ def test_a_name_is_bound_to_an_expression(source: str, name: str, value: str):
     ],
 )
 def test_a_name_is_bound_to_a_part(source: str):
-    """What the name means is not the whole expression."""
+    """A name that is bound to a part is not bound to the whole expression."""
     assert any(item.name == "a" and not item.is_exact for item in bindings(source))
 
 

@@ -1,4 +1,4 @@
-"""What a fork writes to is learned, and copied in one call."""
+"""Learns the pages that a fork writes to, and copies them in one call."""
 
 import json
 import platform

@@ -93,7 +93,7 @@ def test_folders_count_however_deep_they_are(session):
 
 @needs_mount
 def test_demos_plot_and_save():
-    """What honest labs write fits into the default limits."""
+    """The files that honest labs write fit into the default limits."""
     with ForkServer("full", Limits()) as server:
         server.wait_ready()
         session = Session(server, "hiding", (HIDING,), notebook=False)

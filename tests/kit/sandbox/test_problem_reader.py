@@ -77,7 +77,7 @@ def test_a_statement_that_failed_is_named_by_its_own_line():
 
 
 def test_only_names_that_may_be_sent_are_kept():
-    """What a worker sends is bounded."""
+    """The reader keeps a bounded number of names of bounded length."""
     names = ["x" * 81, *(f"n{number}" for number in range(99))]
 
     assert statement_at(FILE, 1, names).names == tuple(f"n{n}" for n in range(MAX_NAMES))

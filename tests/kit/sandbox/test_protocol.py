@@ -85,7 +85,7 @@ def test_a_message_starts_with_its_header():
     ],
 )
 def test_a_reply_is_silent_if_it_holds_no_value(reply: Reply, silent: str | None):
-    """What a worker need not send tells the supervisor nothing."""
+    """A reply that a worker need not send holds no value."""
     assert reply.silent == silent
 
 

@@ -153,7 +153,7 @@ def test_kills_x32_calls(number):
     ],
 )
 def test_allows_honest_arguments(verdict, call, arguments):
-    """What Python and torch need is allowed."""
+    """System calls of Python and torch are allowed."""
     assert verdict(call, *arguments) == ALLOW
 
 

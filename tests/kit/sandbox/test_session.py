@@ -192,7 +192,7 @@ def test_a_hang_is_killed_and_the_next_is_answered(open_session):
     ],
 )
 def test_the_line_of_a_hang_is_a_hint_that_is_a_number(open_session, line: int, hint: str):
-    """What a worker prints about itself may be forged: only a number of a line is shown."""
+    """A worker may forge its stack dump, so only a line number from it is shown."""
     forging = f"""
 import signal, sys, time
 def hang():
@@ -328,7 +328,7 @@ def test_printed_text_does_not_block_a_call(open_session):
 
 
 def test_what_code_prints_is_kept_until_the_next_check(open_session):
-    """Each check has its own; what the import printed is kept apart."""
+    """Each check has its own output, separate from the output of the import."""
     session = open_session("print('imported')\n" + BREAKING)
     session.begin("first")
     session.ask("call", name="say", args=("one ",))
@@ -377,7 +377,7 @@ def test_a_debugger_prints_no_private_folder(open_session):
 
 
 def test_a_program_can_read_nothing(open_session):
-    """What asks a person for a value raises an exception at once."""
+    """A call that asks a person for a value raises an exception at once."""
     problem = open_session("def f():\n    return input()\n").ask("call", name="f").problem
 
     assert (problem.type, problem.text) == ("EOFError", "EOF when reading a line")

@@ -50,7 +50,7 @@ def test_numbers_have_the_dtype_of_the_tensors(dtype: torch.dtype):
 
 
 def test_gradients_flow_through_a_stand_in():
-    """What uses the answer can be trained as with the right one."""
+    """Code that uses the answer of a stand-in can be trained as with the right answer."""
     x = A.clone().requires_grad_()
     mix([x, B], (3,)).sum().backward()
 

@@ -1,4 +1,4 @@
-"""Which sources are the same code but for names, comments and docstrings."""
+"""Computes one digest for sources that differ only in names, comments and docstrings."""
 
 import ast
 from textwrap import dedent

@@ -1,4 +1,4 @@
-"""What a transcript answers, and what it keeps."""
+"""Answers requests from a transcript, and keeps the rest."""
 
 import pytest
 

@@ -68,5 +68,5 @@ def test_code_that_is_not_compiled_leaves_the_compiler_alone(code: str):
 )
 @pytest.mark.nightly  # each imports the compiler, which takes seconds; no check needs it
 def test_code_that_needs_the_compiler_gets_it(code: str):
-    """What the stand-in does not have is that of the compiler, and each module exists once."""
+    """Names that the stand-in lacks come from the compiler, and each module exists once."""
     assert module_after(code) == IMPORTED

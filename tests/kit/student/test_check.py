@@ -131,7 +131,7 @@ def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, soluti
 
 
 def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, solution):
-    """What it means comes first, then the kinds of mistake that end in it."""
+    """The meaning of an exception comes first, then the kinds of mistake that end in it."""
     work(handed_out, solution.replace("queries @ keys.T", "queries @ keys"))
     result = check(handed_out)
 
@@ -161,7 +161,7 @@ def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, 
 
 
 def test_what_the_code_printed_and_raised_is_shown(check, handed_out, solution):
-    """What it printed stands below the check that did not pass, the import's once above all."""
+    """Output is shown below the check that failed; that of the import is shown once, above all."""
     wrong = solution.replace("import torch\n", "import torch\nprint('imported')\n", 1)
     wrong = wrong.replace("return weights @ values", "print('w', 7)\n        1 / 0", 1)
     work(handed_out, wrong)

@@ -1,4 +1,4 @@
-"""What can be said of wrong attention weights."""
+"""Offers statements about wrong attention weights."""
 
 import random
 from math import nan

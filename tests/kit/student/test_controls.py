@@ -11,7 +11,7 @@ from autograder.student.pictures import Panels, heatmap_panels
 
 
 class Display:
-    """What a notebook would show, in order, and the pictures that replace the first one."""
+    """The outputs of a notebook, in order, and the pictures that replace the first one."""
 
     def __init__(self) -> None:
         self.shown: list[object] = []

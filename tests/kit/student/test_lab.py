@@ -311,7 +311,7 @@ def test_a_cell_names_what_is_not_written(
 
 
 class Unprintable(Exception):
-    """What a student's exception may be."""
+    """An exception whose text cannot be printed."""
 
     def __str__(self) -> str:
         """Fail."""
@@ -407,7 +407,7 @@ def test_an_endless_loop_is_stopped(
 def test_a_loop_that_catches_everything_is_stopped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """What students write to survive errors does not survive the limit."""
+    """The time limit stops a loop that catches every exception."""
     monkeypatch.setattr(labs, "CELL_SECONDS", 0.05)
     with Lab().needs("project"):
         while True:

@@ -224,7 +224,7 @@ def test_hint_next_and_progress(run):
 
 
 def test_a_check_is_progress(own: Path):
-    """What passes is remembered and what fails is forgotten, once there is progress to keep."""
+    """A check adds passing exercises to an existing progress file and removes failing ones."""
     stage = learner_folder.find(own).stages[0]
     remember = partial(learner_folder.remember, stage.stub, stage)
     remember({"double": True, "Scale": True})

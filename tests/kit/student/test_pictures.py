@@ -22,7 +22,7 @@ Draw = Callable[..., Any]
 
 
 class Drawn(NamedTuple):
-    """What a cell shows, and the axes of all its panels."""
+    """The picture of a cell, and the axes of all its panels."""
 
     panels: Panels
     axes: list[Any]
@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was displayed."""
+    """The objects that were displayed."""
     displayed: list[Any] = []
     monkeypatch.setattr("IPython.display.display", displayed.append)
     return displayed

@@ -54,7 +54,7 @@ def shown(state: Watch) -> str:
 
 
 def test_a_finished_stage_says_what_comes_next(own: Path):
-    """It waits for a key; then the next open exercise is shown."""
+    """After a finished stage `watch` waits for a key, then shows the next open exercise."""
     course = handouts(own)
     *first, last = [task.key for task in tasks(course) if task.stage.name == STAGE]
     checker = KnownAnswers(*first, last)
@@ -82,7 +82,7 @@ def test_the_last_exercise_ends_the_course(own: Path):
 
 
 def test_a_lost_progress_file_is_made_again(own: Path):
-    """What passes is passed over, without a stop at the end of a stage."""
+    """Exercises that pass are skipped, without a stop at the end of a stage."""
     course = handouts(own)
     every = [task.key for task in tasks(course)]
     state = Watch(course, KnownAnswers(*every[:-1]))
@@ -102,7 +102,7 @@ def test_a_save_in_another_stage_goes_there(own: Path):
 
 
 def test_the_hidden_suite_has_a_key_where_it_is(own: Path, pytestconfig: pytest.Config):
-    """In a clone the line of keys names it; what it says stays until the next key."""
+    """In a clone the line of keys contains s, and its result stays until the next key."""
     inside = Watch(handouts(pytestconfig.rootpath / "assignments"), KnownAnswers())
     outside = Watch(handouts(own), KnownAnswers())
     inside.press("s")

@@ -296,7 +296,7 @@ def test_refuses_a_member_of_another_size_than_claimed(collected, write_zip, cla
 
 
 def test_reads_a_lying_bomb_up_to_the_limit_only(write_zip):
-    """What a member claims does not decide how much is unpacked."""
+    """The size that a member claims does not decide how much is unpacked."""
     path = write_zip("alice.zip", {MODULE: bytes(50 * 2**20)})
     [found], _ = open_archive(_claim(path, 7))
 

@@ -16,7 +16,7 @@ def _who(submissions):
 
 
 def test_takes_an_nbgrader_tree(collected, write, class_):
-    """Student folders hold stage folders; what tools leave behind is ignored in silence."""
+    """Students' folders hold stages; files that tools leave behind are ignored silently."""
     write("bob/02_self_attention/self_attention.py")
     write("alice/02_self_attention/self_attention.py")
     write("alice/02_self_attention/timestamp.txt")
@@ -270,7 +270,7 @@ def test_the_lms_is_decided_for_the_whole_download(collected, write, class_, att
 
 
 def test_the_first_marker_of_an_lms_counts(collected, write, class_, attention):
-    """What follows it is the name that the student chose."""
+    """The text after the first marker of an LMS is the name that the student chose."""
     write("Eve_222_assignsubmission_file_x_111_assignsubmission_file_self_attention.py")
     write("Jane_111_assignsubmission_file_self_attention.py")
 

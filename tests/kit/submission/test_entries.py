@@ -14,7 +14,7 @@ from autograder.submission.names import StageResolver
 
 
 def test_a_folder_has_its_visible_entries(write, class_):
-    """In the order of their names; what programs left behind is none."""
+    """Entries are in the order of their names, without files that programs leave behind."""
     for name in ("bob.zip", "ada/x.py", ".hidden", "__MACOSX/x"):
         write(name)
 

@@ -120,7 +120,7 @@ def test_prefers_the_module_nearest_to_the_top(collected, write, class_, attenti
     ],
 )
 def test_accepts_a_copy_where_the_exact_name_is_missing(collected, write, class_, name):
-    """What browsers and file managers do to a name costs no points, but is reported."""
+    """A name that a browser or file manager changed loses no points, but is reported."""
     write(f"alice/{name}")
 
     [submission] = collected(class_ / "alice")

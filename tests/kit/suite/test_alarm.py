@@ -12,7 +12,7 @@ LATE = 1000.0  # seconds; such a timer does not ring in a test
 
 
 class RingError(BaseException):
-    """What the alarms of these tests raise."""
+    """The exception that the alarms of these tests raise."""
 
 
 def ring(_frame) -> None:

@@ -131,7 +131,7 @@ def f(x_new, cache, W):
 
 
 def projections(kept: str) -> list[Operators]:
-    """What runs on one new token after ten others, and after forty."""
+    """The operators that run on one new token after ten others, and after forty."""
     student = student_who_wrote(PROJECTED.replace("KEPT", kept))
     caches = [(torch.ones(n, 4), torch.ones(n, 3)) for n in (10, 40)]
     new, W = torch.ones(1, 4), torch.ones(4, 3)
@@ -198,7 +198,7 @@ def test_a_source_that_looks_names_up_is_told(source: str, open_):
 
 
 def test_what_may_be_a_shortcut_is_a_notice_and_no_loss():
-    """The name may mean something else, so an instructor reads it; what runs decides."""
+    """A name that may be a shortcut gives a notice, and loses points only if the shortcut runs."""
     source = "known = []\nknown.append(torch.softmax)\ndef f(x): return known[0](x, -1)"
     student = student_who_wrote(source)
     avoids(student, "f", READY_SOFTMAX, "Write it yourself.")

@@ -1,4 +1,4 @@
-"""What a check asks is kept, with the replies and the tensors behind them."""
+"""Keeps the requests of a check, with the replies and their tensors."""
 
 import torch
 

@@ -78,7 +78,7 @@ def test_nothing_rings_afterwards():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory")
 def test_a_large_allocation_is_refused():
-    """What fits afterwards is not."""
+    """An allocation above the limit raises MemoryError, and a later one that fits does not."""
     with limited(5.0, 64), pytest.raises(MemoryError):
         bytearray(1 << 30)
 

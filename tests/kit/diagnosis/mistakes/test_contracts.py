@@ -146,7 +146,7 @@ def test_other_code_has_none():
 
 
 def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
-    """What a loop leaves out need not be a position: it may be a head."""
+    """A mistake in a loop is said of repetitions, which may be heads, not of positions."""
     loop = made_by(contracts, LOOP)
     mask = made_by(contracts, F + "    return torch.arange(n) < x\n")
 
@@ -170,7 +170,7 @@ def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
     ],
 )
 def test_a_check_is_said_by_what_it_is_about(code: str, sentence: str):
-    """What a name comes from says which argument is checked."""
+    """The sentence about a check of arguments names the argument from which a name comes."""
     code = F + f"    {code}\n        raise ValueError\n"
 
     assert sentence in made_by(contracts, code)

@@ -57,7 +57,7 @@ def test_edits_are_undone(exercise: ExerciseCode):
 
 
 def test_a_program_is_compiled_without_docstrings(exercise: ExerciseCode):
-    """What is compiled defines the exercise and its helpers."""
+    """The compiled program defines the exercise and its helpers."""
     namespace: dict[str, object] = {"other": lambda y: y}
     code = exercise.compile([mistake("scale_missing", put(division(exercise), "LEFT"))], "x.py")
     exec(code, namespace)  # noqa: S102  # the code of this test
