@@ -44,7 +44,7 @@ def test_a_graded_notebook_opens_with_readable_feedback(
 
 
 def test_a_graded_hostile_notebook_runs_no_script(page: Page, photograph: Photograph):
-    """Formgrader has a link to the live notebook."""
+    """Opening a graded hostile notebook from formgrader runs no script."""
     page.goto(f"/doc/tree/autograded/{MALLORY}/{STAGE}/lab.ipynb")
     answer = page.locator("p", has_text="window.pwned says hello")
 

@@ -133,7 +133,7 @@ def test_it_earns_at_most_a_fifth_in_grading(result):
 
 
 def test_zeros_replace_every_tensor():
-    """The module would pass otherwise."""
+    """Zeros replace every tensor of the public suite; otherwise the module would pass."""
     value = encode_tensor(torch.ones(2, 3), 1 << 10)
 
     assert isinstance(decode_tensor(zeros(value)), Tensor)

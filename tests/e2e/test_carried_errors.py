@@ -313,7 +313,7 @@ def test_the_exercise_above_keeps_its_points(graded: dict[str, SubmissionResult]
 def test_a_mistake_that_shows_below_only_carries_nothing(
     graded: dict[str, SubmissionResult], pair: Pair
 ):
-    """No check of the exercise above notices it."""
+    """A mistake that no check of the exercise above notices carries no points to it."""
     lower, upper = both(graded[pair.name], pair)
 
     assert lower.score < lower.max_score
@@ -323,7 +323,7 @@ def test_a_mistake_that_shows_below_only_carries_nothing(
 
 @pytest.mark.parametrize("stage", TOGETHER)
 def test_two_mistakes_below_cost_nothing_above(graded: dict[str, SubmissionResult], stage: str):
-    """The exercise above is right, given both."""
+    """An exercise that is right, given two mistakes below it, loses no points."""
     upper = both(graded[stage], two(stage)[0])[1]
     names = [pair.lower for pair in two(stage)]
 

@@ -132,7 +132,7 @@ def test_each_record_names_the_isolation_of_the_worker(disturbed: Disturbed):
 
 
 def test_nothing_is_left_on_the_workers(disturbed: Disturbed, scene: Scene):
-    """The grading processes end with the run."""
+    """The grading processes on the workers end with the run."""
     del disturbed
 
     assert scene.dask.wait_for_end_of("autograder.grading.cluster_grader") == 0

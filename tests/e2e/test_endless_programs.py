@@ -215,7 +215,7 @@ def test_verify_ends_and_names_what_does_not_end(course: Course):
 
 
 def test_an_endless_loop_of_a_student_is_named(results: dict[str, SubmissionResult]):
-    """The misconception does not end either."""
+    """A student's endless loop is named by a misconception that does not end either."""
     checks = checks_of(results["endless"], "running_sum")
 
     assert {check.status for check in checks} == {Status.TIMEOUT}

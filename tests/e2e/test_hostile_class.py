@@ -131,7 +131,7 @@ def test_the_database_has_no_new_trigger_view_or_table(hostile: HostileClass):
 
 
 def test_the_instructors_files_are_unchanged(hostile: HostileClass):
-    """Suites, solutions, lab and settings."""
+    """A hostile class changes no suite, solution, lab or setting."""
     template = hostile.template
     watched = [path for name in ("tests", "solutions") for path in (template / name).rglob("*.*")]
     watched += [template / "source" / STAGE / "lab.ipynb", template / "nbgrader_config.py"]
@@ -201,7 +201,7 @@ def test_feedback_has_no_active_content_of_students(hostile: HostileClass):
 def test_formgrader_has_no_active_content_of_students(
     hostile: HostileClass, formgraded: dict[str, str]
 ):
-    """The instructor is logged in there."""
+    """Formgrader, where the instructor is logged in, shows no active content of students."""
     ours = active(formgraded["ada"]) | active(formgraded["hal"])
 
     assert set(formgraded) == set(everybody(hostile.root))
@@ -218,7 +218,7 @@ def test_attacks_can_be_read_as_text(hostile: HostileClass, formgraded: dict[str
 
 
 def test_active_content_is_detected(formgraded: dict[str, str]):
-    """The tests above can fail."""
+    """The tests for active content find it in a page that has some."""
     ours = active(formgraded["ada"]) | active(formgraded["hal"])
 
     for text in (SCRIPT, IMAGE, "<a href='javascript:alert(1)'>x</a>"):

@@ -481,7 +481,7 @@ def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):
 
 
 def test_a_lab_draws_heatmaps(lab: NotebookNode):
-    """At least one cell draws one."""
+    """At least one cell of each lab draws a heatmap."""
     assert any("heatmaps(" in cell.source for cell in lab.cells if is_code(cell))
 
 

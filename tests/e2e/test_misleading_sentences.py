@@ -174,7 +174,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
 def test_a_program_gets_the_sentence_that_is_true_of_it(
     stage: str, exercise: str, code: str, right: str, wrong: str
 ):
-    """The sentence that misled is gone."""
+    """A program gets a true sentence in place of the earlier misleading one."""
     sentences = said(stage, exercise, code)
 
     assert right in sentences

@@ -22,7 +22,7 @@ def test_a_course_of_some_stages_and_a_new_one_holds(tmp_path: Path, pytestconfi
 
 
 def test_the_imports_of_the_page_for_authors_work(pytestconfig: pytest.Config):
-    """docs/author.md lists what a suite imports."""
+    """The imports that docs/author.md lists for a suite work."""
     page = (pytestconfig.rootpath / "docs" / "author.md").read_text("utf-8")
     block = re.search(r"(?ms)^## What a suite imports$.*?^```python\n(.*?)^```", page)[1]
     names: dict[str, object] = {}

@@ -1059,7 +1059,7 @@ def test_no_sentence_is_false(case: Case, results: dict[str, SubmissionResult]):
 
 
 def test_every_stage_has_files():
-    """At least sixty files, of every stage."""
+    """There are at least sixty realistic files, from every stage."""
     assert len(CASES) >= 60
     assert len({id_of(case) for case in CASES}) == len(CASES)
     assert {case.stage for case in CASES} == {f"{number:02}" for number in range(1, 11)}

@@ -192,7 +192,7 @@ def test_a_grid_that_is_too_wide_for_a_phone_scrolls_to_its_last_entry(
 
 
 def test_the_measure_notices_what_is_too_wide(browser: Browser, pages: list[str]):
-    """The checks of the two tests above can fail."""
+    """The measure of the two tests above finds a part that is too wide."""
     wide = pages[0].replace("<h2", '<p style="width: 500px">wide</p><h2', 1)
     browser.show(wide, PHONE)
 

@@ -93,7 +93,7 @@ def test_only_the_step_that_needs_a_secret_gets_it():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_exists_with_its_options(name: str):
-    """The command line accepts each of them."""
+    """The command line accepts each command of the workflows with its options."""
     scripts = "\n".join(step.get("run", "") for step in steps(name))
     used = re.findall(r"^\s*autograder (\w+)(.*)$", scripts, re.MULTILINE)
 
@@ -231,7 +231,7 @@ def test_grades_are_written_into_the_artifact(stage: str, failed: int, bash: Bas
 
 
 def test_a_course_that_cannot_be_graded_ends_the_run(bash: Bash):
-    """There is no record to export."""
+    """A course that cannot be graded ends the workflow without a record to export."""
     code, called = bash(script("grade.yml", "Grade"), {"autograder": "exit 2\n"}, STAGE="")
 
     assert (code, len(called)) == (2, 1)

@@ -50,7 +50,7 @@ def test_the_first_of_two_stages_with_one_module_is_found(write_course):
 
 
 def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
-    """The message lists every stage of the course."""
+    """The message about an unknown stage lists every stage of the course."""
     with pytest.raises(UsageError, match=r"'99'.*01_tiny"):
         tiny.stage("99")
 

@@ -12,7 +12,7 @@ from autograder.disk import OwnedFolder, replace_file, replacing_folder, require
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path):
-    """The folder holds the new file only."""
+    """After a write the folder holds only the new file."""
     file = tmp_path / "a.txt"
     file.write_bytes(b"old")
     replace_file(file, b"new")
@@ -22,7 +22,7 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path):
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The disk may be full in the middle of it."""
+    """A write that fails, as on a full disk, leaves the old file."""
     file = tmp_path / "a.txt"
     file.write_bytes(b"old")
     with monkeypatch.context() as patch:
@@ -47,7 +47,7 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path: Path):
 
 
 def test_an_exception_leaves_the_old_folder(tmp_path: Path):
-    """Nothing of the new one stays."""
+    """After an exception the old folder is there, without a new file."""
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "old.txt").touch()
@@ -59,7 +59,7 @@ def test_an_exception_leaves_the_old_folder(tmp_path: Path):
 
 
 def test_a_folder_that_cannot_be_made_has_no_space(tmp_path: Path):
-    """There is a file where the folder should be."""
+    """A folder below a file cannot be made, which is an OSError."""
     (tmp_path / "file").touch()
 
     with pytest.raises(OSError, match="file"):

@@ -18,7 +18,7 @@ def test_a_healthy_course_has_no_bad_finding_but_the_machines(tiny: Course):
 
 
 def test_a_wrong_documented_value_is_a_bad_finding(tiny: Course):
-    """The finding names the check."""
+    """A wrong documented value is a bad finding with the name of the check."""
     text = tiny.documented.read_text().replace("[1.0, 3.0, 5.0]", "[1.0, 3.0, 5.1]")
     tiny.documented.write_text(text)
     [bad] = [finding for finding in doctor.examine(tiny) if "documented" in finding.text]
@@ -28,7 +28,7 @@ def test_a_wrong_documented_value_is_a_bad_finding(tiny: Course):
 
 
 def test_public_hidden_inputs_are_mentioned(tiny: Course, monkeypatch: pytest.MonkeyPatch):
-    """Grading without a course secret is allowed."""
+    """A course without a secret is mentioned, and can be graded."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     *_, public = doctor.examine(tiny)
     (tiny.root / ".course-secret").write_text("hush")

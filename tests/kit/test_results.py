@@ -96,7 +96,7 @@ def test_a_record_of_hostile_texts_survives_json(text: str):
 
 
 def test_every_text_of_a_record_is_sanitized():
-    """No field is forgotten."""
+    """Every text field of a record is sanitized."""
     assert "\x1b" not in repr(record_of(BAD)).encode().decode("unicode_escape")
 
 
@@ -224,7 +224,7 @@ def test_an_exercise_adds_up_its_checks(results: Results):
 
 
 def test_points_add_up_without_binary_tails():
-    """0.1 + 0.2 is 0.3 in a gradebook."""
+    """The points 0.1 and 0.2 add up to 0.3."""
     assert add([0.1, 0.2]) == 0.3
 
 

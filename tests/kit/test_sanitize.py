@@ -105,13 +105,13 @@ def test_a_long_list_says_how_much_is_left_out(items: list[str], most: int):
     "name", ["ada", "Ada  Lovelace", " ada", "李雷", "e" + "\u0301" * 9, "x" * 80, ""]
 )
 def test_an_ordinary_id_is_left_alone(name: str):
-    """Two spaces in a name belong to it."""
+    """An ordinary id, such as one with two spaces, is not changed."""
     assert identifier(name) == name
 
 
 @given(st.lists(LONG, unique=True, min_size=2, max_size=5))
 def test_different_ids_stay_different(names: list[str]):
-    """A digest keeps changed ids different."""
+    """Ids that are changed stay different by a digest."""
     assert len(set(map(identifier, names))) == len(names)
 
 
@@ -129,7 +129,7 @@ def test_a_number_of_many_digits_gets_an_exponent(entry: str, shown: str):
 
 
 def test_the_end_of_a_long_text_is_kept():
-    """Above it stands that there was more."""
+    """The end of a long text is kept, below a line that reports the cut."""
     text = "\n".join(map(str, range(1000)))
 
     assert last_lines(text).startswith("… (more above)\n971\n972")
@@ -137,7 +137,7 @@ def test_the_end_of_a_long_text_is_kept():
 
 
 def test_the_end_keeps_the_spaces_in_front_of_its_first_line():
-    """Printed tensors are aligned."""
+    """The kept end begins with its spaces, so printed tensors stay aligned."""
     assert last_lines("\n\n  [1.0,\n   2.0] \n\n") == "  [1.0,\n   2.0]"
 
 

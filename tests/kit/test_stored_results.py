@@ -64,7 +64,7 @@ def test_a_record_is_read_result_by_result(file: Path, class_: Results):
 
 @pytest.mark.parametrize("indent", [4, -1])
 def test_a_record_in_another_layout_is_read_as_well(file: Path, class_: Results, indent: int):
-    """An editor may have changed it."""
+    """A record in another layout, such as an editor's, is read too."""
     file.write_bytes(msgspec.json.format(file.read_bytes(), indent=indent))
 
     assert read_record(file) == class_
@@ -72,7 +72,7 @@ def test_a_record_in_another_layout_is_read_as_well(file: Path, class_: Results,
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_small_records_are_records(file: Path, class_: Results, count: int):
-    """Nothing or one thing was graded."""
+    """A record of one submission or none is read."""
     record = to_json(replace(class_, submissions=class_.submissions[:count]))
     file.write_bytes(record)
 
@@ -90,7 +90,7 @@ def test_a_record_that_is_cut_off_is_refused(file: Path):
 
 
 def test_a_damaged_submission_is_noticed_where_it_is_used(file: Path, class_: Results):
-    """The others can be read."""
+    """A damaged submission is an error when it is read, and all others can be read."""
     file.write_bytes(file.read_bytes().replace(b'"score": ', b'"score": "', 1))
     read = read_record(file)
 
@@ -120,7 +120,7 @@ def test_scores_are_read_without_the_rest(file: Path, class_: Results):
     ],
 )
 def test_what_has_the_same_key_is_matched(old: str, new: str):
-    """In any order, each position occurs once."""
+    """Two lists in any order are matched by key, each position once."""
     pairs = list(matched(zip(old, range(9), strict=False), zip(new, range(9), strict=False)))
     both = [(key, one, other) for key, one, other in pairs if one is not None and other is not None]
 

@@ -77,7 +77,7 @@ def test_a_sample_has_the_same_numbers(public: PublicChecks, made: Made):
 def test_fingerprints_that_are_too_large_are_refused(
     public: PublicChecks, made: Made, monkeypatch: pytest.MonkeyPatch
 ):
-    """A student downloads them with every stage."""
+    """Fingerprints that are too large for a student's download are refused."""
     monkeypatch.setattr(fingerprinting, "MAX_BYTES", 10)
 
     with pytest.raises(CourseError, match="more than 10"):

@@ -22,7 +22,7 @@ def base() -> Composition:
 
 
 def test_the_exercises_that_others_use_are_found(base: Composition):
-    """The heads are used by what joins them."""
+    """Finds the heads, which the class that joins them uses."""
     assert base.used == ("Attention", "CausalAttention")
     assert composition(COURSE.stage("08")) is None
 

@@ -28,7 +28,7 @@ def own(course: Course) -> Path:
 
 
 def test_the_guide_names_the_wheel_next_to_it(course: Course, own: Path):
-    """The command in it can be pasted as it is."""
+    """The command in START_HERE.md contains the name of the wheel and can be pasted."""
     (wheel,) = own.glob("*.whl")
     guide = (own / "START_HERE.md").read_text("utf-8")
 
@@ -69,7 +69,7 @@ def test_a_course_without_a_hand_out_has_no_stale_one(course: Course):
 
 
 def test_a_solution_in_a_file_for_students_stops_it(course: Course, tmp_path: Path):
-    """Nothing is written then."""
+    """If a file for students holds a solution, no hand-out is written."""
     notes = course.stages[0].assignment / "notes.py"
     notes.write_text("self.factor = nn.Parameter(torch.rand(d))\n")
 
@@ -88,7 +88,7 @@ def test_a_module_that_somebody_solved_stops_it(course: Course, tmp_path: Path):
 
 
 def test_a_folder_that_can_not_be_written_is_named(course: Course, tmp_path: Path):
-    """A file has the name of the folder."""
+    """If a file has the name of the folder, the error contains its path."""
     (tmp_path / "out").write_text("")
 
     with pytest.raises(UsageError, match="out can't be written"):

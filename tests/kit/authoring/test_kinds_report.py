@@ -39,7 +39,7 @@ def test_programs_that_fail_are_counted_by_their_names(tiny: Course):
 
 
 def test_without_a_bank_kinds_are_named(write_course: WriteCourse):
-    """A stage needs no file of misconceptions."""
+    """A stage without misconceptions has its mistakes named by kinds."""
     with_bank = reported(write_course({}))
     course = write_course({BANK_FILE: ""})
     course.stages[0].misconceptions.unlink()

@@ -156,7 +156,7 @@ def test_the_nbgrader_metadata_is_complete(author: Author):
 
 
 def test_a_picture_in_markdown_is_kept(author: Author):
-    """An attachment is content, not output."""
+    """A picture that is attached to a Markdown cell is kept, because it is not output."""
     cell = read(author(prose("![a dot](attachment:dot.png)", attachments=PIXEL), *CHECKS))
 
     assert cell["cells"][0]["attachments"] == PIXEL
@@ -188,7 +188,7 @@ def test_every_minor_version_becomes_the_same(author: Author, path: Path, facts:
 
 
 def test_a_notebook_of_format_3_is_converted(author: Author, path: Path):
-    """Old material may be used as it is."""
+    """A notebook of format 3 is converted, so old material can be used as it is."""
     expected = author(*CHECKS)
     old = nbformat.convert(nbformat.reads(notebook(*CHECKS), as_version=4), 3)
     path.write_text(json.dumps(old))
@@ -210,7 +210,7 @@ def test_a_notebook_of_format_3_is_converted(author: Author, path: Path):
     ],
 )
 def test_what_is_not_a_notebook_is_refused(path: Path, text: str):
-    """The message names the file, in one line."""
+    """A file that is not a notebook is refused, with its name in one line."""
     path.write_text(text)
     with pytest.raises(CourseError, match="is not a notebook of format 4: ") as caught:
         lab_notebook.build_source_lab(path, {})

@@ -130,7 +130,7 @@ def test_stages_that_are_not_there_are_refused(three: Course, tmp_path: Path, wa
 
 
 def test_a_folder_that_holds_something_is_refused(three: Course, tmp_path: Path):
-    """No file of the instructor is overwritten."""
+    """A folder that is not empty is refused, so no file is overwritten."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("mine")
 
@@ -145,7 +145,7 @@ def test_stages_in_an_unusual_form_are_not_guessed():
 
 
 def test_a_link_to_a_lab_that_is_not_there_is_text(made: Course):
-    """The others stay links."""
+    """A link to a lab that is left out becomes text, and all others stay links."""
     text = made.stage("03_tiny").lab.read_text("utf-8")
 
     assert "[stage 01](../01_tiny/lab.ipynb) or to “Tiny 2”." in text

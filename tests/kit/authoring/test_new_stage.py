@@ -49,7 +49,7 @@ def test_every_written_file_is_named(tiny: Course):
 
 
 def test_no_word_of_the_templates_is_left(tiny: Course):
-    """Names, numbers and titles are filled in."""
+    """Names, numbers and titles of the templates are filled in."""
     texts = [path.read_text("utf-8") for path in new_stage(tiny, "02_layer_norm")]
 
     assert not [text for text in texts for word in ("MODULE", "NUMBER", "TITLE") if word in text]

@@ -88,13 +88,13 @@ def test_public_checks_are_built_with_what_they_use(built: str):
 
 
 def test_checks_stand_below_their_exercise(built: str):
-    """A constant that names an exercise is read."""
+    """Checks are below a comment with their exercise, also if a constant holds its name."""
     assert built.index("# double\n") < built.index("def test_doubles")
     assert built.index("# Scale\n") < built.index("def test_scales")
 
 
 def test_a_suite_whose_checks_are_all_hidden_is_refused():
-    """Students would have nothing to run."""
+    """A suite with only hidden checks is refused, because students could run nothing."""
     text = SUITE.replace("hidden=BY_HEART, ", "").replace("rules=", "hidden=BY_HEART, rules=")
 
     with pytest.raises(CourseError, match=r"test_tiny\.py has no check that students receive"):
@@ -109,7 +109,7 @@ def test_a_suite_whose_checks_are_all_hidden_is_refused():
     ],
 )
 def test_a_syntax_error_has_its_place(suite: str, conftest: str, place: str):
-    """The message names the file and the line."""
+    """A syntax error is reported with the file and the line."""
     with pytest.raises(CourseError, match=place):
         public_suite.build(suite, conftest, "test_tiny.py")
 

@@ -48,7 +48,7 @@ def test_the_record_answers_every_public_check(tiny: Course):
 
 
 def test_the_record_is_silent_on_hidden_checks(write_course: WriteCourse):
-    """Only their points are counted."""
+    """The record contains only the sum of the points of hidden checks."""
     record = built(write_course({SUITE: HIDES}))
 
     assert "test_doubles_unseen_numbers" not in record.replies
@@ -83,7 +83,7 @@ def test_what_cannot_be_recorded_stops_the_release(
 
 
 def test_a_request_that_depends_on_answers_may_be_hidden(write_course: WriteCourse):
-    """There the solution itself replies."""
+    """A hidden check may send a request that depends on answers: the solution replies."""
     hidden = ASKS_ABOUT_THE_ANSWER.replace('points=3, layer="probe"', 'points=3, hidden="asks"')
 
     assert "test_doubles_unseen_numbers" not in built(write_course({SUITE: hidden})).replies

@@ -426,7 +426,7 @@ def test_what_is_undecided_is_counted(tiny):
 
 @pytest.mark.parametrize("text", ["", "[]", '{"made_from": 1}', "\0"])
 def test_broken_fingerprints_are_stale(tiny, text):
-    """Any other file at their path is replaced."""
+    """A file that cannot be read as fingerprints is stale and is replaced."""
     release.build(tiny)
     tiny.stages[0].fingerprints.write_text(text)
 

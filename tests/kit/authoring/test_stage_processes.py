@@ -45,7 +45,7 @@ def refuse(stages: Sequence[Stage]) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_each_stage_is_in_one_part(count: int, monkeypatch: pytest.MonkeyPatch):
-    """There is a part for each core."""
+    """The stages are divided into one part for each core."""
     monkeypatch.setattr(stage_processes, "cores", lambda: count)
     parts = in_processes(name_them, COURSE.stages)
 
@@ -57,7 +57,7 @@ def test_each_stage_is_in_one_part(count: int, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_an_error_in_a_process_is_raised():
-    """With its own words."""
+    """An error in a process is raised in the main process with the same words."""
     with pytest.raises(CourseError, match=f"{COURSE.stages[0].name} is wrong"):
         in_processes(refuse, COURSE.stages)
 

@@ -418,7 +418,7 @@ def test_a_sentence_continues_the_last_line_of_a_docstring(stage: Stage):
 
 
 def test_a_rule_that_the_stub_does_not_state_is_found(stage: Stage):
-    """Line breaks in the stub make no difference."""
+    """Finds a rule that the stub does not state, regardless of line breaks."""
     known = read_rules(stage.rules)
     suite = BOTH.replace('"dtype"', '"refuses"')
     stub = stubs.add_rules(UNRULED, stage, suite)

@@ -33,7 +33,7 @@ def test_an_author_reads_how_far_an_explanation_matched(lines):
 
 
 def test_a_right_exercise_has_no_explanation(lines):
-    """Nothing is tried where nothing failed."""
+    """No explanation is tried for an exercise that passes."""
     assert lines(SOLUTION) == ["double: 0 points lost, named: -", "Scale: 0 points lost, named: -"]
 
 

@@ -102,7 +102,7 @@ def test_any_change_gives_another_version(built: Course):
 
 
 def test_a_wheel_holds_the_stages_that_are_asked_for(write_course):
-    """A class receives one stage after another."""
+    """A wheel holds only the requested stages, so a class can get them one by one."""
     course = write_course(stages=("01_tiny", "02_more"))
     with forget_suites():
         release.build(course)

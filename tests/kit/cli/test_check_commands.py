@@ -13,7 +13,7 @@ Invoke = Callable[..., Any]  # a Result, which typer has from click or from itse
 def test_check_needs_no_optional_library(
     without_extras, tmp_path: Path, pytestconfig: pytest.Config
 ):
-    """A student installs the kit without extras."""
+    """`check` works without the extras, as a student installs the kit."""
     folder = tmp_path / "01_dot_product_attention"
     shutil.copytree(pytestconfig.rootpath / "assignments" / folder.name, folder)
     done = without_extras(folder, "check")

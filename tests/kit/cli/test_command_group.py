@@ -35,7 +35,7 @@ def test_help_does_not_wait_for_torch():
 
 
 def test_the_version_is_printed(invoke: Invoke):
-    """`--version` is one line, exit code 0."""
+    """`--version` prints one line and ends with exit code 0."""
     result = invoke("--version")
 
     assert (result.exit_code, result.output) == (0, f"autograder {__version__}\n")
@@ -58,7 +58,7 @@ def test_the_version_is_printed(invoke: Invoke):
 def test_a_wrong_command_is_exit_code_2(
     invoke: Invoke, module: Path, words: list[str], sentence: str
 ):
-    """One plain message, no traceback."""
+    """A wrong command prints one plain message, without a traceback."""
     result = invoke(*[word.format(module=module) for word in words])
 
     assert result.exit_code == 2
@@ -171,7 +171,7 @@ def test_every_command_is_listed():
 
 
 def test_a_misspelt_command_is_suggested(invoke: Invoke):
-    """The table knows all names."""
+    """A misspelt command is answered with the right name."""
     assert "Did you mean 'grade'?" in invoke("grad").output
 
 

@@ -40,7 +40,7 @@ def test_changes_that_no_check_notices_are_exit_code_1(
 def test_a_machine_with_a_bad_finding_is_exit_code_1(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ):
-    """Good and bad findings have different marks."""
+    """A bad finding has a different mark, and makes the exit code 1."""
     findings = [
         SimpleNamespace(good=True, text="torch 2"),
         SimpleNamespace(good=False, text="no isolation"),
@@ -52,7 +52,7 @@ def test_a_machine_with_a_bad_finding_is_exit_code_1(
 
 
 def test_findings_of_verify_are_exit_code_1(invoke: Invoke, monkeypatch: pytest.MonkeyPatch):
-    """Details are printed on demand."""
+    """Findings make the exit code 1, and details are printed on request."""
     report = SimpleNamespace(lines=["1 stage"], details=["margin 3"], findings=["a stub earns 5"])
     monkeypatch.setattr("autograder.authoring.verify.verify", lambda *_: report)
     bad = invoke("verify")

@@ -50,7 +50,7 @@ def test_start_says_what_it_did(tiny: Course, folder: Path):
 
 
 def test_next_names_the_first_open_exercise(run: Run, folder: Path):
-    """When all are passed, there is none."""
+    """`next` prints the first open exercise, or that none is left."""
     first = run("next")
     Progress(folder / "mine" / "progress.json", passed={DOUBLE, "01_tiny/Scale"}).save()
     last = run("next")
@@ -62,14 +62,14 @@ def test_next_names_the_first_open_exercise(run: Run, folder: Path):
 
 
 def test_each_hint_says_a_little_more(run: Run):
-    """A number asks for one of them."""
+    """Each call of `hint` shows one more hint, and a number chooses one."""
     numbers = [run("hint", *words).partition(":")[0] for words in ([], [], ["double", "1"])]
 
     assert numbers == [f"{DOUBLE}, hint {number} of 3" for number in (1, 2, 1)]
 
 
 def test_progress_has_a_line_for_each_stage(run: Run):
-    """The last line is about the whole course."""
+    """`progress` prints a line for each stage, and a last line for the course."""
     lines = run("progress").splitlines()
 
     assert lines[0].startswith("· 01_tiny")
@@ -77,7 +77,7 @@ def test_progress_has_a_line_for_each_stage(run: Run):
 
 
 def test_a_reset_exercise_is_open_again(run: Run, folder: Path):
-    """A copy of the file is kept."""
+    """`reset` opens the exercise again and keeps a copy of the file."""
     module = folder / "mine" / "01_tiny" / "tiny.py"
     module.write_text("def double(x):\n    return x + x\n")
     Progress(folder / "mine" / "progress.json", passed={DOUBLE}).save()
@@ -90,7 +90,7 @@ def test_a_reset_exercise_is_open_again(run: Run, folder: Path):
 
 
 def test_a_solution_is_for_those_who_solved_or_gave_up(run: Run, folder: Path, tiny: Course):
-    """Giving up is remembered."""
+    """`solution` needs a solved exercise, or `--i-give-up`, which is remembered."""
     course = ("--course", str(tiny.root))
     refused = run("solution", "double", *course, code=2)
     shown = run("solution", "double", "--i-give-up", *course)

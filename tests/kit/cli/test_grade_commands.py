@@ -238,7 +238,7 @@ def test_a_regrade_with_nothing_changed_imports_no_torch(tiny: Course, module: P
 def test_ctrl_c_says_that_nothing_is_lost(
     invoke: Invoke, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The same command goes on."""
+    """After Ctrl-C a message states that the same command resumes the run."""
 
     def interrupt(*_given: object, **_options: object) -> NoReturn:
         raise KeyboardInterrupt
@@ -252,7 +252,7 @@ def test_ctrl_c_says_that_nothing_is_lost(
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write")
 def test_a_read_only_folder_is_noticed_before_the_grading(invoke: Invoke, module: Path):
-    """For root, too."""
+    """A read-only folder is reported before grading begins, for root too."""
     result = invoke("grade", module, "--json", "/proc/results.json")
 
     assert result.exit_code == 2

@@ -106,7 +106,7 @@ def test_two_refusals_end_alike_in_their_own_words():
     ],
 )
 def test_an_exception_of_another_step_is_another_one(line: str, *, expected: bool):
-    """The quantities in the quoted lines decide."""
+    """Exceptions differ if the quantities in their quoted lines differ."""
     other = raised("sizes", "e = q @ k", "RuntimeError")
 
     assert may_be_same_line(raised("sizes", line, "RuntimeError"), other) is expected

@@ -27,7 +27,7 @@ def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):
 
 
 def test_a_program_without_the_exercise_cannot_have_its_mistake(tmp_path: Path):
-    """A lambda, say, has no definition to replace."""
+    """A program without the definition, such as a lambda, cannot get the mistake."""
     path = tmp_path / "variant.py"
     path.write_text("double = lambda x: 2 * x\n", "utf-8")
 

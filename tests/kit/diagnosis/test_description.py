@@ -29,7 +29,7 @@ def words_of(key: str) -> list[str]:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_each_pattern_has_a_sentence_and_a_question(key: str):
-    """Words fill the placeholders."""
+    """Each pattern has a sentence and a question, whose placeholders are filled."""
     words = words_of(key)
     pattern = WrongAnswerPattern.of(key, **dict.fromkeys(words, 187))
 
@@ -55,7 +55,7 @@ def test_each_placeholder_that_is_allowed_is_used():
 
 
 def test_each_sentence_is_used_and_each_one_used_exists():
-    """A sentence that no module names is dead."""
+    """Modules name every sentence of the file, and only sentences of the file."""
     trees = [ast.parse(path.read_text("utf-8")) for path in MODULES.glob("*.py")]
     texts = {getattr(node, "value", None) for tree in trees for node in ast.walk(tree)}
     calls = [

@@ -137,7 +137,7 @@ def test_a_mistake_is_recognised_in_another_idiom(make_grader):
 
 
 def test_an_unknown_mistake_gets_no_name(make_grader):
-    """A similar result is not enough."""
+    """A wrong program that is only similar to a known mistake gets no name."""
     assert make_grader("squares", "cubes").explain("x ** 2 + 1e-3") == {}
 
 
@@ -207,7 +207,7 @@ def test_a_misconception_that_fails_a_passed_check_is_dropped(make_grader):
 
 
 def test_nothing_is_replayed_if_every_check_passes(make_grader):
-    """Right code needs no diagnosis."""
+    """No wrong program runs for code that passes every check."""
     grader = make_grader("squares", "cubes")
 
     assert grader.explain("x + x") == {}

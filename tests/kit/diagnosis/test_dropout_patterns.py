@@ -15,7 +15,7 @@ STEPS = [("softmax", X), ("dropout", X * DROPPED)]
     ("p", "found"), [pytest.param(0.5, True, id="drops"), pytest.param(0.0, False, id="keeps")]
 )
 def test_dropout_is_recognised_where_it_changes_a_tensor(p: float, found: bool):  # noqa: FBT001  # a parameter of the test
-    """With probability zero nothing is random."""
+    """Dropout is recognised only if its probability is above zero."""
     steps = [("softmax", X), ("dropout", nn.functional.dropout(X, p))]
 
     assert drops_at_random(steps) is found

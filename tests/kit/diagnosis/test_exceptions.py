@@ -374,7 +374,7 @@ def test_a_text_of_another_type_is_not_explained():
 
 
 def test_an_unknown_text_is_not_explained():
-    """Nothing is guessed."""
+    """An exception with an unknown text gets no explanation."""
     assert explain_exception(raised("1 / 0")) is None
     assert explain_exception(raised("{}['x']")) is None
     assert explain_exception(None) is None
@@ -389,7 +389,7 @@ def without_result() -> Raised:
 
 
 def test_a_gradient_of_none_is_explained():
-    """A check that asks for gradients gets None."""
+    """A missing gradient in a check that asks for gradients is explained."""
     found = explain_exception(without_result())
 
     assert found is not None

@@ -137,7 +137,7 @@ def test_exceptions_of_kinds_are_compared_by_the_quantities_of_the_line(known, s
 
 
 def test_programs_refuse_in_their_own_words(known):
-    """The texts of two refusals need not agree."""
+    """Two refusals of arguments are equal even if their texts differ."""
     kept = fingerprints.shown_by(Observation((), refused("lengths differ"))).end
     first = len(known.mistakes)
     one = fingerprints.Print(0, (), (first,))

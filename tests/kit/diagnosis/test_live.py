@@ -62,7 +62,7 @@ def test_a_mistake_in_a_function_is_named(grader: Grader, kind: str, result: str
 
 
 def test_a_missing_check_is_named(grader: Grader):
-    """An argument that must be refused is not."""
+    """A missing check of an argument is named if the argument is not refused."""
     code = ATTEND.format("((queries @ keys[:, :queries.shape[1]].T) / 2).softmax(-1) @ values")
 
     assert grader.kinds("attend", code.replace('raise ValueError("no")', "pass")) == {
@@ -99,7 +99,7 @@ def test_a_refusal_of_what_is_right_is_named(grader: Grader):
 
 
 def test_two_mistakes_are_both_named(grader: Grader):
-    """The mistake to fix first is listed first."""
+    """Two mistakes are both named, and the one to fix first is listed first."""
     found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
     named = {one.misconception: one.explanation for one in found.values()}
 

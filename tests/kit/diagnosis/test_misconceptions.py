@@ -70,7 +70,7 @@ def test_a_swap_must_occur_exactly_once(old: str, times: int):
 
 
 def test_code_replaces_the_whole_definition():
-    """`code` also replaces decorators and markers."""
+    """`code` replaces the whole definition, with decorators and markers."""
     wrong = """
         def triple(x):
             return x
@@ -99,13 +99,13 @@ def test_code_needs_no_newline_at_its_end():
     ],
 )
 def test_a_mistake_that_does_not_apply_is_refused(how: dict, excerpt: str):
-    """The message says why."""
+    """A mistake that does not fit the solution is refused with the reason."""
     with pytest.raises(CourseError, match=excerpt):
         mistake(**how).module(SOLUTION)
 
 
 def test_misconceptions_are_read_in_the_order_of_their_file(tiny: Course):
-    """`MISCONCEPTIONS` of the file is read."""
+    """The list `MISCONCEPTIONS` of a file is read in its order."""
     found = misconceptions.read(tiny.stages[0].misconceptions)
 
     assert [item.id for item in found] == ["squares", "scales_by_nothing"]
@@ -121,7 +121,7 @@ def test_misconceptions_are_read_in_the_order_of_their_file(tiny: Course):
     ],
 )
 def test_malformed_misconceptions_are_refused(tiny: Course, old: str, new: str, excerpt: str):
-    """The message names the file."""
+    """A malformed file of misconceptions is refused with its name."""
     path = tiny.stages[0].misconceptions
     path.write_text(path.read_text().replace(old, new, 1))
 

@@ -41,7 +41,7 @@ def test_two_mistakes_that_fit_are_both_named_once():
 
 
 def test_of_many_only_a_common_kind_is_said():
-    """Many different kinds would be no help."""
+    """Four mistakes with one effect are named only if they are of one kind."""
     named = name_alike(several(4))
 
     assert named is not None
@@ -82,7 +82,7 @@ def test_sizes_that_do_not_fit_name_no_two_kinds():
 
 
 def test_of_code_that_refuses_a_wrong_refusal_is_said():
-    """Only the refusal is certain, not its reason."""
+    """If code refuses valid arguments, only that is said, and no reason for it."""
     refusal = SCALE._replace(
         id="check_wrong", explanation="Refused.", title="Refused", group="refused"
     )

@@ -63,7 +63,7 @@ def test_answers_that_agree_are_the_same(left: object, right: object):
     ],
 )
 def test_answers_that_differ_are_not_the_same(left: object, right: object):
-    """One difference is enough."""
+    """Two lists of answers with one difference are not the same."""
     assert compare(ran(left), ran(right)) is Match.NO
 
 
@@ -131,7 +131,7 @@ def test_a_shape_that_stops_gradients_is_not_a_proof():
     ],
 )
 def test_exceptions_are_compared_by_type_and_text(other: BaseException):
-    """Sizes in the text count as well."""
+    """Exceptions are compared by type and text, including the sizes in it."""
     error = raised("RuntimeError", "shapes (6x3 and 2x3)", "line 4: x @ w")
 
     assert compare(ran(X, error=error), ran(X, error=other)) is Match.NO

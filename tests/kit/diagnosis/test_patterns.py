@@ -261,7 +261,7 @@ def test_numbers_that_are_free_or_follow_from_others_have_no_pattern(verb: str):
 
 
 def test_the_result_next_to_gradients_is_compared():
-    """A wrong result explains wrong gradients."""
+    """If gradients are wrong, a wrong result next to them is described."""
     answer, expected = {"output": 2 * X, "gradients": {}}, {"output": X, "gradients": {}}
 
     assert name_of(answer, expected, "gradients") == "constant_factor"

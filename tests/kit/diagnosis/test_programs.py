@@ -79,7 +79,7 @@ def test_two_mistakes_in_one_place_are_not_pair(programs: Programs):
 
 
 def test_a_silenced_kind_makes_no_program(grader: Grader):
-    """A stage may silence a kind, or word it."""
+    """A kind that the stage turns off makes no program."""
     words = {"scale_missing": None, "softmax_twice": ("Twice.", "Why?")}
     rewrites = Programs(grader.stage, "attend", grader.solution, words).rewrites
 

@@ -112,7 +112,7 @@ def test_a_mistake_must_pass_what_the_code_passed():
 
 
 def test_three_kinds_are_named_together_and_four_are_not():
-    """More sentences would be no help."""
+    """Up to three kinds with the same answers are named together, and four are not."""
     three, four = (Table([wrong("a")], {"a": same(*some)}) for some in ((1, 2, 3), (1, 2, 3, 4)))
 
     assert names(three) == {"a": "scale_missing / softmax_axis / mask_missing"}
@@ -192,7 +192,7 @@ def test_what_an_author_wrote_is_named_where_the_answers_before_agree():
 
 
 def test_an_exception_without_a_size_or_a_name_names_nothing():
-    """Too many programs end in it."""
+    """An exception without a size or a name, which many programs raise, names nothing."""
     assert names(Table([raised("a", specific=False)], {"a": same(0)})) == {}
 
 
@@ -214,7 +214,7 @@ def test_exceptions_that_a_named_mistake_leaves_are_compared():
 
 
 def test_what_is_undecided_neither_proves_nor_refutes():
-    """Rounding could decide it."""
+    """An answer that rounding could decide neither names nor excludes a mistake."""
     shown = {"a": same(0), "b": same(0, match=Match.UNDECIDED)}
 
     assert names(Table([wrong("a"), wrong("b")], shown)) == {"a": "scale_missing"}

@@ -19,7 +19,7 @@ RIGHT = "torch.softmax(queries @ keys.T / 2, dim=-1) @ values"
 
 @pytest.mark.parametrize("answer", [(X,), [X]])
 def test_a_tensor_alone_in_a_tuple_is_recognized(answer: object):
-    """A list shows the same."""
+    """A tensor alone in a tuple or a list is recognized."""
     found = find_tuple(answer, X)
 
     assert found is not None
@@ -31,7 +31,7 @@ def test_a_tensor_alone_in_a_tuple_is_recognized(answer: object):
     [(X, X), ((X, X), X), ((), X), ((X,), (X,)), ((2.0,), X), ("x", X)],
 )
 def test_other_results_are_not_in_a_tuple(answer: object, expected: object):
-    """Several results are another mistake."""
+    """A tuple of several results is not described as one result in a tuple."""
     assert find_tuple(answer, expected) is None
 
 

@@ -37,7 +37,7 @@ def test_answers_are_the_same_up_to_noise(left, right, same):
 
 
 def test_of_a_large_tensor_only_some_entries_are_kept():
-    """A file of fingerprints stays small."""
+    """Only some entries of a large tensor are kept, so fingerprints stay small."""
     kept = to_json_value(torch.arange(10_000.0))
 
     assert list(kept) == ["10000"]

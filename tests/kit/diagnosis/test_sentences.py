@@ -31,7 +31,7 @@ def read(path: Path, text: str) -> list[tuple[str, Greeting]]:
 
 
 def test_entries_are_read_in_their_order(tmp_path):
-    """One name may have several tables."""
+    """Entries of a TOML file are read in order, several tables of one name included."""
     text = '[b]\nsentence = "Hello {name}."\n[[a]]\nsentence = "One."\n[[a]]\nsentence = "Two."\n'
     found = read(tmp_path / "greetings.toml", text)
 

@@ -161,7 +161,7 @@ def test_a_mask_of_the_students_own_is_not_the_one_that_is_passed():
 
 
 def test_other_names_of_parameters_are_explained():
-    """The names are those that the check sets."""
+    """Parameters with names other than those that the check sets are explained."""
     said = sentence(
         layer("self, d_in, d_out"),
         lambda student: student.new("Layer", 3, 2).load({"W.weight": torch.ones(2, 3)}),
@@ -180,7 +180,7 @@ def test_other_names_of_parameters_are_explained():
     ],
 )
 def test_nothing_is_said_about_other_exceptions(body: str):
-    """No convention shows in them."""
+    """An exception that shows no wrong convention is not explained."""
     code = f"def hide(scores, mask):\n    {body}\n"
 
     assert sentence(code, lambda student: student.call("hide", SCORES, MASK), "hide") == ""

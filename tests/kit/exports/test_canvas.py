@@ -64,7 +64,7 @@ def test_without_a_roster_the_file_is_one_that_canvas_reads(grades: MakeGradeTab
 
 
 def test_no_grade_is_an_empty_cell(grades: MakeGradeTable):
-    """Empty, never 0."""
+    """A missing grade is an empty cell, never 0."""
     page = cells(canvas(grades(ada=7.5, zoe=None)).content)
 
     assert page[3] == ["zoe", "", "zoe", ""]
@@ -107,7 +107,7 @@ def test_a_student_is_found_by(student: str):
 
 
 def test_first_and_last_name_find_a_student():
-    """As nbgrader's database knows them."""
+    """First and last name, as nbgrader's database has them, find a student."""
     known = row("al", first_name="Alan", last_name="Turing")
     done = canvas(table_of_rows(known), ROSTER.encode())
 
@@ -152,7 +152,7 @@ def test_a_replaced_score_is_in_a_remark(grades: MakeGradeTable):
 
 
 def test_an_excused_student_stays_excused(grades: MakeGradeTable):
-    """The instructor entered EX."""
+    """A cell with EX, which the instructor entered, stays as it is."""
     done = canvas(grades(emmy=7.5), ROSTER.encode())
 
     assert cells(done.content)[5][6] == "EX"
@@ -186,7 +186,7 @@ def test_a_new_column_comes_last_with_its_points(grades: MakeGradeTable):
 
 
 def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeGradeTable):
-    """At the end no student's row moves."""
+    """A file without a row of points gets it at the end, where no student's row moves."""
     roster = "".join(line for line in ROSTER.splitlines(keepends=True) if "Possible" not in line)
     after = cells(canvas(grades(ada=7.5, alan=6.0), roster.encode()).content)
 
@@ -221,7 +221,7 @@ def test_semicolons_and_a_byte_order_mark_stay(grades: MakeGradeTable):
 
 
 def test_last_and_first_names_in_separate_columns_are_read():
-    """Canvas can export them so."""
+    """Canvas's form with last and first names in separate columns is read."""
     roster = b"LastName,FirstName,ID,SIS Login ID,Section,T\nTuring,Alan,124,at,A,\n"
     after = cells(canvas(table_of_rows(row("Alan Turing")), roster).content)
 
@@ -271,7 +271,7 @@ def test_only_students_with_scores_are_looked_for():
 
 
 def test_a_file_without_any_of_the_students_is_a_problem():
-    """Nothing would be graded by importing it."""
+    """A file that contains none of the students is reported as a problem."""
     done = canvas(table_of_rows(row("nobody")), ROSTER.encode())
 
     assert done.problem.startswith("None of the students with a score is in the roster; nothing")

@@ -118,6 +118,6 @@ def test_the_push_is_read_from_the_environment(push: Push):
 
 
 def test_outside_of_the_runner_the_export_is_refused():
-    """The message names what is missing."""
+    """Outside of the runner the export is refused, with the name of the missing variable."""
     with pytest.raises(UsageError, match="CLASSROOM, SUBMISSION_TAG not set"):
         push_of(RUNNER | {"CLASSROOM": "", "SUBMISSION_TAG": ""}, "")

@@ -29,7 +29,7 @@ from tests.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
 
 
 def test_a_file_is_written_as_it_is(tmp_path: Path):
-    """Byte by byte."""
+    """An export is written byte by byte."""
     ExportFile(lambda: [b"a\r\n"]).write(tmp_path / "x.csv")
 
     assert (tmp_path / "x.csv").read_bytes() == b"a\r\n"
@@ -44,7 +44,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
 def test_the_only_submission_is_taken(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """Two would need two files."""
+    """A format for one submission takes the only one, and refuses two."""
     only = submission(check())
 
     assert single_submission(results(only)) == only
@@ -84,7 +84,7 @@ def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
     ],
 )
 def test_a_harmless_word_stays_as_it_is(word: str):
-    """Ordinary names stay as they are."""
+    """Ordinary names are not changed against formulas."""
     assert csv_text(word) == word
 
 
@@ -98,7 +98,7 @@ def test_no_text_is_calculated(make: Callable[[str], str], word: str):
 
 
 def test_ids_that_differ_stay_different():
-    """Two students may differ in a space only."""
+    """Ids that differ only in a space stay different."""
     assert csv_id("Ada  Lovelace") == "Ada  Lovelace"
     assert len({csv_id("a\nb"), csv_id("a b"), csv_id("a  b")}) == 3
 
@@ -175,7 +175,7 @@ def test_points_are_read_with_comma_or_point(cell: str, value: float | None):
     ],
 )
 def test_a_wrong_table_is_refused_in_plain_words(content: bytes, words: str):
-    """The message says what to do."""
+    """A table in the wrong form is refused with a sentence on what to do."""
     with pytest.raises(UsageError, match=words):
         read_csv(content, "roster")
 

@@ -86,7 +86,7 @@ def test_canvas_attaches_the_page_to_the_module(tiny: Course, graded: Results):
 
 
 def test_canvas_needs_its_download(tiny: Course, graded: Results):
-    """The number of the file is nowhere else."""
+    """A zip for Canvas needs the download, because only it has the number of the file."""
     with pytest.raises(UsageError, match="--download"):
         feedback_zip(tiny, graded, FeedbackRequest(platform="canvas"))
 
@@ -126,7 +126,7 @@ def test_moodle_names_come_from_the_download_where_ids_differ(
 def test_an_underscore_in_a_name_does_not_hide_the_number(
     tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
 ):
-    """Moodle counts the parts from the left."""
+    """An underscore in a name does not move the number that Moodle reads."""
     run = results(submission(check(), student="a_b <i>_103"))
     made = feedback_zip(tiny, run, FeedbackRequest(platform="moodle"))
 
@@ -134,7 +134,7 @@ def test_an_underscore_in_a_name_does_not_hide_the_number(
 
 
 def test_who_is_not_in_the_download_is_named(tiny: Course, graded: Results):
-    """The others still get their pages."""
+    """A student who is not in the download is listed, and all others get their pages."""
     made = feedback_zip(tiny, graded, FeedbackRequest(platform="canvas", download=CANVAS[:1]))
 
     assert made.remarks == ("turingalan_102: not found in the download, no page packed",)
@@ -155,7 +155,7 @@ def test_a_zip_without_a_page_is_an_error(
 def test_a_record_of_several_stages_needs_a_choice(
     tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
 ):
-    """An assignment of the platform is one stage."""
+    """A record of several stages needs a choice, as an assignment is one stage."""
     run = results(submission(check()), submission(check()))
 
     with pytest.raises(UsageError, match="Submitted twice"):
@@ -189,7 +189,7 @@ def test_a_page_has_the_gradebooks_total_and_its_parts(
 def test_a_name_of_the_roster_goes_before_the_gradebooks(
     tiny: Course, graded: Results, grades: GradeTable
 ):
-    """Names can be given by id."""
+    """The name in the roster replaces the name in the gradebook."""
     request = FeedbackRequest(
         platform="canvas", download=CANVAS, grades=grades, names={"lovelaceada_101": "A. L."}
     )
@@ -208,7 +208,7 @@ def test_in_time_is_not_late():
 
 
 def test_the_same_record_gives_the_same_bytes(tiny: Course, moodle_class: Results):
-    """No time of today is in the zip."""
+    """The same record makes the same zip, which contains no current time."""
     request = FeedbackRequest(platform="moodle")
     first, second = (feedback_zip(tiny, moodle_class, request).content for _ in range(2))
 
@@ -232,7 +232,7 @@ def test_no_name_in_a_zip_leads_out_of_it(
 
 
 def test_a_download_is_a_folder(tmp_path: Path):
-    """As it was unpacked."""
+    """The download may be the folder as it was unpacked."""
     for name in CANVAS:
         (tmp_path / name).touch()
 
@@ -250,7 +250,7 @@ def test_a_download_is_a_zip_or_a_folder_that_holds_it(tmp_path: Path):
 
 
 def test_a_download_that_is_none_is_an_error(tmp_path: Path):
-    """The message names the path."""
+    """A path that is not a download is an error that contains the path."""
     (tmp_path / "a.txt").touch()
 
     for name in ("a.txt", "missing"):

@@ -60,7 +60,7 @@ def test_what_is_missing_is_named(name: str, tiny: Course):
 
 
 def test_of_several_stages_one_must_be_named(tiny: Course, worksheet: Path):
-    """A worksheet holds one assignment."""
+    """A worksheet for one assignment needs the name of one of several stages."""
     score = Score(raw=1.0, score=1.0, max_score=2.0)
     more = (StageColumn("01_tiny", "Tiny things", 2.0), StageColumn("02_more", "More", 2.0))
     both = row("ada_1", 1.0)
@@ -71,7 +71,7 @@ def test_of_several_stages_one_must_be_named(tiny: Course, worksheet: Path):
 
 
 def test_the_only_stage_with_grades_needs_no_name(tiny: Course, worksheet: Path):
-    """There is nothing to choose."""
+    """The only stage with grades is chosen without its name."""
     grades = table_of_rows(row("ada_1", 1.5), most=2.0)
     made = FORMATS["moodle"].make(ExportRequest(course=tiny, grades=grades, download=worksheet))
 
@@ -87,13 +87,13 @@ def test_the_gradebooks_grades_count_before_the_records(tiny: Course, record: Pa
 
 
 def test_an_unknown_format_lists_the_known_ones():
-    """A typing error names the formats."""
+    """An unknown format is answered with the list of formats."""
     with pytest.raises(UsageError, match=r"no format 'canvass'\. Formats: canvas, moodle"):
         find_format("canvass")
 
 
 def test_a_grade_table_is_made_of_the_record(tiny: Course, record: Path):
-    """Canvas' file needs no gradebook."""
+    """A file for Canvas can be made from the record, without a gradebook."""
     request = ExportRequest(course=tiny, record=record)
     lines = find_format("canvas").make(request).content.decode().split()
 
@@ -101,13 +101,13 @@ def test_a_grade_table_is_made_of_the_record(tiny: Course, record: Path):
 
 
 def test_without_record_and_gradebook_there_is_nothing_to_export(tiny: Course):
-    """The message says what is needed."""
+    """An export without a record and without the gradebook is refused with both options."""
     with pytest.raises(UsageError, match="needs a record or a gradebook"):
         find_format("nbgrader").make(ExportRequest(course=tiny))
 
 
 def test_a_file_that_is_not_a_record_is_named(tiny: Course, tmp_path: Path):
-    """The message names the file."""
+    """A file that is not a record is refused with its name."""
     file = tmp_path / "other.json"
     file.write_text("[]")
 

@@ -88,7 +88,7 @@ def test_every_test_is_visible(check: MakeCheck, submission: MakeSubmission, res
 def test_an_unreadable_submission_is_a_zero_with_a_reason(
     unread: SubmissionResult, results: MakeResults
 ):
-    """No tests, but a score and a message."""
+    """An unreadable submission has a score of 0 and a message, without tests."""
     answer = accepted(gradescope(results(unread)).content)
 
     assert (answer["score"], answer["tests"]) == (0.0, [])
@@ -105,14 +105,14 @@ def test_no_grade_is_not_a_file(broken: SubmissionResult, results: MakeResults):
 def test_exactly_one_submission_is_required(
     count: int, submission: MakeSubmission, results: MakeResults
 ):
-    """Gradescope grades one at a time."""
+    """Results for Gradescope hold exactly one submission."""
     with pytest.raises(UsageError, match=f"the record has {count}"):
         gradescope(results(*[submission()] * count))
 
 
 @given(st.text(), st.floats(0, 100))
 def test_any_text_makes_strict_json(words: str, points: float):
-    """Without NaN, escapes or half characters."""
+    """Any text makes JSON without NaN, escape sequences or half characters."""
     passed = CheckResult(
         name="t", title=words, outcome=Outcome.PASSED, status=Status.OK,
         points=points, max_points=points, message=words,
@@ -131,6 +131,6 @@ def test_any_text_makes_strict_json(words: str, points: float):
 def test_what_has_no_json_is_refused(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """Better no file than one that is not read."""
+    """Points that JSON cannot hold, such as NaN, are refused."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         gradescope(results(submission(check(points=float("nan")))))

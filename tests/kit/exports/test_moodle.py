@@ -65,7 +65,7 @@ def test_a_student_is_found_by(student: str):
 
 
 def test_an_address_and_names_of_a_gradebook_find_a_student():
-    """As nbgrader's database knows them."""
+    """An address, or the names in nbgrader's database, find a student."""
     by_address = row("x", email="ada@example.org")
     by_name = row("y", first_name="Alan", last_name="Turing")
 
@@ -130,7 +130,7 @@ def test_a_replaced_grade_is_in_a_remark():
 
 
 def test_no_grade_leaves_the_cell():
-    """A grader error removes no grade."""
+    """A missing grade leaves the existing grade in the worksheet."""
     assert fill(table_of_rows(row("Alan Turing_12", None)))[2][5] == "6.00"
 
 
@@ -152,7 +152,7 @@ def test_other_languages_worksheets_are_filled_in(header: str):
 
 
 def test_a_column_can_be_named():
-    """Two columns could be the right one."""
+    """An option chooses between two possible columns."""
     worksheet = WORKSHEET.replace('"ID number"', "Note")
     with pytest.raises(UsageError, match=r"Several could be .* --grade-column"):
         fill(table_of_rows(row("Ada Lovelace_11")), worksheet)
@@ -189,7 +189,7 @@ def test_a_grade_column_that_cannot_be_found_must_be_named():
 
 
 def test_an_unknown_stage_is_refused(grades: MakeGradeTable):
-    """The message names those there are."""
+    """An unknown stage is refused with a list of the known ones."""
     with pytest.raises(UsageError, match=r"no stage '07'\. Stages: 01_tiny"):
         moodle(grades(ada=1.0), WORKSHEET.encode(), "07")
 

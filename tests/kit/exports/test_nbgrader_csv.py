@@ -106,13 +106,13 @@ def test_every_exercise_has_a_column(
 
 
 def test_excel_recognizes_utf8(grades: MakeGradeTable):
-    """The file begins with a byte order mark."""
+    """The file begins with a byte order mark, by which Excel recognizes UTF-8."""
     assert exercises_csv(grades(ada=1.0)).content.startswith(b"\xef\xbb\xbfstudent_id,")
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_no_name_is_a_formula(name: str):
-    """In no text column of either file."""
+    """No text column of either file can be read as a formula."""
     grades = table_of_rows(row(name, last_name=name, first_name=name, email=name))
     for done in (nbgrader_csv(grades), exercises_csv(grades)):
         line = lines(done.content)[0]

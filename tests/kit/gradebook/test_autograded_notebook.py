@@ -166,7 +166,7 @@ def answer(text: str, name: str = "why", **fields: object) -> Cell:
 
 
 def test_no_notebook_is_the_master(master: Notebook):
-    """With its answers blank."""
+    """Without a submitted notebook the instructor's lab is shown, with blank answers."""
     assert merge_student_cells(master, None) == master
 
 
@@ -181,7 +181,7 @@ def test_the_released_lab_becomes_the_master(master: Notebook, merge: Merge, rel
 
 
 def test_the_master_is_not_changed(master: Notebook, merge: Merge):
-    """One master serves a whole class."""
+    """Building a notebook does not change the lab, which serves a whole class."""
     before = copy.deepcopy(master)
     made = merge(answer("Because."))
     add_outputs(made, {"double": CellOutput("<p>x</p>", "x")}, CellOutput("<p>y</p>", "y"))
@@ -261,7 +261,7 @@ def test_a_retyped_answer_gets_the_instructors_type(merge: Merge, kind: object):
 
 
 def test_a_retyped_check_is_code_again(master: Notebook, merge: Merge):
-    """A check in Markdown would not be graded."""
+    """A grade cell that a student turned into Markdown is code again."""
     made = merge(cell("markdown", "no", "double"), cell("raw", "no", "Scale"))
 
     assert by_name(made)["double"] == by_name(master)["double"]
@@ -373,7 +373,7 @@ def test_thousands_of_cells_do_not_hide_an_answer(merge: Merge):
 
 
 def test_sources_are_bounded(merge: Merge):
-    """A page of megabytes would block the browser."""
+    """The sources of cells are bounded, so no page blocks the browser."""
     long = "x" * (2 * MAX_SOURCE)
     made = merge(answer(long), cell("code", long), cell("code", long, "sketch"))
 
@@ -381,7 +381,7 @@ def test_sources_are_bounded(merge: Merge):
 
 
 def test_a_notebook_that_is_not_a_lab_is_shown_below_it(master: Notebook, merge: Merge):
-    """The instructor can read it there."""
+    """A notebook that is not a lab is shown below the lab."""
     made = merge(cell("code", "def double(x): ..."), cell("markdown", "# mine"))
 
     assert made["cells"][: len(master["cells"])] == master["cells"]
@@ -399,7 +399,7 @@ def test_a_notebook_that_is_not_a_lab_is_shown_below_it(master: Notebook, merge:
     ],
 )
 def test_bytes_that_are_not_json_are_unusable(master: Notebook, data: bytes):
-    """The message names the file."""
+    """A notebook that is not JSON is refused with its name."""
     with pytest.raises(UnusableFile, match=r"^lab\.ipynb "):
         merge_student_cells(master, data, "lab.ipynb")
 
@@ -416,7 +416,7 @@ def test_bytes_that_are_not_json_are_unusable(master: Notebook, data: bytes):
     ],
 )
 def test_a_notebook_without_cells_is_blank(master: Notebook, merge: Merge, data: bytes):
-    """Any JSON gives every cell of the master."""
+    """Any JSON without cells makes the lab with blank answers."""
     assert unanswered(master, merge(data=data)) == {"why", "sketch"}
 
 
@@ -574,7 +574,7 @@ def test_no_command_of_mathjax_is_left(command: str):
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HONEST.items()])
 def test_honest_text_reads_the_same(text: str):
-    """Only joiners are added, which have no width."""
+    """Honest text gets only joiners, which have no width."""
     assert read(render_escaped(text, IMAGES)) == read(render(text, IMAGES))
 
 
@@ -650,5 +650,5 @@ def test_no_mixture_becomes_active_content(pieces: list[str]):
 @settings(max_examples=100)
 @given(text=st.text(st.sampled_from("<>[](){}!`~$\\&#:/ \n\t-=*_|\"'aihtpsx.;1@\0"), max_size=60))
 def test_no_sequence_of_characters_becomes_active_content(text: str):
-    """Single characters are joined in any order."""
+    """No order of single characters becomes active content."""
     assert ActiveContent(render_escaped(text)).found == []

@@ -72,7 +72,7 @@ def test_an_exercise_without_a_cell_is_a_fault(course: Course, write: WriteBook)
 def test_a_failure_of_the_grader_keeps_the_older_grade(
     course: Course, write: WriteBook, graded: Made
 ):
-    """A missing grade is not 0."""
+    """An error of the grader keeps the older grade and does not replace it with 0."""
     write(graded(double=2.5))
     before = dump(course.root), autograded(course.root)
     failed = record("ada", (), status=Status.GRADER_ERROR, score=None, message="Our bug.")
@@ -83,7 +83,7 @@ def test_a_failure_of_the_grader_keeps_the_older_grade(
 
 
 def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, work: StudentWork):
-    """The lab says why."""
+    """A submission without anything to grade scores 0, and the lab shows the reason."""
     message = "No tiny.py was submitted: it is empty."
     empty = work(module=None, problem=message)
     result = record("ada", (), status=Status.UNREADABLE, message=message)
@@ -148,7 +148,7 @@ def test_only_the_instructor_sees_the_mark_scheme(
 
 
 def test_a_suite_that_changed_under_its_lab_says_what_to_do(write: WriteBook, graded: Made):
-    """The result has more points than the lab."""
+    """A suite with more points than the lab's cells is refused with the command to run."""
     [fault] = write(graded(most=6.0)).faults
 
     assert fault.endswith("Run `autograder release`, then grade again.")

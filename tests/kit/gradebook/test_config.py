@@ -23,7 +23,7 @@ MODULES = (nbgrader.apps.autogradeapp, nbgrader.apps.api)
 def test_the_command_and_the_button_use_our_converter(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ):
-    """Both look its name up when they start."""
+    """Both nbgrader's command and formgrader's button use the kit's converter."""
     for module in MODULES:
         monkeypatch.setattr(module, "Autograde", Autograde)
     configure(Config(), course.root / "nbgrader_config.py")
@@ -41,7 +41,7 @@ def test_another_nbgrader_is_reported(course: Course, monkeypatch: pytest.Monkey
 
 
 def test_a_missing_course_is_reported(tmp_path: Path):
-    """The file was copied without the rest."""
+    """A copy of nbgrader_config.py without the course is reported."""
     with pytest.raises(CourseError, match=r"course\.toml is missing"):
         configure(Config(), tmp_path / "nbgrader_config.py")
 

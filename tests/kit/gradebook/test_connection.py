@@ -41,7 +41,7 @@ def wait_for_no_lock(course: Course) -> None:
 
 
 def test_a_locked_gradebook_is_reported(course: Course, graded: Made, write: WriteBook):
-    """The message says what may have locked it."""
+    """A locked gradebook is reported with the programs that may have locked it."""
     wait_for_no_lock(course)
     with closing(sqlite3.connect(course.root / "gradebook.db")) as other:
         other.execute("begin exclusive")
@@ -109,7 +109,7 @@ def test_a_file_that_raises_is_reported(course: Course):
 
 
 def test_a_file_that_exits_is_reported(course: Course):
-    """Ours does so where the kit is damaged."""
+    """A configuration file that exits is reported, as ours does if the kit is damaged."""
     (course.root / "nbgrader_config.py").write_text("raise SystemExit('no kit')", "utf-8")
 
     with pytest.raises(UsageError, match=r"nbgrader_config\.py can't be used: SystemExit: no kit"):
@@ -177,7 +177,7 @@ def test_alembic_is_found_next_to_this_python(course: Course, monkeypatch: pytes
 
 
 def test_a_missing_course_is_reported(tmp_path: Path):
-    """The file was copied without the rest."""
+    """A copy of nbgrader_config.py without the course is reported."""
     with pytest.raises(CourseError, match=r"course\.toml is missing"):
         set_options(Config(), tmp_path / "nbgrader_config.py")
 
@@ -205,7 +205,7 @@ def locked(course: Course) -> Iterator[None]:
 
 
 def test_nothing_is_graded_while_the_gradebook_is_locked(class_: Course):
-    """One message, exit code 2."""
+    """While the gradebook is locked nothing is graded, and the exit code is 2."""
     with locked(class_):
         output = run(class_.root, *WORDS, code=2)
 

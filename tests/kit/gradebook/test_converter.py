@@ -250,7 +250,7 @@ def test_without_landlock_the_button_names_the_setting(api: NbGraderAPI):
 def test_either_file_may_ask_for_less_isolation(
     course: Course, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer, file: str
 ):
-    """The log says so each time."""
+    """Either file may accept less isolation, and the log reports it each time."""
     reuse(fork_server, monkeypatch)
     submit(course.root, "ada", CLASS["ada"])
     (course.root / "nbgrader_config.py").write_text(CONFIG, "utf-8")
@@ -291,7 +291,7 @@ def test_the_button_grades(course: Course, api: NbGraderAPI):
 
 
 def test_the_button_reports_what_is_wrong(course: Course, api: NbGraderAPI):
-    """Formgrader shows the log in a window."""
+    """The log that formgrader shows in a window contains the error."""
     course.stage(STAGE).lab.unlink()
     done = api.autograde(STAGE, "ada")
 
@@ -383,7 +383,7 @@ def test_nbgraders_options_choose(course: Course, api: NbGraderAPI, option: str,
 
 @pytest.mark.parametrize("exists", [False, True])
 def test_no_other_notebook_is_graded(course: Course, api: NbGraderAPI, *, exists: bool):
-    """A stage has one lab."""
+    """Only the notebook of the lab is graded."""
     api.coursedir.notebook_id = "other"
     submit(course.root, "ada", {"other.ipynb": notebook()} if exists else {})
     done = api.autograde(STAGE, "ada")

@@ -27,7 +27,7 @@ def test_no_roster_is_read_where_there_is_none(course: Course):
 
 
 def test_reading_a_roster_makes_no_database(tiny: Course, roster: Path):
-    """The roster is the file's."""
+    """Reading the roster of a file makes no database."""
     read = CourseGradebook(tiny).roster(roster)
 
     assert read is not None
@@ -47,7 +47,7 @@ def test_the_roster_gives_the_gradebook_its_names(course: Course, roster: Path):
 
 
 def test_a_late_submission_without_a_due_date_is_a_remark(course: Course, tmp_path: Path):
-    """The submission is as it was."""
+    """A late submission without a due date is a remark and changes nothing."""
     download = tmp_path / "download"
     download.mkdir()
     (download / "adalovelace_LATE_11_501_tiny.py").write_text(SOLUTION)
@@ -59,7 +59,7 @@ def test_a_late_submission_without_a_due_date_is_a_remark(course: Course, tmp_pa
 
 
 def test_the_grade_table_has_the_stages_of_the_gradebook(course: Course):
-    """Nobody is in it before the first grade."""
+    """The grade table has the stages of the gradebook, and no student before a grade."""
     table = CourseGradebook(course).grade_table()
 
     assert [stage.name for stage in table.stages] == [STAGE]

@@ -57,7 +57,7 @@ def test_an_unknown_assignment_keeps_its_lessons(shorten: Shorten, answered: Cal
 def test_a_lab_that_is_missing_keeps_the_lessons(
     shorten: Shorten, answered: Callable[..., bytes], course: Course
 ):
-    """The page is longer, and complete."""
+    """Without the source lab, the page keeps all lessons."""
     lab = answered()
     shorten(lab)
     course.stage(STAGE).lab.rename(course.root / "moved.ipynb")

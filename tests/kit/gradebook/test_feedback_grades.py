@@ -37,7 +37,7 @@ def test_answers_that_wait_are_named(
 def test_grades_by_other_points_are_named(
     course: Course, write: WriteBook, graded: Made, write_lab: WriteLab
 ):
-    """The page would show old points of new ones."""
+    """A grade with the points of an older suite is reported."""
     write(graded("ada"))
     write_lab(points={"double": 8.0, "Scale": 5.0})
     write(graded("bob"))

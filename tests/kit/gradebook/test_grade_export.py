@@ -126,7 +126,7 @@ def test_any_name_stays_in_its_cell(course: Course, exported: Exported, name: st
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_name_is_a_formula(course: Course, exported: Exported, text: str):
-    """A spreadsheet shows it as text."""
+    """A spreadsheet shows each name as text."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student(text, last_name=text, first_name=text, email=text)
     [line] = exported()
@@ -145,7 +145,7 @@ def test_other_assignments_come_after_the_stages(course: Course, exported: Expor
 
 @pytest.mark.usefixtures("class_")
 def test_the_grade_table_has_every_exercise(course: Course):
-    """Some exports need more than a sum."""
+    """The grade table has the points of every exercise, which some exports need."""
     setup = NbgraderSetup.of_course(course)
     with setup.gradebook() as book:
         grades = grade_table_of_gradebook(book, course, setup.coursedir)

@@ -102,7 +102,7 @@ def test_other_cells_are_refused_once_there_are_submissions(
 def test_other_cells_are_accepted_without_submissions(
     course: Course, write: WriteBook, graded: Made, write_lab: WriteLab
 ):
-    """The old ones are removed."""
+    """Without submissions, changed cells are accepted and the old ones removed."""
     write_lab(*CELLS[:-1], OTHER)
     write(graded())
 
@@ -111,7 +111,7 @@ def test_other_cells_are_accepted_without_submissions(
 
 
 def test_stages_are_registered_in_a_new_gradebook(course: Course, work: StudentWork):
-    """The writer reports once which ones are new."""
+    """A new gradebook gets all stages, and they are reported once."""
     (course.root / "gradebook.db").unlink()
     first, again = Writer(course, [work()]), Writer(course, [work()])
 

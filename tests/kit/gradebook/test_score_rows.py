@@ -112,7 +112,7 @@ def test_a_students_name_stays(course: Course, write: WriteBook, graded: Made, b
 
 
 def test_a_new_student_gets_a_row(course: Course, write: WriteBook, graded: Made):
-    """`nbgrader autograde` adds one, too."""
+    """A student without a row gets one, as with `nbgrader autograde`."""
     write(graded("ada"), graded("o'hara, \N{PARTY POPPER}"))
 
     assert query(course.root, "select id from student order by id") == [
@@ -161,7 +161,7 @@ def test_a_timestamp_is_read_as_nbgrader_reads_it(text: str, expected: dt.dateti
     .map("".join)
 )  # fmt: skip
 def test_any_text_is_a_timestamp_or_none(text: str):
-    """A student may have written it."""
+    """Any text in a timestamp file is a time or none."""
     found = parse_timestamp(text)
 
     assert found is None or found.tzinfo is None

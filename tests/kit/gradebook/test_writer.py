@@ -88,7 +88,7 @@ def test_an_older_folder_is_replaced_as_a_whole(course: Course, write: WriteBook
 
 
 def test_grading_again_changes_nothing(course: Course, write: WriteBook, graded: Made):
-    """Rows and files stay equal."""
+    """Grading again writes the same rows and files."""
     write(graded("ada", double=2.5), graded("bob"))
     before = dump(course.root), autograded(course.root)
     write(graded("ada", double=2.5), graded("bob"))
@@ -153,7 +153,7 @@ def test_a_full_disk_costs_one_student(
 
 
 def test_the_order_of_the_lab_is_kept(course: Course, write: WriteBook, graded: Made):
-    """Formgrader shows the cells as the lab does."""
+    """The cells in formgrader are in the order of the lab."""
     write(graded())
 
     assert names(lab_of(course.root)) == [named(item) for item in CELLS if named(item)]
@@ -193,7 +193,7 @@ def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_
 def test_a_gradebook_that_cannot_be_written_is_refused_before_grading(
     course: Course, work: StudentWork
 ):
-    """The message names it; a grade would be lost."""
+    """A gradebook that cannot be written is reported before the grading."""
     address = f"sqlite:///file:{course.root / 'gradebook.db'}?mode=ro&uri=true"
     add_settings(course, f"c.CourseDirectory.db_url = {address!r}\n")
 

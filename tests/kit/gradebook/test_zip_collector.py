@@ -102,7 +102,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(download: Download
 
 
 def test_an_only_entry_may_be_what_one_student_submitted(download: Download, course: Course):
-    """The option says so."""
+    """The option `unwrap` declares an only entry the submission of one student."""
     packed = archive({"a" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})
     download({"mallory.zip": packed}, "--BoundedExtractor.unwrap=False")
 

@@ -174,7 +174,7 @@ def test_a_bundle_of_one_stage_holds_no_other_solution(write_course: WriteCourse
 
 
 def test_a_course_with_a_missing_file_is_not_packed(tiny: Course):
-    """The message names the file and what to run."""
+    """A course with a missing file is not packed; the message contains the command to run."""
     tiny.stage("01").solution.unlink()
 
     with pytest.raises(CourseError, match=r"tiny\.py can't be packed: .*autograder verify"):

@@ -183,7 +183,7 @@ def test_the_student_is_gradescopes_number(metadata: bytes, student: str, tmp_pa
 
 
 def test_the_student_is_never_a_path(tmp_path: Path):
-    """An id in the metadata may be any text."""
+    """An id in Gradescope's metadata, which may be any text, is never a path."""
     file = tmp_path / "submission_metadata.json"
     file.write_text(json.dumps({"users": [{"id": "../../results\n" + "x" * 500}]}))
     student = read_student(file)

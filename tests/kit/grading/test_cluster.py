@@ -180,7 +180,7 @@ def test_a_submission_whose_processes_died_has_no_grade(run, graded):
     [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode([{"type": "Graded"}]), b"\x90"],
 )
 def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
-    """Nothing is recorded that was not graded."""
+    """An answer that is not from a worker of the kit ends the run unrecorded."""
     with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
         run(lambda _submission: answer)
 

@@ -105,7 +105,7 @@ def answer(run: ClusterRun, submission: Submission) -> Answer:
 
 
 def test_a_worker_describes_what_it_would_grade_with(run: ClusterRun, processes: Processes):
-    """No process is started for that."""
+    """A worker reports its versions and digests without starting a process."""
     answers = describe(msgspec.msgpack.encode(run))
     [found] = msgspec.msgpack.decode(answers, type=list[Answer])
 
@@ -127,7 +127,7 @@ def test_a_record_names_what_decided_it(run: ClusterRun, tiny: Course, solved: S
 def test_a_process_grades_one_submission_after_another(
     run: ClusterRun, solved: Submission, processes: Processes
 ):
-    """Suites are loaded once."""
+    """One process grades several submissions and loads the suites once."""
     answers = [answer(run, solved), answer(run, solved)]
 
     assert all(isinstance(one, Graded) for one in answers)
@@ -143,7 +143,7 @@ def test_a_worker_that_differs_grades_nothing(
 
 
 def test_a_worker_without_the_course_says_so(run: ClusterRun, solved: Submission):
-    """The supervisor raises the same error."""
+    """A worker without the course raises an error, which the supervisor raises too."""
     found = answer(replace(run, course="/nowhere"), solved)
 
     assert found == Refused("CourseError", "/nowhere/course.toml is missing.")
@@ -161,7 +161,7 @@ def test_a_submission_whose_process_dies_is_graded_once_more_by_a_new_one(
     plans: list[list[str]],
     expected: type[Answer],
 ):
-    """The submission is not graded a third time."""
+    """A submission that ends its process is graded once more, and not a third time."""
     processes.plans.extend(plans)
 
     assert isinstance(answer(run, solved), expected)

@@ -15,7 +15,7 @@ from autograder.grading.provenance import Facts, Provenance
     ["tcp://127.0.0.1:8786", "tcp://[::1]:8786", "tcp://localhost:1", "tls://10.0.0.1:8786"],
 )
 def test_a_private_connection_is_accepted(address: str):
-    """TLS to anywhere, anything to this machine."""
+    """TLS is accepted to any machine, and every protocol to this one."""
     assert require_private(address) is None
 
 
@@ -43,7 +43,7 @@ def facts(tiny: Course) -> Facts:
 
 
 def test_equal_machines_differ_in_nothing(facts: Facts):
-    """The sentence is empty."""
+    """The sentence about equal machines is empty."""
     assert difference(facts, facts) == ""
 
 
@@ -76,7 +76,7 @@ def test_another_suite_is_named(facts: Facts):
 
 
 def test_packages_are_listed(facts: Facts):
-    """A few of each side."""
+    """Different packages are listed, a few of each side."""
     here = replace(facts, packages=("a-1", "b-1"))
     there = replace(facts, packages=("b-1", *(f"c{number}-1" for number in range(7))))
 

@@ -26,7 +26,7 @@ def item(tiny: Course) -> SimpleNamespace:
 
 
 def test_a_solution_is_imported_once_for_each_context(tiny: Course):
-    """Another context imports it again."""
+    """A context imports a solution once, and another context imports it again."""
     context, stage = SuiteContext(tiny), tiny.stages[0]
 
     assert context.solution(stage) is context.solution(stage)
@@ -34,7 +34,7 @@ def test_a_solution_is_imported_once_for_each_context(tiny: Course):
 
 
 def test_a_missing_solution_is_the_courses_fault(tiny: Course, item: SimpleNamespace):
-    """The message names the file."""
+    """A missing solution is a CourseError with the name of the file."""
     tiny.stages[0].solution.unlink()
 
     with pytest.raises(CourseError, match=r"tiny\.py is missing"):
@@ -52,7 +52,7 @@ def test_the_documented_tensors_are_read_once_for_each_context(tiny: Course, ite
 
 
 def test_without_a_channel_there_is_no_student(tiny: Course, item: SimpleNamespace):
-    """A check can't run without a module."""
+    """Without a module, the fixture `student` is an error."""
     with pytest.raises(UsageError, match=REFUSED):
         SuiteContext(tiny).student(item)
 
@@ -66,7 +66,7 @@ def test_plain_pytest_finds_the_course_of_a_suite(tiny: Course, item: SimpleName
 
 
 def test_the_public_suite_needs_no_course(tiny: Course, tmp_path: Path):
-    """The stage of a student's copy is its folder."""
+    """In a student's copy the stage is the folder, without a course."""
     folder = tmp_path / "handout"
     tiny.stages[0].source.rename(folder)
     context = StandaloneContext(None, None)

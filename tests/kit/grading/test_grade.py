@@ -161,7 +161,7 @@ def test_results_say_what_decided_them(tiny: Course, class_: list[Submission]):
 def test_results_say_whether_hidden_inputs_were_secret(
     tiny: Course, class_: list[Submission], monkeypatch: pytest.MonkeyPatch
 ):
-    """A course secret changes no grade here."""
+    """The record holds whether hidden inputs were secret, which changes no grade here."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     public = grade(tiny, class_[:1], isolation=detect_capabilities().level, jobs=1)
     (tiny.root / ".course-secret").write_text("hush")
@@ -328,7 +328,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Session]:
 def test_a_worker_that_was_killed_from_outside_costs_no_points(
     tiny: Course, solved: Submission, fork_server: ForkServer, sessions: list[Session], monkeypatch
 ):
-    """The system does that when memory is short."""
+    """A worker that the system kills when memory is short loses no points."""
     real = Session.open
 
     def kill_first(session: Session) -> None:

@@ -52,7 +52,7 @@ def start() -> Iterator[Start]:
 
 
 def test_it_answers_each_submission_until_the_pipe_is_closed(start: Start):
-    """An error is an answer, which is raised here."""
+    """A grading process answers until its pipe is closed, and its errors are raised here."""
     pipe, process = start()
     pipe.send("right")
     first = receive(pipe)
@@ -93,7 +93,7 @@ def test_it_ends_when_nothing_arrives_for_long(start: Start):
 
 
 def test_sigterm_ends_it(start: Start):
-    """While it waits, too."""
+    """SIGTERM ends a grading process, even while it waits."""
     pipe, process = start()
     pipe.send("right")
     receive(pipe)  # it has set its signals

@@ -85,7 +85,7 @@ def run(tiny: Course, class_: Path, record: Path) -> Callable[..., Results]:
 
 
 def test_a_regrade_with_nothing_changed_grades_nobody(run, graded: list[str]):
-    """The record is the same, with its times."""
+    """A regrade without a change grades nobody and writes the same record."""
     first = run()
     again = run()
 
@@ -294,7 +294,7 @@ def test_a_result_of_another_code_is_not_used(
 
 
 def test_a_result_without_an_audit_is_not_used_again(record: Path, submission):
-    """Nobody could say later what decided it."""
+    """A result without an audit is graded again."""
     with Journal(record) as journal:
         journal.add(submission())
         journal.add(replace(submission(), status=Status.GRADER_ERROR))

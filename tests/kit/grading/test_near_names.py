@@ -35,7 +35,7 @@ def test_a_misspelt_name_is_found(missing: str, written: str):
     ],
 )
 def test_another_name_is_not_suggested(missing: str, written: str):
-    """A wrong suggestion is worse than none."""
+    """A name that is not similar is not suggested."""
     assert near_name(missing, [written], [missing]) == ""
 
 
@@ -50,7 +50,7 @@ def test_another_name_is_not_suggested(missing: str, written: str):
     ],
 )
 def test_a_name_is_suggested_for_the_nearest_exercise_only(written: str, missing: str):
-    """Names of one stage resemble each other."""
+    """Only the nearest of several similar exercises gets the suggestion."""
     found = {name: near_name(name, [written], FOUR) for name in FOUR}
 
     assert found == dict.fromkeys(FOUR, "") | {missing: written}
@@ -62,7 +62,7 @@ def test_an_exercise_is_never_suggested_for_another():
 
 
 def test_a_name_may_be_as_near_to_an_exercise_that_is_there():
-    """Nobody misspelt that one."""
+    """A similar name is suggested if the other exercise that it resembles is defined."""
     written = ["SelfAttentionV1", "SelfAttention_V1"]
 
     assert near_name("SelfAttention_v1", written, FOUR) == "SelfAttention_V1"

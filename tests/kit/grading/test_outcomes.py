@@ -254,7 +254,7 @@ def test_a_cell_without_a_known_line_is_named():
 
 
 def test_lines_that_failed_are_notices():
-    """In a module as in a notebook, up to a limit."""
+    """Lines that failed are notices, in a module and in a notebook, up to a limit."""
     problems = (failed(),) * (MAX_NOTICES + 1)
     notices = notices_of(session(problems=problems), EXERCISES)
 
@@ -275,7 +275,7 @@ def test_what_fails_in_a_cell_of_the_kit_is_not_a_notice():
 
 
 def test_a_rebound_name_is_a_notice_if_it_is_an_exercise():
-    """Other names are the student's own business."""
+    """A rebound name gives a notice only if it is an exercise."""
     problems = (failed(3, "Scale", kind="rebound"), failed(4, "helper", kind="rebound"))
     (notice,) = notices_of(session(problems=problems), EXERCISES)
 
@@ -400,7 +400,7 @@ def test_a_broken_cell_explains_the_exercise_that_it_defines():
 
 
 def test_an_exercise_that_is_defined_is_not_missing():
-    """The worker answers that the module has it."""
+    """An exercise that the worker reports as defined is not missing."""
     defined = session(ask=lambda *_verb, **_fields: SimpleNamespace(value=True))
 
     assert missing_exercise(defined, "double", EXERCISES) is None

@@ -57,7 +57,7 @@ def write(path: str, text: str = "new") -> Callable[[Path], object]:
     ],
 )
 def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Path], object]):
-    """A result from before is not used again."""
+    """A change of anything that decides a grade changes the key."""
     before = key(two)
     change(two.root)
 
@@ -74,7 +74,7 @@ def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Pat
     ],
 )
 def test_what_decides_no_grade_changes_no_key(two: Course, change: Callable[[Path], object]):
-    """A regrade grades only what changed."""
+    """A change of anything else does not change the key."""
     before = key(two)
     change(two.root)
 

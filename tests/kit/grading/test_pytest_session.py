@@ -44,7 +44,7 @@ def test_a_missing_suite_is_the_courses_fault(tiny: Course):
 
 
 def test_an_error_while_suites_are_open_is_raised(tiny: Course):
-    """Pytest does not swallow it."""
+    """An error while suites are open is raised and not swallowed by pytest."""
     msg = "while open"
 
     with pytest.raises(CourseError, match=msg), open_suites(tiny, tiny.stages):
@@ -80,7 +80,7 @@ def test_an_item_runs_again_and_again(items: list[pytest.Item]):
 
 
 def test_what_an_item_raises_is_returned(items: list[pytest.Item]):
-    """A check that failed once fails again."""
+    """The exception of an item is returned, also when it runs again."""
     first, second = items
 
     assert [str(run_item(second, first)) for _ in range(2)] == ["no", "no"]

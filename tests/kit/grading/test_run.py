@@ -70,7 +70,7 @@ def test_a_run_without_a_file_writes_none(save: Save, tmp_path: Path):
 
 
 def test_the_record_has_a_journal_next_to_it(save: Save, tmp_path: Path):
-    """Both hold the result."""
+    """The record and the journal next to it hold the same result."""
     record = tmp_path / "results.json"
     saved = save(options=RunOptions(record=record))
 
@@ -89,7 +89,7 @@ def test_changed_scores_are_a_message(save: Save, tmp_path: Path):
 
 
 def test_the_report_has_names(save: Save, tmp_path: Path):
-    """The message says where the report begins."""
+    """The report has the names of students, and the message contains its first page."""
     pages = tmp_path / "pages"
     saved = save(options=RunOptions(report=pages), names=lambda: {"ada": "Ada Lovelace"})
 
@@ -98,7 +98,7 @@ def test_the_report_has_names(save: Save, tmp_path: Path):
 
 
 def test_a_fault_of_the_gradebook_is_reported(save: Save):
-    """The other results are in the gradebook."""
+    """An error of the gradebook is reported, and all other results are in it."""
     saved = save(writer=Book())
 
     assert saved.faults == ["not in the gradebook: ada: no row"]
@@ -137,7 +137,7 @@ def test_a_lost_gradebook_needs_no_second_record(save: Save, tmp_path: Path):
 def test_a_path_that_cannot_be_written_is_refused(
     options: dict[str, str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Before the grading, which takes long."""
+    """A path that cannot be written is refused before the grading."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.py").touch()
     with pytest.raises(UsageError, match=sentence):

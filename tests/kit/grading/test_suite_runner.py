@@ -124,7 +124,7 @@ def Scale(d):
 
 
 def test_a_conftest_above_the_course_does_not_run(graded: Graded, tiny: Course, tmp_path: Path):
-    """Folders above the course may be anybody's."""
+    """A conftest.py in a folder above the course does not run."""
     (tmp_path / "conftest.py").write_text("raise SystemExit('not the course')", "utf-8")
 
     assert tiny.root.parent == tmp_path
@@ -241,7 +241,7 @@ def test_a_failing_cell_is_a_notice(graded: Graded):
 
 
 def test_an_import_that_crashes_skips_everything(graded: Graded):
-    """Nothing of such a module can be used."""
+    """A module that crashes during its import skips every check."""
     result = graded("import os; os._exit(1)")
 
     assert result.status is Status.CRASHED
@@ -281,7 +281,7 @@ def test_an_error_in_a_check_is_the_answers_fault_if_the_solution_passes(
 
 
 def test_a_check_is_skipped_if_an_exercise_that_it_needs_is_missing(graded: Graded, write_course):
-    """``needs`` names the other exercise."""
+    """A check is skipped if an exercise in its ``needs`` is missing."""
     needing = suite_of("student.call('double', 1.0)")[SUITE].replace("=2", '=2, needs=("Scale",)')
     result = graded("def double(x):\n    return 2 * x\n", course=write_course({SUITE: needing}))
 
@@ -347,7 +347,7 @@ def test_a_fixture_of_a_suite_has_what_the_check_has(graded: Graded, write_cours
     ],
 )
 def test_an_unusable_suite_is_the_courses_fault(write_course, suite: str, excerpt: str):
-    """No submission is graded by half a suite."""
+    """A suite that cannot be used is a CourseError, and nothing is graded."""
     course = write_course({SUITE: suite})
 
     with pytest.raises(CourseError, match=excerpt), open_suites(course, course.stages):
@@ -355,7 +355,7 @@ def test_an_unusable_suite_is_the_courses_fault(write_course, suite: str, excerp
 
 
 def test_checks_are_listed_in_order(tiny: Course):
-    """Every check has its name and its points."""
+    """Every check is listed in order, with its name and its points."""
     with open_suites(tiny, tiny.stages) as runner:
         checks = runner.checks("01_tiny")
 
@@ -389,7 +389,7 @@ def test_the_public_suite_keeps_what_was_printed(tiny: Course, fork_server: Fork
 
 
 def test_the_hidden_suite_keeps_nothing_of_what_was_printed(graded: Graded):
-    """A print would show hidden inputs."""
+    """The output of code is not kept in the hidden suite, as it could show inputs."""
     result = graded(PRINTS)
 
     assert ends(result)["doubles_unseen_numbers"][0] == "failed"
@@ -659,7 +659,7 @@ def test_a_mistake_in_a_cache_costs_once(carried, folded: str, earned: object):
 
 
 def test_a_missing_exercise_is_not_carried(carried):
-    """Nothing was seen of what uses it."""
+    """A missing exercise carries no points to the exercises that use it."""
     text = SOLUTION.replace("def double", "def twice") + CHAIN
 
     assert carried(text)["quadruple"] == (0.0, "")
@@ -697,7 +697,7 @@ def test_what_a_mistake_hides_is_graded_without_it(carried, quadruple: str, earn
 
 
 def test_a_course_may_carry_nothing_forward(carried, tiny: Course):
-    """`[grading]` in `course.toml` turns it off."""
+    """`carry_forward = false` in `course.toml` turns off carried points."""
     head = (tiny.root / "course.toml").read_text("utf-8")
     off = {"course.toml": f"{head}\n[grading]\ncarry_forward = false\n"}
 

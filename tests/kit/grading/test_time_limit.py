@@ -50,7 +50,7 @@ def test_a_check_without_time_left_is_ended():
 
 
 def test_a_check_with_time_left_goes_on():
-    """Nothing is raised before."""
+    """A check with time left is not interrupted."""
     done = []
     with limited(lambda: 1.0):
         in_a_check(partial(function_of("test_stage", "work"), lambda: done.append(True)))
@@ -75,7 +75,7 @@ def test_a_request_is_answered_to_its_end(module):
 
 
 def test_the_runner_itself_is_never_ended():
-    """Outside of a check no exception may arise."""
+    """The time limit raises no exception outside of a check."""
     with limited(lambda: 0.0):
         function_of("test_stage", "work")()
 

@@ -36,7 +36,7 @@ def first(*submissions: SubmissionResult) -> CheckStatistics:
 
 
 def test_the_share_counts_every_graded_submission(student: Student, submission: MakeSubmission):
-    """A submission without a grade is none."""
+    """The share of a check counts every graded submission, and none without a grade."""
     broken = submission(status=Status.GRADER_ERROR, score=None, max_score=None)
     found = first(student(PASSED), student(FAILED), student(FAILED), student(FAILED), broken)
 
@@ -77,7 +77,7 @@ def test_discrimination_compares_with_the_other_checks(
 
 
 def test_a_small_class_has_no_discrimination(student: Student):
-    """Chance would decide it."""
+    """A small class has no discrimination, which would be chance."""
     half = LEAST_SUBMISSIONS // 2
     small = [*[student(PASSED, 2.0)] * half, *[student(FAILED)] * (half - 1)]
     lonely = [*[student(PASSED, 2.0)] * LEAST_SUBMISSIONS, student(FAILED), student(FAILED)]
@@ -87,7 +87,7 @@ def test_a_small_class_has_no_discrimination(student: Student):
 
 
 def test_equal_points_elsewhere_give_no_discrimination(student: Student):
-    """There is nothing to compare with."""
+    """Equal points in all other checks give no discrimination."""
     half = LEAST_SUBMISSIONS // 2
 
     assert first(*[student(PASSED)] * half, *[student(FAILED)] * half).discrimination is None

@@ -98,7 +98,7 @@ def test_every_submission_links_to_its_page(tiny: Course, graded_class: Results)
 def test_each_stage_has_a_section_in_the_order_of_the_course(
     write_course: WriteCourse, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """A submission without a stage comes last."""
+    """Stages are in the order of the course, and submissions without a stage come last."""
     course = write_course(stages=("02_tiny", "01_tiny"))
     run = results(*(submission(check(), stage=stage) for stage in ("", "01_tiny", "02_tiny")))
     page = class_page(course, run)
@@ -119,7 +119,7 @@ def test_a_run_without_submissions_says_so(tiny: Course, results: MakeResults):
 def test_a_class_that_could_not_be_graded_has_no_median(
     tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """No number is made up."""
+    """A class without grades has no median."""
     run = results(
         submission(status=Status.UNREADABLE), submission(failed_check, status=Status.TIMEOUT)
     )
@@ -241,7 +241,7 @@ def test_a_row_says_who_what_and_how_many_points():
     ],
 )
 def test_the_first_problem_is_one_line(result: SubmissionResult, words: str):
-    """Empty where there is no problem."""
+    """The first problem is one line, empty if there is no problem."""
     assert first_problem(result) == words
 
 
@@ -312,7 +312,7 @@ def test_what_points_cannot_show_needs_manual_review(
     tiny: Course, submission: MakeSubmission, results: MakeResults,
     failed_check: CheckResult, facts: dict[str, object], reason: str,
 ):  # fmt: skip
-    """Each with its reason."""
+    """Submissions that need manual review are listed with their reasons."""
     run = results(submission(failed_check, **facts))
     (stage,) = build_stage_reports(tiny, run, {})
 
@@ -323,7 +323,7 @@ def test_what_points_cannot_show_needs_manual_review(
 def test_a_notebook_of_the_stage_needs_no_review(
     tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """Only a lab is submitted by mistake."""
+    """A submitted notebook of the stage needs no review; only a lab does."""
     notice = "There is no tiny.py, so the code cells of tiny.ipynb were graded."
     run = results(submission(failed_check, notices=(notice,)))
 
@@ -377,7 +377,7 @@ def test_the_first_trouble_is_never_hidden(tiny: Course, graded_class: Results):
 def test_a_row_has_the_words_by_which_it_is_filtered(
     tiny: Course, submission: MakeSubmission, results: MakeResults, facts: dict, states: str
 ):
-    """The script knows these words."""
+    """A row of the report holds the words that the script filters by."""
     page = class_page(tiny, results(submission(**facts)))
 
     assert f'data-states="{states}"' in page

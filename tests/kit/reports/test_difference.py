@@ -37,7 +37,7 @@ def lines(old: Results, new: Results) -> list[str]:
 
 
 def test_equal_records_do_not_differ(results, submission, right):
-    """Sentences and times do not count."""
+    """Records that differ only in sentences and times are equal."""
     old = results(submission(right, audit=AUDIT))
     new = results(submission(replace(right, message="Well done."), audit=replace(AUDIT, seconds=9)))
 
@@ -75,7 +75,7 @@ def test_a_change_without_points_is_named_too(results, submission, wrong):
 
 
 def test_what_is_in_one_record_only_is_named(results, submission, right, check):
-    """Students, and checks."""
+    """Students and checks of one record only are listed."""
     new_check = check(name="test_more", points=1.0)
     old = results(submission(right), submission(right, student="gone"))
     new = results(submission(right, new_check), submission(right, student="new", score=None))
@@ -89,7 +89,7 @@ def test_what_is_in_one_record_only_is_named(results, submission, right, check):
 
 
 def test_a_grade_that_is_missing_is_neither_gained_nor_lost(results, submission, right):
-    """The grader may have failed."""
+    """A missing grade, as after an error of the grader, is neither gained nor lost."""
     old, new = results(submission(right)), results(submission(right, score=None))
 
     assert "=  alice, 01_tiny: 2 → no grade" in lines(old, new)

@@ -42,7 +42,7 @@ def test_tables_shrink_to_the_first_wrong_row_then_to_its_difference(parts):
 def test_a_message_without_a_diagnosis_keeps_its_first_row(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """It is all that explains the mistake."""
+    """A message without a diagnosis keeps its first row, its only explanation."""
     failed = check(Outcome.FAILED, message="\n".join(f"line {number}" for number in range(9)))
     feedback = build_exercise_feedback(tiny.stages[0], submission(failed), "double")
     parts = list(exercise_screen(feedback, 80))
@@ -55,7 +55,7 @@ def test_a_message_without_a_diagnosis_keeps_its_first_row(
 def test_an_exercise_that_passes_has_one_row_where_there_is_little_room(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """A note on it gives way."""
+    """In a small terminal a passing exercise has one row, without its note."""
     noted = submission(check(message="This counts, but it is unclear."))
     parts = list(exercise_screen(build_exercise_feedback(tiny.stages[0], noted, "double"), 80))
 

@@ -24,7 +24,7 @@ MISTAKE = Diagnosis(misconception="squares", explanation="It was squared.", hint
 
 
 def test_a_student_is_found_by_stage_or_in_all(results, submission):
-    """A stage has a name and a number."""
+    """A student is found by the name or number of a stage, or in all stages."""
     record = results(submission(), submission(stage="02_tiny"), submission(student="bert"))
 
     assert [one.stage for one in find_results(record, "alice")] == ["01_tiny", "02_tiny"]
@@ -40,13 +40,13 @@ def test_a_student_is_found_by_stage_or_in_all(results, submission):
     ],
 )
 def test_a_missing_student_is_an_error(results, submission, student, stage, sentence):
-    """The message says what the record has."""
+    """A student who is not in the record is an error with the names in the record."""
     with pytest.raises(UsageError, match=sentence):
         find_results(results(submission()), student, stage)
 
 
 def test_every_circumstance_is_named(results, submission, check):
-    """Hashes, versions, limits, isolation, time."""
+    """An explanation contains hashes, versions, limits, isolation and time."""
     result = submission(check(), sha256="d0d0", audit=AUDIT, ignored=("notes.txt",))
     record = replace(results(result), settings=SETTINGS)
     text = "\n".join(explanation_lines(record, result))

@@ -31,7 +31,7 @@ def test_a_share_is_between_0_and_100(score: float, share: float):
 
 
 def test_exercises_are_open_until_no_point_is_missing():
-    """A page lists the open ones first."""
+    """Exercises with missing points are open and come first on a page."""
     done = replace(EXERCISE, score=4.0)
     feedback = replace(FEEDBACK, exercises=(EXERCISE, done))
 
@@ -83,7 +83,7 @@ def test_wrong_entries_are_marked_in_yours_and_in_the_difference(weights: Grid):
 
 
 def test_axes_without_tokens_count_from_zero():
-    """As the messages do: "rows 0, 2"."""
+    """Axes without tokens are counted from zero, as in "rows 0, 2"."""
     pair = (("1.0", "2.0"), ("3.0", "4.0"))
     table = tensor_tables(Grid(pair, pair, pair, ((False, False), (False, True))))[0]
 
@@ -93,7 +93,7 @@ def test_axes_without_tokens_count_from_zero():
 
 
 def test_a_vector_has_no_row_to_name():
-    """One row needs no head."""
+    """The only row of a vector has no heading."""
     row = (("0.1", "nan", "-inf"),)
     table = tensor_tables(Grid(row, row, row, ((False, True, True),), (), ("a", "b", "c")))[1]
 

@@ -65,7 +65,7 @@ def test_a_message_is_not_repeated(
 
 
 def test_an_import_error_is_shown_once(tiny: Course, check: MakeCheck, submission: MakeSubmission):
-    """Every exercise would repeat it."""
+    """An import error is shown once and not in every exercise."""
     lost = check(Outcome.SKIPPED, message="double is not defined: line 3 is broken", title="")
     feedback = build_feedback(tiny, submission(lost, message="line 3 is broken"))
 
@@ -98,7 +98,7 @@ def test_an_exercise_has_a_state_in_words(
     outcomes: list[tuple[Outcome, Status]],
     state: str,
 ):
-    """The state says what is left to do."""
+    """The state of an exercise says in words what is left to do."""
     checks = [check(outcome, status=status) for outcome, status in outcomes]
 
     assert build_feedback(tiny, submission(*checks)).exercises[0].state == state
@@ -107,7 +107,7 @@ def test_an_exercise_has_a_state_in_words(
 def test_hints_are_there_only_where_points_are_missing(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """There are three, from weak to strong."""
+    """Three hints are shown only in exercises with missing points."""
     missing, complete = (
         build_feedback(tiny, submission(item)).exercises[0] for item in (failed_check, check())
     )
@@ -121,7 +121,7 @@ def test_hints_are_there_only_where_points_are_missing(
 
 
 def test_a_stage_outside_the_course_is_named(tiny: Course, submission: MakeSubmission):
-    """A submission without a stage says so."""
+    """A submission without a stage of the course contains a message about it."""
     stages = [build_feedback(tiny, submission(stage=stage)).stage for stage in ("99_gone", "")]
 
     assert stages == ["99_gone", "Stage unknown"]

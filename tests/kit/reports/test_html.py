@@ -124,7 +124,7 @@ def test_wrong_entries_are_marked_without_colour(page: str):
 
 
 def test_weights_are_shaded_with_tokens_on_both_axes(page: str):
-    """Both tables, expected and yours."""
+    """Both tables, expected and yours, are shaded and have tokens on both axes."""
     assert page.count('<table class="grid shaded">') == 2 * 2  # in the first and the later finding
     assert '<th scope="col">journey</th>' in page
     assert '<th scope="row">journey</th>' in page
@@ -177,12 +177,12 @@ def test_no_control_character_reaches_a_page(hostile_pages: list[str]):
 
 
 def test_a_page_stays_small_for_any_text(hostile_pages: list[str]):
-    """Megabytes of text become a few lines."""
+    """A page shortens megabytes of text to a few lines."""
     assert max(len(page.encode()) for page in hostile_pages) < LARGEST
 
 
 def test_templates_in_a_students_text_stay_text(hostile_pages: list[str]):
-    """Template syntax in a text is not evaluated."""
+    """Template syntax in a student's text is not evaluated."""
     assert any("{{ 7 * 7 }}" in page for page in hostile_pages)
 
 
@@ -287,7 +287,7 @@ def test_text_stands_out_from_its_background(
 
 
 def test_a_page_follows_the_readers_scheme(page: str):
-    """Light and dark."""
+    """A page has a light and a dark scheme."""
     assert "@media (prefers-color-scheme: dark)" in page
     assert '<meta name="color-scheme" content="light dark">' in page
 
@@ -316,7 +316,7 @@ def test_hostile_names_stay_inside_the_folder(tiny: Course, hostile: Results, tm
 
 
 def test_writing_twice_replaces_the_pages(tiny: Course, graded_class: Results, tmp_path: Path):
-    """A second run writes the same files."""
+    """A second run replaces the pages with the same files."""
     first = {path.name for path in write_pages(tiny, graded_class, tmp_path).parent.glob("*.html")}
     second = {path.name for path in write_pages(tiny, graded_class, tmp_path).parent.glob("*.html")}
 
@@ -434,7 +434,7 @@ def test_hints_are_folded_one_by_one(incorrect: ExerciseFeedback, complete: Exer
 
 
 def test_a_complete_card_lists_what_passed(complete: ExerciseFeedback):
-    """The list is short, and folded."""
+    """The card of a complete exercise has a short, folded list of checks."""
     text = Read(exercise_card(complete, points=False)).text
 
     assert "✓  double  complete" in text
@@ -455,7 +455,7 @@ def test_an_unwritten_exercise_shows_no_problems(unwritten: ExerciseFeedback):
 
 @pytest.mark.parametrize("form", [exercise_card, exercise_card_text], ids=["html", "text"])
 def test_points_are_shown_only_where_they_count(form, incorrect: ExerciseFeedback):
-    """A public suite gives none."""
+    """A card of the public suite shows no points."""
     assert "2 of 6 points" in form(incorrect, points=True)
     assert "points" not in form(incorrect, points=False)
 
@@ -552,7 +552,7 @@ def test_a_card_says_what_its_points_are_given(
 
 
 def test_values_are_escaped():
-    """A tag in a value is text on the page."""
+    """A tag in a value is shown as text."""
     assert "&lt;b&gt;" in render("plain.html", lines=["<b>"])
 
 
@@ -563,5 +563,5 @@ def test_an_undefined_name_is_an_error():
 
 
 def test_a_long_name_breaks_after_its_underscores():
-    """The name itself is escaped."""
+    """A long name may break after underscores, and is escaped."""
     assert breakable("a_<b>") == "a_<wbr>&lt;b&gt;"

@@ -19,7 +19,7 @@ from tests.factories import MakeSubmission
 def test_page_names_are_valid_and_never_alike(
     submission: MakeSubmission, students: tuple[str, ...], names: tuple[str, ...]
 ):
-    """On Linux, macOS and Windows."""
+    """Names of pages are valid and different on Linux, macOS and Windows."""
     class_ = [submission(student=student) for student in students]
     pages = PageNames(class_)
 

@@ -68,7 +68,7 @@ def test_pages_show_every_row_once_and_begin_again():
 
 
 def test_everything_is_there_for_those_who_ask():
-    """The layouts that are largest hold all."""
+    """The largest layout holds everything."""
     assert len(whole(PARTS)) == 10
 
 

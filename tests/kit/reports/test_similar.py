@@ -47,7 +47,7 @@ def test_the_same_code_in_other_words_is_a_group(student: Student):
 
 @pytest.mark.parametrize("status", [Status.NOT_IMPLEMENTED, Status.MISSING])
 def test_an_unwritten_stub_is_not_a_finding(student: Student, status: Status):
-    """Everybody has the same one."""
+    """Unwritten stubs, which are all equal, are not reported."""
     run = [student(name, "x", "s", status=status) for name in ("ada", "bob")]
 
     assert similar_groups(run) == []
@@ -59,7 +59,7 @@ def test_one_student_twice_is_not_a_finding(student: Student):
 
 
 def test_nothing_submitted_is_not_a_finding(submission: MakeSubmission):
-    """Without code there is no digest."""
+    """Submissions without code have no digest and are not reported."""
     run = [submission(student=name, status=Status.UNREADABLE) for name in ("ada", "bob")]
 
     assert similar_groups(run) == []
@@ -68,7 +68,7 @@ def test_nothing_submitted_is_not_a_finding(submission: MakeSubmission):
 def test_wrong_code_comes_before_right_code(
     student: Student, check: MakeCheck, submission: MakeSubmission
 ):
-    """Right answers of short exercises coincide."""
+    """Wrong code is listed first, since right answers of short exercises coincide."""
     right = [submission(check(), student=name, sha256="r") for name in ("a", "b", "c")]
     groups = similar_groups([*right, student("d", "w"), student("e", "w")])
 
@@ -79,7 +79,7 @@ def test_wrong_code_comes_before_right_code(
 
 
 def test_the_number_of_groups_is_bounded(student: Student):
-    """Where a whole class submits pairs."""
+    """The number of groups is bounded, even if a whole class submits pairs."""
     run = [student(f"{n}-{half}", f"{n}") for n in range(MAX_GROUPS + 5) for half in "ab"]
 
     assert len(similar_groups(run)) == MAX_GROUPS

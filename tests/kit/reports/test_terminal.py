@@ -44,7 +44,7 @@ def test_the_terminal_shows_what_the_page_shows(
 def test_weights_are_shaded_and_wrong_ones_have_a_star(
     tiny: Course, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Both are readable without colour."""
+    """Shaded weights and stars at wrong ones are readable without colour."""
     text = feedback_text(tiny, submission(failed_check), 100, colour=False)
 
     assert "Your     ▒0.1000  ▒0.1100" in text
@@ -79,7 +79,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_without_colour_there_is_no_escape_at_all(
     tiny: Course, graded_class: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """The environment is read by the caller alone."""
+    """Output without colour contains no escape sequence."""
     monkeypatch.setenv("FORCE_COLOR", "1")
 
     for result in graded_class.submissions:
@@ -112,7 +112,7 @@ def test_nothing_that_a_student_wrote_acts_on_the_terminal(tiny: Course, hostile
 def test_markup_is_shown_as_it_was_written(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """Brackets and emoji codes are text."""
+    """Brackets and emoji codes in a text are shown as they are."""
     result = submission(check(Outcome.FAILED, message="KeyError: [red]x[/red] :smile:"))
 
     assert "KeyError: [red]x[/red] :smile:" in feedback_text(tiny, result, 80, colour=False)
@@ -168,7 +168,7 @@ def test_a_note_is_shown_below_what_passes(
 def test_a_hidden_suite_that_is_here_is_offered(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """One line says how to run it."""
+    """Where the hidden suite is installed, one line contains the command to run it."""
     run = submission(check())
     stage, file = tiny.stages[0], Path("/home/ada/tiny.py")
     feedback = build_self_check(stage, run, file, hidden=False, hidden_is_here=True)
@@ -178,7 +178,7 @@ def test_a_hidden_suite_that_is_here_is_offered(
 
 
 def test_a_complete_self_check_says_so(tiny: Course, check: MakeCheck, submission: MakeSubmission):
-    """Nothing is next."""
+    """A complete stage has no next exercise."""
     text = self_check(tiny, submission(check()))
 
     assert "✓ double\n\nEvery public check passes. Well done!" in text
@@ -209,7 +209,7 @@ def test_a_hostile_self_check_stays_inside_the_terminal(tiny: Course, hostile: R
 def test_points_that_are_carried_forward_are_counted_apart(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """The exercise names the one to fix."""
+    """Carried points are shown separately, with the exercise to fix."""
     done = submission(check(), carried_check)
     text = feedback_text(tiny, done, 100, colour=False)
     begun = feedback_text(

@@ -7,7 +7,7 @@ WEIGHTS = ((1.0, 0.0), (0.25, 0.75))
 
 
 def test_a_picture_has_digits_where_they_fit():
-    """In a narrow terminal the shades are left."""
+    """A narrow terminal shows a picture in shades, without digits."""
     wide, narrow = (
         render(picture_parts("Title", ("a", "b"), ("a", "b"), WEIGHTS, width), width, colour=False)
         for width in (40, 15)

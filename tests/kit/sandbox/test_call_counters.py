@@ -25,7 +25,7 @@ def test_functions_are_counted_as_the_code_calls_them():
 
 
 def test_operators_are_counted_with_their_largest_input():
-    """Inputs in a list count as well."""
+    """The largest input of an operator may be in a list."""
     counters = CallCounters()
     with counters.counting():
         torch.ones(6) * 2
@@ -71,7 +71,7 @@ def test_the_largest_result_is_no_view_of_an_input():
 
 
 def test_the_number_of_counted_names_is_limited(monkeypatch):
-    """Beyond the limit calls still run."""
+    """Calls beyond the limit of names run without being counted."""
     monkeypatch.setattr(call_counters, "MAX_COUNTED", 1)
     counters = CallCounters()
     with counters.counting():

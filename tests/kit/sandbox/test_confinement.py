@@ -379,7 +379,7 @@ def test_refuses_what_affects_the_outside(worker, outside, expression):
 @needs_full
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_CPU"])
 def test_limits_cannot_be_raised(worker, limit):
-    """Soft and hard limit are equal, for root too."""
+    """Soft and hard limits are equal, for root too."""
     answer = worker(
         f"""
 import resource
@@ -447,7 +447,7 @@ answer = len(bytearray(300 << 20)) > 0
     detect_capabilities().architecture != "x86_64", reason="x32 is a part of x86-64"
 )
 def test_x32_calls_end_the_worker(worker):
-    """The 32-bit calls of x86-64 end the process."""
+    """A 32-bit system call on x86-64 ends the worker."""
     assert worker("native('syscall', 0x40000000 + 39); answer = 1") == f"ended: {-signal.SIGSYS}"
 
 

@@ -111,7 +111,7 @@ def test_read_lists_definitions_without_running_anything():
 
 
 def test_a_source_that_has_no_digest_costs_nothing():
-    """Here Python refuses to write the number out."""
+    """A source without a digest, such as one with a huge number, still runs."""
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
     cells = (b"x = 0x" + b"f" * 5000,)
 
@@ -138,7 +138,7 @@ def test_signature_lists_the_parameters(ask: Ask):
 
 
 def test_call_passes_positional_and_named_arguments(ask: Ask):
-    """A function is called as Python calls it."""
+    """`call` passes positional and named arguments as Python does."""
     result = value(ask("call", name="double", args=(torch.ones(2),), kwargs={"times": 3}))
 
     assert torch.equal(result, torch.tensor([3.0, 3.0]))
@@ -153,7 +153,7 @@ def test_a_seed_comes_before_the_call(ask: Ask, scale: int, factor: Tensor):
 
 
 def test_new_refuses_what_is_not_a_module(ask: Ask):
-    """A function can't be constructed as a module."""
+    """`new` refuses a function."""
     problem = problem_in(ask("new", name="double", args=(1.0,)))
 
     assert (problem.kind, problem.text) == ("missing", "double is not a torch.nn.Module")
@@ -223,7 +223,7 @@ def test_stand_ins_answer_until_they_are_removed(ask: Ask):
 
 
 def test_load_copies_values_into_parameters(ask: Ask, scale: int):
-    """``forward`` uses the loaded values."""
+    """``forward`` uses the values that `load` has copied."""
     value(ask("load", handle=scale, kwargs={"factor": torch.tensor([2.0, 3.0])}))
     result = value(ask("forward", handle=scale, args=(torch.ones(2),)))
 
@@ -346,7 +346,7 @@ def test_a_failed_statement_is_named_by_its_own_line_and_the_innermost():
 
 
 def test_the_statement_and_the_innermost_line_may_be_in_two_cells():
-    """A function of one cell fails in another."""
+    """A function of one cell may fail in a statement of another cell."""
     (problem,) = asking("def half(x):\n    return x / 0\n", "x = half(1)\n").imported
 
     assert (problem["place"], problem["line"]) == ("cell 1", 2)
@@ -366,7 +366,7 @@ def test_the_statement_and_the_innermost_line_may_be_in_two_cells():
 )
 @pytest.mark.parametrize("place", ["above", "below"])
 def test_a_failure_at_module_level_costs_itself(statement: str, place: str):
-    """A function above or below it is defined."""
+    """A statement that fails loses no function above or below it."""
     function = "def f(): return 3"
     parts = [statement, function] if place == "above" else [function, statement]
     ask = asking("\n".join(parts))
@@ -384,7 +384,7 @@ def test_what_depends_on_a_failed_statement_fails_in_its_own_right():
 
 
 def test_a_name_that_shadows_torch_costs_the_calls_that_need_it():
-    """The executor itself uses its own torch."""
+    """Code that rebinds `torch` loses only its calls that need torch."""
     ask = asking(
         "import torch\ntorch = None\ndef f(x): return torch.exp(x)\ndef g(x): return x + x\n"
     )
@@ -471,7 +471,7 @@ def test_a_class_whose_name_is_rebound_can_be_constructed(rebinding: str):
     ],
 )
 def test_a_name_that_is_rebound_to_another_callable_means_that(rebinding: str):
-    """Nothing is reported."""
+    """A name that is rebound to a callable means that callable, without a report."""
     ask = asking(f"def f(): return 3\n{rebinding}\n")
 
     assert value(ask("call", name="f")) == 4

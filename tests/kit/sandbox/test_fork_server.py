@@ -154,7 +154,7 @@ def test_a_worker_has_a_separate_process_until_it_is_ended(fork_server: ForkServ
 
 
 def test_a_fork_server_that_does_not_start_is_an_error_of_the_grader():
-    """No submission is blamed for it."""
+    """A fork server that does not start is an error of the grader."""
     with ForkServer("process", Limits()) as fork_server:
         fork_server._process.kill()
 

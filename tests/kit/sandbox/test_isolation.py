@@ -43,7 +43,7 @@ def test_refuses_a_python_that_only_root_may_read(monkeypatch, tmp_path):
     ],
 )
 def test_the_reason_says_what_is_missing(monkeypatch, platform, machine, reason):
-    """``autograder doctor`` shows this sentence."""
+    """The reason for a lower level names the missing part, as `doctor` shows."""
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr("platform.machine", lambda: machine)
 

@@ -102,7 +102,7 @@ def test_refuses_everything_else(restricted, source):
 @needs_landlock
 @pytest.mark.skipif(ABI < 2, reason="Landlock before ABI 2 can't allow it")
 def test_allows_moves_inside_the_writable_folder(restricted):
-    """A file may change its folder there."""
+    """A file may be moved inside the writable folder."""
     assert restricted("os.rename('writable/file', 'writable/inner/file')") == "None"
 
 
@@ -124,7 +124,7 @@ def test_refuses_the_network(restricted, verb):
 @needs_landlock
 @pytest.mark.skipif(ABI < 6, reason="Landlock before ABI 6 knows no signals")
 def test_refuses_to_signal_its_parent(restricted):
-    """A signal does not leave the Landlock domain."""
+    """A confined process cannot send a signal out of its Landlock domain."""
     assert restricted("os.kill(os.getppid(), 0)") == "PermissionError"
 
 
@@ -153,7 +153,7 @@ def test_each_version_has_its_rights():
 
 
 def test_is_absent_off_linux(monkeypatch):
-    """Elsewhere the version is 0, not an error."""
+    """On other systems Landlock's version is 0, not an error."""
     monkeypatch.setattr(sys, "platform", "win32")
 
     assert landlock.abi_version() == 0

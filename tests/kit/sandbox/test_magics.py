@@ -53,5 +53,5 @@ def test_a_cell_that_is_neither_keeps_its_own_error():
 
 
 def test_a_module_stays_as_it_is():
-    """In a .py file a magic is a mistake."""
+    """A magic in a .py file stays a mistake."""
     assert strip_magics((b"%time\n",), notebook=False) == (b"%time\n",)

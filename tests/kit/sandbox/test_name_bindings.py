@@ -30,7 +30,7 @@ def bindings(source: str) -> list[Binding]:
     ],
 )
 def test_a_name_is_bound_to_an_expression(source: str, name: str, value: str):
-    """The binding holds the very expression."""
+    """A binding holds the expression itself."""
     found = {item.name: item for item in bindings(source)}
 
     assert found[name].is_exact

@@ -66,7 +66,7 @@ def test_a_part_of_a_name_may_be_odd(name: str, word: str):
 
 
 def test_a_long_name_becomes_its_digest():
-    """Two of them stay two."""
+    """Two long names become two digests."""
     one, other = (short(letter * (MAX_NAME + 1)) for letter in "ab")
 
     assert short("a" * MAX_NAME) == "a" * MAX_NAME
@@ -75,7 +75,7 @@ def test_a_long_name_becomes_its_digest():
 
 
 def test_only_what_is_imported_has_a_dotted_name():
-    """A variable has none."""
+    """An imported name has a dotted name, and a variable has none."""
     found = [
         dotted(ast.parse(text, mode="eval").body, {"t": "torch"}) for text in ("t.nn.X", "x.y")
     ]

@@ -63,7 +63,7 @@ def test_a_fork_copies_at_once_what_another_has_written_to(way: str):
 
 
 def test_without_a_list_of_its_memory_nothing_is_learned(monkeypatch: pytest.MonkeyPatch):
-    """As on macOS, which has no /proc."""
+    """Without /proc, as on macOS, no pages are learned."""
 
     def unknown() -> None:
         raise FileNotFoundError

@@ -87,7 +87,7 @@ def test_deleted_files_count(session):
 
 @needs_mount
 def test_folders_count_however_deep_they_are(session):
-    """No path is too long for the limit."""
+    """Folders count towards the limit at any depth."""
     assert session.ask("call", name="deep").value == LIMITS.files
 
 
@@ -123,14 +123,14 @@ def test_a_system_without_namespaces_is_recognized():
 
 
 def test_there_is_none_off_linux(monkeypatch):
-    """Elsewhere the answer is False, not an error."""
+    """On other systems there is no private folder, and no error."""
     monkeypatch.setattr(sys, "platform", "darwin")
 
     assert private_folder.is_available.__wrapped__() is False
 
 
 def test_a_private_folder_is_empty_and_closed_to_others(tmp_path):
-    """Only the worker's user may enter it."""
+    """A private folder is empty, and only the worker's user may enter it."""
     folder = make_private_folder(tmp_path)
     facts = folder.stat()
     remove_folder(folder)

@@ -18,14 +18,14 @@ needs_root = pytest.mark.skipif(unprivileged_owner() is None, reason="needs root
 
 
 def test_only_root_changes_to_another_user(monkeypatch):
-    """Another user's worker stays that user."""
+    """A worker of an ordinary user stays that user."""
     monkeypatch.setattr("os.geteuid", lambda: 1000)
 
     assert unprivileged_owner() is None
 
 
 def test_root_changes_to_nobody(monkeypatch):
-    """Only Linux has the steps that follow."""
+    """A worker of root becomes nobody, on Linux only."""
     monkeypatch.setattr("os.geteuid", lambda: 0)
 
     assert unprivileged_owner() == (NOBODY if sys.platform == "linux" else None)

@@ -38,7 +38,7 @@ def test_the_innermost_line_of_the_file_is_quoted():
 
 
 def test_an_exception_outside_of_the_file_has_no_line():
-    """The file of no student is named."""
+    """An exception outside of the student's file has no line."""
     problem = ProblemReader().describe(raised_in("other.py", "1 / 0\n"))
 
     assert (problem.place, problem.line) == ("", 0)

@@ -203,7 +203,7 @@ def test_an_unknown_kind_of_problem_is_refused_without_a_word_of_it():
     ],
 )
 def test_the_parts_of_a_message_are_counted_without_decoding_it(value: object, parts: int):
-    """Each number, text and collection is a part."""
+    """Each number, text and collection counts as a part before decoding."""
     assert count_parts(msgspec.msgpack.encode(value), parts) == parts
 
 

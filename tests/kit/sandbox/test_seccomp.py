@@ -102,7 +102,7 @@ def test_allows_exactly_the_numbers_of_the_table(arch, verdict):
 
 
 def test_allows_no_call_that_affects_other_processes():
-    """Dangerous calls are absent from both lists."""
+    """Calls that affect other processes are in neither list."""
     assert not FORBIDDEN & {*syscalls.UNRESTRICTED, *syscalls.RESTRICTED}
 
 
@@ -127,7 +127,7 @@ def test_kills_calls_of_a_foreign_architecture(verdict, foreign):
 
 @pytest.mark.parametrize("number", [0x40000000, 0x40000000 + 59, 0x40000208, 0xFFFFFFFF])
 def test_kills_x32_calls(number):
-    """The 32-bit calls of x86-64 end the process."""
+    """A 32-bit system call on x86-64 ends the process."""
     assert interpret(seccomp.program("x86_64", PID), number, AUDIT_ARCH["x86_64"]) == KILL
 
 
@@ -258,7 +258,7 @@ def read_header(path):
 
 
 def test_is_not_available_off_linux(monkeypatch):
-    """Elsewhere the answer is False, not an error."""
+    """On other systems seccomp is not available, and there is no error."""
     monkeypatch.setattr(sys, "platform", "darwin")
 
     assert not seccomp.available()

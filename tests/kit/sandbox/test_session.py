@@ -165,7 +165,7 @@ def test_tensors_are_sent_both_ways(open_session):
     ],
 )
 def test_a_crash_costs_its_call_and_the_next_is_answered(open_session, name: str, words: str):
-    """A new worker serves the next call."""
+    """After a crash a new worker serves the next call."""
     session = open_session(BREAKING)
     fault = asked(session, name)
 
@@ -267,7 +267,7 @@ def test_an_import_that_crashes_is_reported_as_such(open_session, module: str, w
 
 
 def test_an_exit_at_module_level_costs_its_statement(open_session):
-    """``exit()`` is an exception like any other."""
+    """``exit()`` at module level is an exception like any other."""
     session = open_session("exit()\ndef f(): return 3\n")
     session.open()
 
@@ -276,7 +276,7 @@ def test_an_exit_at_module_level_costs_its_statement(open_session):
 
 
 def test_a_download_at_module_level_costs_its_statement(open_session):
-    """A worker has no network."""
+    """A download at module level fails, because a worker has no network."""
     url = "https://example.org/model.pt"
     download = f"import torch\nmodel = torch.hub.load_state_dict_from_url('{url}')\n"
     session = open_session(f"{download}def f(): return 3\n", import_seconds=20.0)
@@ -288,7 +288,7 @@ def test_a_download_at_module_level_costs_its_statement(open_session):
 
 
 def test_the_main_block_of_a_script_does_not_run(open_session):
-    """The file is imported, not started."""
+    """The main block of a script does not run, because the file is imported."""
     session = open_session("if __name__ == '__main__':\n    raise SystemExit\n")
     session.open()
 
@@ -353,7 +353,7 @@ def test_what_code_prints_before_it_ends_is_kept(open_session, name: str):
 
 
 def test_code_may_replace_what_it_prints_to(open_session):
-    """The call is answered as any other."""
+    """Code that replaces `sys.stdout` is answered like any other."""
     session = open_session(BREAKING)
     session.begin("first")
 
@@ -384,7 +384,7 @@ def test_a_program_can_read_nothing(open_session):
 
 
 def test_only_the_end_of_what_code_prints_is_kept(open_session):
-    """Memory does not grow with what is printed."""
+    """Only the end of the output is kept, so it takes bounded memory."""
     session = open_session(BREAKING)
     session.begin("first")
     session.ask("call", name="shout")
@@ -414,7 +414,7 @@ def test_bytes_written_into_the_connection_are_bad_output(open_session, data: st
 
 @pytest.mark.parametrize("name", ["too_much", "no_unicode"])
 def test_an_answer_that_cannot_be_sent_is_bad_output(open_session, name: str):
-    """The worker reports it and continues."""
+    """A worker reports an answer that cannot be sent, and continues."""
     session = open_session(BREAKING, answer_mib=1)
     problem = session.ask("call", name=name).problem
 
@@ -557,7 +557,7 @@ def test_an_exercise_is_restarted_up_to_the_limit(open_session):
 
 
 def test_a_submission_has_a_limit_of_seconds(open_session):
-    """When they are used up, nothing more runs."""
+    """When the seconds of a submission are used up, nothing more runs."""
     session = open_session(BREAKING, submission_seconds=1.5)
     session.open()
     spent = asked(session, "hang")
@@ -591,7 +591,7 @@ def test_a_new_worker_has_no_state_of_the_last_one(open_session):
 
 
 def test_closing_twice_does_nothing(open_session):
-    """Closing again is not an error."""
+    """Closing a session twice is not an error."""
     session = open_session(BREAKING)
     session.open()
     session.close()
@@ -640,7 +640,7 @@ def test_the_import_names_only_lines_of_the_source(open_session):
 
 
 def test_a_crash_says_no_number_next_to_hidden_inputs(open_session):
-    """The code chooses its exit code."""
+    """In a hidden check a crash shows no exit code, which the code chooses."""
     fault = asked(open_session(BREAKING), "leave")
 
     assert "exit code 7" in fault.message

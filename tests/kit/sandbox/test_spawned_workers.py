@@ -90,7 +90,7 @@ def test_a_loop_that_never_ends_costs_one_call_and_names_its_line(workers: Spawn
 
 
 def test_a_process_that_ends_itself_is_a_crash(workers: SpawnedWorkers):
-    """The next request gets another process."""
+    """A process that ends itself is a crash, and the next request gets a new one."""
     ends = "import os\n\ndef double(x):\n    if x: os._exit(3)\n    return 2\n"
     with closing(session(workers, ends)) as opened:
         with pytest.raises(Fault, match="exit code 3"):
@@ -101,7 +101,7 @@ def test_a_process_that_ends_itself_is_a_crash(workers: SpawnedWorkers):
 
 
 def test_large_tensors_pass_through_the_pipes(workers: SpawnedWorkers):
-    """A message may be larger than a pipe holds."""
+    """A message that is larger than a pipe's buffer arrives."""
     tensor = encode_tensor(torch.arange(300_000.0), 1 << 24)
     with closing(session(workers, "def double(x):\n    return x * 2\n")) as opened:
         answer = decode(call(opened, tensor), lambda handle: handle)
@@ -110,7 +110,7 @@ def test_large_tensors_pass_through_the_pipes(workers: SpawnedWorkers):
 
 
 def test_processes_and_folders_are_gone_at_the_end():
-    """Nothing is left running or lying around."""
+    """At the end no process runs and no folder is left."""
     with SpawnedWorkers(LIMITS) as workers:
         opened = session(workers, PRINTS)
         opened.open()

@@ -173,7 +173,7 @@ def test_a_whole_number_alone_has_no_stand_in():
 
 
 def test_code_that_raises_has_a_stand_in_too():
-    """The wrong code is asked for its dtype only."""
+    """A stand-in for code that raises asks that code only for its dtype."""
 
     def wrong(_x: Tensor) -> Tensor:
         raise ValueError

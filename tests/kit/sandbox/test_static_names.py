@@ -85,7 +85,7 @@ def names_in(source: str, definition: str = "f") -> set[str]:
     ],
 )
 def test_a_name_is_followed_to_what_it_was_imported_as(source: str, name: str):
-    """Aliases don't hide which function is used."""
+    """Aliases do not hide which function is used."""
     assert name in names_in(source)
 
 
@@ -141,7 +141,7 @@ def test_definitions_of_all_cells_count_and_the_last_duplicate_wins():
     ],
 )
 def test_a_cell_that_is_not_python_is_skipped(cell: bytes):
-    """The other cells are still read."""
+    """A cell that is not Python is skipped, and all others are read."""
     trees = parse((cell, b"def g(): ..."))
 
     assert trees[0] is None
@@ -154,7 +154,7 @@ def test_an_instance_under_the_name_of_its_class_adds_to_its_uses():
 
 
 def test_another_function_under_the_name_replaces_the_first():
-    """The first one can't be called any more."""
+    """A second function with the same name replaces the first."""
     assert names_in("def f(): return a.b\nf = c.d\n") == {"c.d"}
     assert names_in("f = c.d\ndef f(): return a.b\n") == {"a.b"}
 
@@ -281,7 +281,7 @@ def test_honest_code_that_compares_itself_uses_nothing(source: str):
 
 
 def test_a_variable_of_one_function_hides_no_name_of_another():
-    """Each function has its own names."""
+    """A variable of one function does not hide a name of another function."""
     source = "g = torch.softmax\ndef f(x):\n    def inner(g): ...\n    return g(x)"
 
     assert "torch.softmax" in certain_and_possible(source)[0]
@@ -315,7 +315,7 @@ def test_a_word_that_may_hide_a_call_is_odd(source: str, word: str):
     ],
 )
 def test_usual_code_has_no_odd_word(source: str):
-    """A word is odd only where it is Python's own."""
+    """A word is odd only if it is a name of Python's own."""
     assert odd_words(definitions(parse((source.encode(),)))) == ()
 
 
@@ -342,7 +342,7 @@ def test_the_names_of_a_source_are_limited(kind: str):
 
 
 def test_a_name_without_end_becomes_short_and_stays_itself():
-    """Two uses of one long name are of one name."""
+    """Two uses of a very long name are uses of one short name."""
     name = "g" * 100_000
     found = definitions(parse((f"def {name}(): a.b\ndef f(): {name}()".encode(),)))
 

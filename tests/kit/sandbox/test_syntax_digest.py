@@ -48,7 +48,7 @@ def digest(*sources: str) -> str:
     ],
 )
 def test_names_comments_and_layout_do_not_count(old: str, new: str):
-    """The digest stays."""
+    """Changed names, comments and layout keep the digest."""
     changed = ATTENTION.replace(old, new)
     if "as t" in new:
         changed = changed.replace("torch.softmax", "t.softmax")
@@ -72,7 +72,7 @@ def test_names_comments_and_layout_do_not_count(old: str, new: str):
     ],
 )
 def test_what_the_code_computes_counts(old: str, new: str):
-    """The digest changes."""
+    """A changed computation changes the digest."""
     assert digest(ATTENTION.replace(old, new)) != digest(ATTENTION)
 
 
@@ -90,7 +90,7 @@ def test_cells_are_one_source():
     ],
 )
 def test_what_cannot_be_compared_has_no_digest(trees: list):
-    """Otherwise all of them would be alike."""
+    """A source that cannot be compared has no digest."""
     assert syntax_digest(trees) == ""
 
 
@@ -111,5 +111,5 @@ def test_where_nothing_is_given_counts():
 
 
 def test_a_deep_tree_has_a_digest():
-    """A sum of thousands of numbers is one."""
+    """A sum of thousands of numbers has a digest."""
     assert len(digest("x = " + " + ".join(["1"] * 900))) == 64

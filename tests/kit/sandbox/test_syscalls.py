@@ -25,7 +25,7 @@ needs_linux = pytest.mark.skipif(
     ],
 )
 def test_machine_knows_two_architectures(monkeypatch: pytest.MonkeyPatch, name, arch):
-    """An unknown machine has no numbers."""
+    """A machine of an unknown architecture has no system-call numbers."""
     monkeypatch.setattr("platform.machine", lambda: name)
 
     assert syscalls.machine() == arch
@@ -46,7 +46,7 @@ def test_a_number_depends_on_the_architecture():
 
 @needs_linux
 def test_a_call_returns_what_the_kernel_returns():
-    """`getpid` by its number is this process."""
+    """`getpid` by its number returns the id of this process."""
     number = syscalls.number(syscalls.UNRESTRICTED["getpid"], syscalls.machine())
 
     assert syscalls.call(number) == os.getpid()

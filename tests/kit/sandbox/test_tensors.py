@@ -85,7 +85,7 @@ def test_any_small_shape_arrives(shape: list[int]):
 
 
 def test_requires_grad_is_sent_with_the_values():
-    """The flag is sent, the graph is not."""
+    """A tensor is sent with its flag `requires_grad` and without its graph."""
     trained = sent(nn.Parameter(torch.ones(2)) * 2)
 
     assert trained.requires_grad
@@ -156,7 +156,7 @@ def test_a_tensor_that_contradicts_itself_is_refused(value: TensorValue):
     ],
 )
 def test_what_a_call_returns_becomes_a_value(encoder: Encoder, thing: object, value: object):
-    """Known types are sent, all others are named."""
+    """Results of known types are sent, and all others by the name of their type."""
     assert encoder.encode(thing) == value
 
 
@@ -204,7 +204,7 @@ def test_a_value_that_is_nested_too_deep_is_refused():
 
 
 def test_only_a_source_that_is_read_has_definitions():
-    """As the answer of a call they are forged."""
+    """Definitions in the answer to any request but `read` are refused."""
     with pytest.raises(BadMessageError, match="no request"):
         decode(ListValue((SourceValue((), ""),)), lambda handle: handle)
 

@@ -48,7 +48,7 @@ def test_nothing_is_there_before_it_is_sent(wire: PipeWire):
 
 
 def test_the_end_of_the_process_is_the_end_of_the_messages(wire: PipeWire):
-    """An empty reply means that nothing follows."""
+    """After the end of a process its wire returns an empty reply."""
     wire.close()
 
     assert wire.wait(10.0, to_send=False) == (True, False)

@@ -25,7 +25,7 @@ def test_a_reply_is_sent_as_it_is():
     ],
 )
 def test_a_reply_that_cannot_be_sent_becomes_a_problem(value: str, words: str):
-    """The supervisor learns the reason."""
+    """The supervisor gets the reason why a reply could not be sent."""
     sent = unpack(REPLIES, pack_reply(Reply(value=value), max_bytes=1000))
 
     assert sent.problem is not None

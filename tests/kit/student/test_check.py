@@ -174,7 +174,7 @@ def test_what_the_code_printed_and_raised_is_shown(check, handed_out, solution):
 
 
 def test_what_right_code_printed_is_not_shown(check, handed_out, solution):
-    """There is nothing to look for."""
+    """`check` does not show the output of right code."""
     work(handed_out, solution + "\nprint('imported')\n")
     result = check(handed_out)
 
@@ -204,7 +204,7 @@ def test_a_syntax_error_is_shown_once(check, handed_out):
 
 
 def test_what_is_missing_is_not_defined_yet(check, handed_out, solution):
-    """A file that ends early lacks an exercise."""
+    """An exercise that is missing from a short file is not defined yet."""
     work(handed_out, solution.partition("class SelfAttention_v2")[0])
     result = check(handed_out)
 
@@ -237,7 +237,7 @@ def test_no_line_is_wider_than_the_terminal(check, handed_out, solution, monkeyp
 
 
 def test_nothing_is_coloured_in_a_pipe(check, handed_out):
-    """Escape codes are for terminals."""
+    """Output in a pipe contains no escape codes."""
     assert "\x1b" not in check(handed_out).output
 
 
@@ -305,7 +305,7 @@ def test_a_file_is_known_by_its_name_in_the_course(check, pytestconfig):
 
 
 def test_at_the_root_of_a_course_a_stage_must_be_named(check, tiny: Course):
-    """The message lists the stages."""
+    """At the root of a course, `check` without a stage lists the stages."""
     result = check(tiny.root)
 
     assert result.exit_code == 2

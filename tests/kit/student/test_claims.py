@@ -51,5 +51,5 @@ def test_the_true_symptom_is_always_among_the_answers(seed: int):
 
 
 def test_equal_pictures_do_not_differ():
-    """No mistake shows in them."""
+    """Equal pictures offer no difference."""
     assert not differs(RIGHT, RIGHT)

@@ -31,7 +31,7 @@ def keys(typed: list[str]) -> Iterator[WindowsKeys]:  # noqa: ARG001  # installs
 
 
 def test_a_key_is_returned_at_once(keys: WindowsKeys, typed: list[str]):
-    """Two keys are two answers."""
+    """Two pressed keys are returned one by one, at once."""
     typed += ["h", "q"]
 
     assert [keys.wait(10.0), keys.wait(10.0)] == ["h", "q"]
@@ -52,7 +52,7 @@ def test_another_thread_ends_the_wait(keys: WindowsKeys):
 
 
 def test_another_size_is_a_reason_to_draw(keys: WindowsKeys, monkeypatch: pytest.MonkeyPatch):
-    """No signal says so on Windows."""
+    """A new size of the terminal is noticed without a signal, as on Windows."""
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("LINES", "10")
 
@@ -60,7 +60,7 @@ def test_another_size_is_a_reason_to_draw(keys: WindowsKeys, monkeypatch: pytest
 
 
 def test_the_system_chooses(monkeypatch: pytest.MonkeyPatch, typed: list[str]):  # noqa: ARG001  # installs the console
-    """Windows has no `termios`."""
+    """The keyboard for Windows is used where there is no `termios`."""
     monkeypatch.setattr(keyboard.sys, "platform", "win32")
 
     assert isinstance(keyboard.keys(), WindowsKeys)

@@ -151,7 +151,7 @@ def test_what_right_code_printed_is_in_the_card(lab: Lab, handed_out: Path, solu
 
 
 def test_other_exercises_do_not_suffer_from_a_mistake(mistaken: Lab):
-    """Each grade cell is about its own exercise."""
+    """A grade cell shows only its own exercise."""
     assert mistaken.check("SelfAttentionV1").passed
     assert mistaken.check("SelfAttention_v2").passed
 
@@ -233,7 +233,7 @@ def test_an_unknown_exercise_lists_those_that_there_are(lab: Lab):
 
 
 def test_a_missing_module_is_named(lab: Lab, handed_out: Path):
-    """The message has its name and its folder."""
+    """A missing module is reported with its name and folder."""
     (handed_out / "self_attention.py").unlink()
 
     with pytest.raises(UsageError, match=r"There is no self_attention\.py in .*04_self_attention"):
@@ -357,13 +357,13 @@ def test_a_notebook_goes_on_after_any_exception(
 
 
 def test_a_cell_can_be_interrupted():
-    """The stop button stops."""
+    """The stop button interrupts a cell."""
     with pytest.raises(KeyboardInterrupt), Lab().needs("project"):
         raise KeyboardInterrupt
 
 
 def test_a_cell_that_works_shows_nothing_more(capsys: pytest.CaptureFixture[str]):
-    """Nothing is added to what the cell shows."""
+    """`needs` adds nothing to the output of a cell that works."""
     seen = []
     with Lab().needs("project"):
         seen.append("shapes")
@@ -418,7 +418,7 @@ def test_a_loop_that_catches_everything_is_stopped(
 
 
 def test_a_cell_in_time_leaves_no_timer():
-    """Nothing interrupts the cells after it."""
+    """A cell that ends in time leaves no timer that could interrupt others."""
     before = signal.getsignal(signal.SIGALRM)
     with Lab().needs("project"):
         pass
@@ -479,7 +479,7 @@ def next_to_the_course(
 
 @pytest.mark.parametrize("text", ["YOUR ANSWER HERE", "*Write your answer here.*", " "])
 def test_a_model_answer_waits_for_ones_own(next_to_the_course: Path, lab: Lab, text: str):
-    """Thinking comes first."""
+    """A model answer is shown only after the learner has written an answer."""
     save_lab(next_to_the_course, text)
 
     assert repr(lab.model_answer("answer_frozen")).startswith("Write your own answer first")

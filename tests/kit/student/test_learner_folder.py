@@ -91,7 +91,7 @@ def test_an_unpacked_zip_is_enough(course: Course, tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["", "assignments", "assignments/01_tiny", "source/01_tiny"])
 def test_the_folders_of_the_course_are_nobodys_own(course: Course, name: str):
-    """`release` writes there."""
+    """A folder of the course, where `release` writes, is not a learner's folder."""
     with pytest.raises(UsageError, match="`autograder release` writes there"):
         learner_folder.start(course.root, course.root / name)
     with pytest.raises(UsageError, match="`autograder start`"):
@@ -99,7 +99,7 @@ def test_the_folders_of_the_course_are_nobodys_own(course: Course, name: str):
 
 
 def test_a_folder_without_stages_says_where_to_start(tmp_path: Path):
-    """The message names the command."""
+    """In a folder without stages the message contains the command `start`."""
     with pytest.raises(UsageError, match="`autograder start`"):
         learner_folder.find(tmp_path)
     with pytest.raises(UsageError, match="cloned or unpacked"):
@@ -128,7 +128,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("installed")
 def test_start_in_an_empty_folder_takes_the_stages_of_the_installed_kit(empty: Path):
-    """A wheel is all that a learner needs."""
+    """`start` in an empty folder takes the stages of the installed wheel."""
     done = learner_folder.start(empty)
 
     assert done.folder == empty / "my-work"
@@ -184,7 +184,7 @@ def test_reset_gives_one_exercise_back(own: Path):
 
 @pytest.mark.parametrize("text", ["def broken(", None], ids=["syntax-error", "deleted"])
 def test_reset_of_a_module_that_cannot_be_read_gives_it_back(own: Path, text):
-    """Nothing can be found in it."""
+    """`reset` of a module that is damaged or missing restores the whole module."""
     module = own / "01_tiny" / "tiny.py"
     stub = module.read_text()
     module.write_text(text) if text else module.unlink()
@@ -195,7 +195,7 @@ def test_reset_of_a_module_that_cannot_be_read_gives_it_back(own: Path, text):
 
 
 def test_reset_of_an_exercise_that_was_deleted_adds_it(own: Path):
-    """The rest of the file stays."""
+    """`reset` adds a deleted exercise and keeps the rest of the file."""
     module = own / "01_tiny" / "tiny.py"
     module.write_text("MINE = 1\n")
     handout = learner_folder.find(own)
@@ -205,7 +205,7 @@ def test_reset_of_an_exercise_that_was_deleted_adds_it(own: Path):
 
 
 def test_the_place_of_an_exercise_is_its_line(own: Path):
-    """Next to the learner's own module."""
+    """The place of an exercise is its line in the learner's own module."""
     handout = learner_folder.find(own)
     file, line = learner_folder.location(tasks(handout)[0])
 
@@ -274,7 +274,7 @@ def test_start_inside_the_folder_adds_what_is_missing_there(course: Course):
 
 
 def test_a_reset_exercise_is_open_again(run, own: Path):
-    """Progress forgets it."""
+    """`reset` removes the exercise from the progress."""
     stage = learner_folder.find(own).stages[0]
     learner_folder.remember(stage.stub, stage, {"double": True, "Scale": True})
     code, output = run("reset", "1/double")
@@ -311,7 +311,7 @@ def test_a_solution_is_for_who_has_solved_it_or_gives_up(run, own: Path, course:
 
 
 def test_a_solution_is_read_from_the_clone_around_the_folder(course: Course):
-    """No option is needed there."""
+    """`solution` finds the clone around the folder without an option."""
     handout = learner_folder.find(learner_folder.start(course.root).folder)
     task = find_task(handout, Progress.read(handout.root), "1/double")
 

@@ -33,7 +33,7 @@ def test_an_unchanged_file_runs_once(file: Path):
 
 
 def test_a_name_that_was_deleted_is_gone(file: Path):
-    """Nothing of the file before is left."""
+    """A name that was deleted from the file is gone from the module."""
     module = LiveModule(file)
     assert module.answer == 1
     file.write_text("other = 2\n")
@@ -64,7 +64,7 @@ def test_a_file_that_cannot_run_says_why_in_one_line(file: Path, text: str, word
 
 
 def test_a_fixed_file_runs_again(file: Path):
-    """Saving is enough."""
+    """A fixed file runs again once it is saved."""
     file.write_text("x = (\n")
     module = LiveModule(file)
     with pytest.raises(NotReadyError):

@@ -116,7 +116,7 @@ def test_scores_below_zero_are_on_the_scale(draw: Draw):
 
 
 def test_numbers_can_be_read_on_dark_cells(draw: Draw):
-    """White on dark, black on light."""
+    """Numbers are white on dark cells and black on light ones."""
     (axis,) = draw({"weights": torch.tensor([[0.0, 1.0]])}, ["a"], ["b", "c"]).axes
 
     assert colours(axis) == ["black", "white"]
@@ -124,7 +124,7 @@ def test_numbers_can_be_read_on_dark_cells(draw: Draw):
 
 
 def test_digits_can_be_chosen(draw: Draw):
-    """Counts need none."""
+    """The number of digits can be chosen, such as none for counts."""
     (axis,) = draw({"counts": torch.tensor([[3, 14]])}, ["a"], ["b", "c"], digits=0).axes
 
     assert numbers(axis) == ["3", "14"]
@@ -162,7 +162,7 @@ def test_any_table_of_numbers_can_be_drawn(draw: Draw, table: Tensor):
 
 
 def test_many_tokens_have_colours_only(draw: Draw):
-    """Numbers would not fit."""
+    """A picture of many tokens has colours without numbers."""
     words = [f"w{number}" for number in range(11)]
     (axis,) = draw({"weights": torch.rand(11, 11)}, words).axes
 
@@ -199,7 +199,7 @@ def test_panels_have_a_text_for_viewers_without_pictures(draw: Draw):
 
 
 def test_the_given_tensor_is_left_alone(draw: Draw):
-    """Students go on to compute with it."""
+    """A picture does not change its tensor."""
     weights = WEIGHTS.clone().requires_grad_()
     weights.data[0, 1] = -INF
     before = weights.detach().clone()
@@ -247,14 +247,14 @@ def test_a_diagram_is_an_image_with_its_text_next_to_it():
 
 
 def test_shapes_can_be_read_as_text():
-    """One line for each row and each step."""
+    """`shapes` has a text with one line for each row and each step."""
     diagram = shapes({"q": "(T, d)", "k": "(T, d)"}, "dot products", {"scores": "(T, T)"})
 
     assert repr(diagram) == "q (T, d)   k (T, d)\n  | dot products\nscores (T, T)"
 
 
 def test_words_of_a_diagram_are_escaped():
-    """A shape may hold any character."""
+    """Any character in the words of a diagram is escaped."""
     diagram = shapes({"<b>": "a & b"}, "<b>")
 
     assert "<b>" not in diagram._repr_html_()

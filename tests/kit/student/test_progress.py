@@ -117,7 +117,7 @@ def test_an_exercise_is_found_by_name_and_by_stage(progress: Progress, course: C
 
 
 def test_minutes_left_shrink_with_each_exercise(progress: Progress, course: Course):
-    """An exercise that passes takes its own minutes off, and the last one those of the lab."""
+    """A passed exercise reduces the minutes left by its own, and the last one also by the lab's."""
     stage = course.stages[0]
     for one in course.stages:
         one.effort_file.write_text(FIGURES, "utf-8")

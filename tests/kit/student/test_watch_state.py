@@ -72,7 +72,7 @@ def test_a_finished_stage_says_what_comes_next(own: Path):
 
 
 def test_the_last_exercise_ends_the_course(own: Path):
-    """There is no next one, and the bar is full."""
+    """After the last exercise there is no next one, and the bar is full."""
     course = handouts(own)
     state = Watch(course, KnownAnswers(*(task.key for task in tasks(course))))
     state.check(stop_after_stage=False)
@@ -163,7 +163,7 @@ def test_what_passed_before_and_fails_now_is_named_and_not_counted(own: Path):
 
 
 def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
-    """It is named below, and n goes to it."""
+    """An exercise that broke is listed below the current one, and n goes to it."""
     course = handouts(own)
     every = [task.key for task in tasks(course)]
     checker = KnownAnswers(*every[:1])

@@ -7,6 +7,6 @@ from autograder.student.watch_terminal import Terminal
 
 
 def test_without_a_terminal_it_says_so():
-    """In a pipe there are no keys."""
+    """`watch` in a pipe refuses, because there are no keys."""
     with pytest.raises(UsageError, match="needs a terminal"):
         Terminal()

@@ -30,5 +30,5 @@ def test_a_mistake_with_a_name_is_preferred(names, change):
 
 
 def test_without_wrong_modules_there_is_none():
-    """No small change shows in the picture."""
+    """If no small change shows in the picture, there is no wrong module."""
     assert first_named(wrong_modules()) is None

@@ -101,7 +101,7 @@ def test_refuses_names_that_differ_in_spelling_only(collected, write_zip):
 
 
 def test_refuses_encryption(collected, write_zip):
-    """The grader has no password."""
+    """An encrypted archive is refused, because the grader has no password."""
     path = write_zip("alice.zip", {MODULE: b"x"})
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x01\x02") + 8] |= 1
@@ -155,7 +155,7 @@ def test_lists_an_inner_zip_and_leaves_it_shut(collected, write_zip):
 
 
 def test_ignores_what_macos_adds(collected, write_zip):
-    """Finder's shadow files are not listed."""
+    """Finder's shadow files in an archive are not listed."""
     members = {
         "hw/self_attention.py": b"x",
         "__MACOSX/hw/._self_attention.py": b"",
@@ -228,7 +228,7 @@ def _claim(path, size):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_refuses_methods_without_a_bound(collected, write_zip, method):
-    """bz2 and lzma return megabytes for one read."""
+    """bz2 and lzma are refused, because one read may return megabytes."""
     member = zipfile.ZipInfo(MODULE)
     member.compress_type = method
 
@@ -271,7 +271,7 @@ def test_refuses_a_bomb_without_unpacking_it(collected, write_zip):
 
 
 def test_refuses_too_much_in_total(collected, class_):
-    """Many members below every other bound add up."""
+    """Many members that are each within the limits are refused for their total."""
     path = class_ / "alice.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(70):

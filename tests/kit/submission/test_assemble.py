@@ -24,7 +24,7 @@ def _submission(kind, *cells):
     ],
 )
 def test_has_a_module_where_one_was_submitted(submission, module):
-    """The cells of a notebook are not a module."""
+    """The cells of a notebook are not counted as a module."""
     assert submission.module == module
 
 
@@ -227,7 +227,7 @@ def test_keeps_the_secret_of_nbgrader(collected, write, class_):
 
 
 def test_takes_no_timestamp_from_an_archive(collected, write_zip):
-    """A student may have packed it."""
+    """A timestamp in an archive, which a student may have packed, is ignored."""
     path = write_zip("alice.zip", {"self_attention.py": b"", "timestamp.txt": b""})
 
     [submission] = collected(path)

@@ -54,7 +54,7 @@ def test_a_student_who_renames_between_two_downloads_is_set_aside(moodle):
 
 
 def test_two_of_one_name_in_a_download_are_set_aside(moodle):
-    """The roster knows one of them, and not which."""
+    """Two submissions that fit one name of the roster are set aside."""
     found = moodle(["Ada Lovelace_11", "Ada  LOVELACE_12", "Eve Adams_13"], (), [ADA, EVE])
 
     assert [one.student for one in found.works] == ["s2"]
@@ -82,7 +82,7 @@ def test_the_worksheet_of_another_assignment_is_refused(moodle):
 
 
 def test_the_list_of_submissions_can_be_cut(stages, write, class_):
-    """A part is opened when it is asked for, too."""
+    """The list of submissions can be sliced."""
     for name in ("a", "b", "c"):
         write(f"{name}/{MODULE}")
 

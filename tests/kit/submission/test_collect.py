@@ -166,7 +166,7 @@ def test_reports_an_lms_submission_of_another_kind(collected, write, class_):
 
 
 def test_reports_another_archive_in_a_class(collected, write, class_):
-    """The same sentence, as the student's problem."""
+    """An archive of another format in a class is reported as the student's problem."""
     write("alice.tar.gz")
     write("bob.zip")
 
@@ -424,7 +424,7 @@ def test_unwrapping_opens_the_only_entry(stages, write, write_zip, class_):
 
 
 def test_unwrapping_follows_no_link(stages, class_, tmp_path):
-    """A student may point it at anything."""
+    """Unwrapping an only entry follows no link."""
     (tmp_path / "other" / "ada").mkdir(parents=True)
     (class_ / "mallory").symlink_to(tmp_path / "other")
 
@@ -489,7 +489,7 @@ def test_what_is_not_a_submission_is_named(stages, write, class_):
 
 
 def test_a_fault_in_a_packed_class_costs_one_student(stages, write_zip, attention):
-    """The others are graded, zips in the zip too."""
+    """A damaged zip in a packed class affects one student only."""
     inner = write_zip("inner.zip", {MODULE: b"zipped"}).read_bytes()
     members = {"a_1_7_hw.zip": inner, "b_2_8_x.bin": b"0" * 2**22, f"c_3_9_{MODULE}": b"c"}
 
@@ -511,7 +511,7 @@ def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
 
 
 def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
-    """The steps of `zip_collect` are not students."""
+    """The folders of `zip_collect` are steps and not students."""
     write("downloaded/02_self_attention/archive/a_1_7_self_attention.py")
     write("downloaded/02_self_attention/extracted/a_1/self_attention.py")
 
@@ -533,7 +533,7 @@ def test_a_folder_that_a_student_names_archive_is_not_a_download(stages, write, 
 
 
 def test_refuses_several_downloads(stages, write, class_):
-    """The message names one that can be graded."""
+    """Several downloads at once are refused, with one that can be graded."""
     write("02_self_attention/archive/a_1_7_self_attention.py")
 
     with pytest.raises(UsageError, match=r"Name one of them, such as .*/02_self_attention"):
@@ -619,7 +619,7 @@ def test_no_name_of_a_download_is_a_path(stages, write, class_, attention, name)
 
 
 def test_follows_no_link_to_another_class(stages, class_, tmp_path):
-    """A student may point it at anything."""
+    """A link to the folder of another class is not followed."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a_1_7_self_attention.py").write_bytes(b"x")
     (class_ / "eve").symlink_to(tmp_path / "other")
@@ -630,7 +630,7 @@ def test_follows_no_link_to_another_class(stages, class_, tmp_path):
 
 
 def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attention):
-    """Some tools pack both."""
+    """An archive with a name for both a file and a folder is read."""
     folder = "A_1_assignsubmission_file_"
     path = write_zip("all.zip", {folder: b"x", f"{folder}/{MODULE}": b"y"})
 

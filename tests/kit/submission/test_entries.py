@@ -25,7 +25,7 @@ def test_a_folder_has_its_visible_entries(write, class_):
 
 
 def test_a_folder_that_is_gone_is_an_error(class_):
-    """The message names it."""
+    """A folder that does not exist is an error with its path."""
     with pytest.raises(UsageError, match="nowhere can't be read"):
         entries_of(class_ / "nowhere")
 
@@ -53,7 +53,7 @@ def test_the_zip_that_a_student_gave_an_lms_is_not_a_class(stages, write_zip):
 
 
 def test_a_link_holds_no_class(stages, class_, write):
-    """A student may point it at anything."""
+    """A link, which a student may point anywhere, is not a class."""
     write("real/ada_1_7_x.py")
     (class_ / "link").symlink_to(class_ / "real")
     resolver = StageResolver(stages=stages)

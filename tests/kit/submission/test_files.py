@@ -122,6 +122,6 @@ def test_makes_names_visible(name, shown):
 
 @given(name=st.text(max_size=300))
 def test_is_always_safe_to_print(name):
-    """For any name at all."""
+    """The label of a file is safe to print, for any name."""
     assert visible(name).isprintable()
     assert len(visible(name)) <= MAX_SHOWN

@@ -22,7 +22,7 @@ def lazy(write, class_, stages) -> LazySubmissions:
 
 
 def test_it_holds_what_collecting_yields(lazy: LazySubmissions, class_, stages):
-    """In the same order, any number of times."""
+    """The lazy list holds the submissions in the order of collecting, each time."""
     eager = list(find(class_, stages).submissions())
 
     assert [one.digest for one in lazy] == [one.digest for one in eager]
@@ -31,7 +31,7 @@ def test_it_holds_what_collecting_yields(lazy: LazySubmissions, class_, stages):
 
 
 def test_each_is_read_again(lazy: LazySubmissions, write):
-    """None stays in memory."""
+    """A submission is read again each time and does not stay in memory."""
     before = lazy[2].module
     lazy[0]
     write("bob/02_self_attention/self_attention.py", b"x = 1\n")
@@ -40,7 +40,7 @@ def test_each_is_read_again(lazy: LazySubmissions, write):
 
 
 def test_a_part_of_it_is_lazy_too(lazy: LazySubmissions):
-    """By indices, or by a slice."""
+    """A part of the lazy list, by indices or by a slice, is lazy too."""
     some, rest = lazy.subset([2, 0]), lazy[1:]
 
     assert [one.student for one in some] == ["bob", "alice"]

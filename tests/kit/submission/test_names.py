@@ -83,7 +83,7 @@ def test_does_not_take_longer_for_hostile_copies():
 
 @given(name=st.text(max_size=300))
 def test_is_always_safe_as_a_file_name(name):
-    """For any name at all."""
+    """A student id made from any name is safe as a file name."""
     made = student_id(name)
 
     assert made.isprintable()
@@ -142,7 +142,7 @@ def test_prefers_the_exact_name_to_a_copy(collected, write, class_):
 
 
 def test_takes_the_last_of_several_copies(collected, write, class_):
-    """Browsers count up, and ten comes after nine."""
+    """The copy with the highest number is taken, ten after nine."""
     for number in (2, 9, 10):
         write(f"alice/self_attention ({number}).py", b"%d" % number)
 
@@ -168,7 +168,7 @@ def test_matches_the_stage_folder_before_the_name(collected, write, class_):
 def test_takes_a_notebook_where_there_is_no_module(
     collected, write, class_, notebook, attention, name
 ):
-    """By its name, or because it is the only one."""
+    """Without a module a notebook is taken, by its name or if it is the only one."""
     write(f"alice/{name}", notebook(WORK))
 
     [submission] = collected(class_ / "alice", attention)

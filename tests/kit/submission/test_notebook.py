@@ -29,7 +29,7 @@ def test_takes_code_cells_in_order():
 
 
 def test_takes_sources_as_lines():
-    """Jupyter writes a list of lines."""
+    """Sources may be lists of lines, as Jupyter writes them."""
     assert _cells({"cells": [_code(["x = 1\n", "y = 2"])]}) == (b"x = 1\ny = 2",)
 
 
@@ -64,7 +64,7 @@ def test_takes_nbformat_3():
     ],
 )
 def test_tolerates_damage_next_to_the_code(text):
-    """Only each cell's kind and source are needed."""
+    """A notebook needs only the kind and the source of each cell."""
     assert code_cells(text.encode(), "lab.ipynb") == (b"x",)
 
 
@@ -106,7 +106,7 @@ def test_writes_lone_surrogates_out():
     ],
 )
 def test_says_what_is_wrong(data, says):
-    """The sentence names the file and what to do."""
+    """The error of a notebook contains the file and what to do."""
     with pytest.raises(UnusableFile, match=says) as caught:
         code_cells(data, "lab.ipynb")
 
@@ -127,7 +127,7 @@ def test_bounds_the_code(cells):
 
 
 def test_reports_a_broken_notebook_as_a_problem(collected, write):
-    """In a submission the sentence is the problem."""
+    """A broken notebook is the problem of its submission."""
     [submission] = collected(write("alice/self_attention.ipynb", b"{"))
 
     assert submission.code is None
@@ -148,7 +148,7 @@ JSON = st.recursive(
 @settings(deadline=None)  # a busy machine is not a bug
 @given(document=JSON)
 def test_never_raises_anything_else(document):
-    """Any JSON at all is cells or a sentence."""
+    """Any JSON is cells or the documented error."""
     try:
         cells = _cells(document)
     except UnusableFile:

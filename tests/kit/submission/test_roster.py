@@ -68,7 +68,7 @@ def test_the_gradebook_chooses_among_canvas_ids(read: Read):
 
 
 def test_keeps_names_for_the_gradebook(read: Read):
-    """Formgrader and exports show them."""
+    """The roster keeps names for formgrader and the exports."""
     person = read(CANVAS).people[0]
 
     assert (person.first_name, person.last_name) == ("Ada", "Lovelace")

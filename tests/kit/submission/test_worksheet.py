@@ -63,7 +63,7 @@ def test_a_name_that_is_not_the_participants_is_in_doubt(worksheet, folder, doub
 
 
 def test_two_of_one_name_are_told_apart_by_their_numbers(worksheet):
-    """Where no roster looks for the name."""
+    """Two students with one name are distinguished by their numbers without a roster."""
     parsed = parse_download_name("Ada Lovelace_13_assignsubmission_file_")
 
     assert worksheet(HEAD + ROWS).doubt(parsed, is_found_by_name=False) == ""
@@ -77,5 +77,5 @@ def test_a_download_without_names_is_clear(worksheet):
 
 
 def test_a_name_without_letters_fits_nothing():
-    """Else every empty cell would be it."""
+    """A name without letters is not matched with an empty cell."""
     assert not fits_name("-", frozenset({letters("")}))

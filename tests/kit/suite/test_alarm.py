@@ -34,7 +34,7 @@ def test_a_loop_is_interrupted():
 
 
 def test_an_interrupt_that_raises_nothing_comes_again():
-    """The code goes on in between."""
+    """Code continues after an interrupt that raises nothing, and it comes again."""
     rings = []
     with alarm(rings.append, processor=0.01, again=0.01):
         work(lambda: len(rings) > 2)
@@ -65,7 +65,7 @@ def test_an_alarm_goes_on_after_one_inside():
 
 
 def test_an_alarm_rings_after_one_inside():
-    """The time in the block inside counts."""
+    """An outer alarm counts the time of the block of an inner one."""
     rings = []
     with alarm(rings.append, processor=0.01, again=0.01):
         with alarm(ring, processor=LATE, again=LATE):
@@ -76,7 +76,7 @@ def test_an_alarm_rings_after_one_inside():
 
 
 def test_the_signal_of_another_timer_is_ignored():
-    """The time of this alarm is not over."""
+    """The signal of another timer does not ring this alarm."""
     with alarm(ring, processor=LATE, again=LATE):
         signal.raise_signal(signal.SIGPROF)
 

@@ -6,14 +6,14 @@ from autograder.suite.answer_values import read_gradients, read_operators, read_
 
 
 def test_what_is_not_a_tensor_is_left_out():
-    """A forged answer holds anything under a name."""
+    """Values in a forged answer that are not tensors are left out."""
     found = read_tensors({"weight": torch.ones(2), "bias": "none", "size": 3})
 
     assert list(found) == ["weight"]
 
 
 def test_gradients_are_divided_into_inputs_and_parameters():
-    """An input whose gradient is missing has none."""
+    """Gradients are divided into those of inputs and of parameters, or None."""
     answer = {"output": 1.0, "gradients": {"input 0": torch.ones(1), "weight": None}}
     found = read_gradients(answer, 2)
 

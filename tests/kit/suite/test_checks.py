@@ -52,12 +52,12 @@ class Item:
 
 
 def test_the_spec_of_a_check_has_the_arguments_of_its_decorator():
-    """The layer may be written as a string."""
+    """The spec of a check has the decorator's arguments; a layer may be a string."""
     assert spec_of(Item(marked)) == CheckSpec("double", 2, Layer.PROBE, ("Scale",))
 
 
 def test_an_ordinary_test_has_no_spec():
-    """Only ``@check`` gives a test points."""
+    """A test without ``@check`` has no spec and no points."""
     assert spec_of(Item(unmarked)) is None
 
 
@@ -92,7 +92,7 @@ def test_the_last_layers_have_hidden_inputs(layer: str):
 
 
 def test_expect_fails_with_its_sentence():
-    """The sentence is the public one too."""
+    """`expect` fails with its sentence, which is public too."""
     expect([1], "A list with an entry is true.")
     with pytest.raises(WrongAnswer) as caught:
         expect([], "Something is missing.", Status.MISSING)
@@ -102,12 +102,12 @@ def test_expect_fails_with_its_sentence():
 
 
 def test_a_course_may_have_no_rules(tmp_path: Path):
-    """A missing file has none."""
+    """A course without rules.toml has no rules."""
     assert read_rules(tmp_path / "rules.toml") == {}
 
 
 def test_rules_are_found_by_name(tmp_path: Path):
-    """Each has its sentence and its methods."""
+    """Each rule is found by name, with its sentence and its methods."""
     path = tmp_path / "rules.toml"
     path.write_text(HEAD + DTYPE)
 
@@ -123,7 +123,7 @@ def test_rules_are_found_by_name(tmp_path: Path):
     ],
 )
 def test_a_malformed_file_is_the_courses_fault(tmp_path: Path, text: str, words: str):
-    """The message names the file and the mistake."""
+    """A malformed rules.toml is a CourseError with the file and the mistake."""
     path = tmp_path / "rules.toml"
     path.write_text(HEAD + text)
 

@@ -82,7 +82,7 @@ def test_the_public_sentence_about_a_number_has_no_digit():
 
 
 def test_wrong_rows_are_named():
-    """Rows that are right are not named."""
+    """A message names the wrong rows and no right ones."""
     actual = EXPECTED.clone()
     actual[1] += 1
 
@@ -215,14 +215,14 @@ def test_a_vector_is_one_row_without_a_name():
 
 
 def test_integers_have_no_decimals():
-    """Shapes and masks are shown without decimals."""
+    """Integers, such as shapes and masks, are shown without decimals."""
     found = laid_out(torch.tensor([6, 3]), torch.tensor([6, 2]), 0)
 
     assert (found.yours, found.difference) == ((("6", "3"),), (("0", "1"),))
 
 
 def test_nan_and_infinity_are_shown_as_such():
-    """NaN and infinite entries appear as such."""
+    """NaN and infinite entries are shown as such."""
     found = laid_out(torch.tensor([math.nan, math.inf, 1.0]), torch.zeros(3), 1)
 
     assert found.yours == (("nan", "inf", "1.0"),)

@@ -32,7 +32,7 @@ def path(tiny: Course) -> Path:
 
 
 def test_tensors_are_found_by_name(path: Path):
-    """The printed value is a float32 tensor."""
+    """A printed value is found by its name, as a float32 tensor."""
     doubled = documented.read(path)["tiny.doubled"]
 
     assert torch.equal(doubled.tensor, torch.tensor([1.0, 3.0, 5.0]))
@@ -95,7 +95,7 @@ def test_significant_digits_give_each_number_its_own_tolerance():
 
 
 def test_a_message_shows_every_significant_digit():
-    """A small number is not shown as 0.0000."""
+    """A message shows a small number with its digits and not as 0.0000."""
     with pytest.raises(WrongAnswer, match=re.escape("is 0.000255; it should be 0.000254.")):
         significant(2.54e-4).matches(2.55e-4)
     with pytest.raises(WrongAnswer, match=re.escape("by up to 0.000001.")) as caught:

@@ -105,7 +105,7 @@ def test_a_shortcut_hidden_from_the_source_is_found_when_it_runs():
 
 
 def test_code_without_a_shortcut_passes():
-    """Only exp and sum run, which are allowed."""
+    """Code that runs only allowed functions, exp and sum, passes."""
     student = student_who_wrote("def f(x): return x.exp() / x.exp().sum()")
 
     avoids_running(student.operators("f", torch.zeros(2)), READY_SOFTMAX, "")
@@ -252,7 +252,7 @@ def test_a_method_of_the_name_is_a_notice_unless_it_is_their_own(source: str, nu
     ],
 )
 def test_what_a_source_may_hide_is_said_in_one_sentence(source: str, excerpt: str):
-    """One notice for a file is enough."""
+    """A source that may hide a shortcut gives one notice for the file."""
     definitions = LocalChannel("forbidden", (HEAD + source).encode()).definitions
     (sentence,) = doubts(definitions, ["f"])
 

@@ -28,7 +28,7 @@ def large():
 
 
 def test_prints_and_warnings_of_the_code_are_dropped(capsys: pytest.CaptureFixture[str]):
-    """A warning would be an error in this test."""
+    """Output and warnings of the code are dropped."""
     answer = Student(LocalChannel("own", SOURCE)).call("weights", torch.eye(2))
 
     assert answer.shape == (2, 2)
@@ -36,7 +36,7 @@ def test_prints_and_warnings_of_the_code_are_dropped(capsys: pytest.CaptureFixtu
 
 
 def test_code_that_cannot_be_imported_is_the_courses_fault():
-    """The message names the module."""
+    """Code that cannot be imported is a CourseError with the module."""
     with pytest.raises(CourseError, match="module broken can't be imported"):
         LocalChannel("broken", b"1 / 0")
 
@@ -85,6 +85,6 @@ def test_the_arguments_of_definitions_are_listed():
 
 
 def test_a_missing_solution_is_the_courses_fault(tmp_path: Path):
-    """The message names the file."""
+    """A missing solution is a CourseError with the file."""
     with pytest.raises(CourseError, match=r"tiny\.py is missing"):
         solution_channel(tmp_path / "tiny.py")

@@ -123,7 +123,7 @@ def test_an_exact_comparison_has_no_distance():
 
 
 def test_nothing_is_kept_unless_somebody_watches():
-    """Grading a class needs no distances."""
+    """Distances are kept only if they are requested, not in grading."""
     with watching_bounds(on=False) as rooms:
         agrees(torch.tensor([1.0, 1.5 + 1e-5]), torch.tensor([1.0, 1.5]))
 

@@ -56,7 +56,7 @@ def test_no_public_sentence_holds_a_word_or_a_number_of_a_problem(kind: str):
     ],
 )
 def test_each_problem_has_a_status_and_a_sentence(problem: Problem, status: Status, excerpt: str):
-    """The sentence names the place of the problem."""
+    """Each problem has a status and a sentence with its place."""
     fault = fault_of(problem, "double")
 
     assert fault.status is status

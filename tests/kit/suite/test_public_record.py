@@ -104,13 +104,13 @@ def test_a_new_check_may_ask_the_solution_nothing():
 
 
 def test_a_solution_that_raises_cannot_be_recorded():
-    """The author reads what to do."""
+    """A solution that raises cannot be recorded, and the author reads what to do."""
     with pytest.raises(CourseError, match="test_a: the solution raises KeyError: mark it"):
         recorded("raises", torch.ones(2))
 
 
 def test_a_text_cannot_be_recorded():
-    """A record holds numbers."""
+    """A reply with a text cannot be recorded, because a record holds numbers."""
     with pytest.raises(CourseError, match="a record can't hold"):
         recorded("says", torch.ones(2))
 
@@ -135,7 +135,7 @@ def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str | None):
     ("x", "differing"), [(1.000001, ""), (1.001, "test_a"), (-math.inf, "test_a")]
 )
 def test_noise_is_not_a_difference(x: float, differing: str):
-    """Another machine computes other last digits."""
+    """Numbers that differ only in their last digits do not change the record."""
     left, right = (recorded("same", torch.tensor([number])) for number in (1.0, x))
 
     assert public_record.differs(left, right) == differing

@@ -33,7 +33,7 @@ def test_each_request_is_kept_with_its_reply():
 
 
 def test_a_look_at_the_source_is_kept():
-    """Replies alone do not decide such a check."""
+    """The record of a check includes its requests for the source."""
     channel = TranscribingChannel(LocalChannel("own", SOURCE))
 
     assert channel.definitions
@@ -41,7 +41,7 @@ def test_a_look_at_the_source_is_kept():
 
 
 def test_intermediate_tensors_are_recorded_by_function():
-    """Each request has a separate list."""
+    """Intermediate tensors are recorded by function, in a list for each request."""
     channel = RecordingChannel(LocalChannel("own", SOURCE))
     x = torch.eye(2)
     Student(channel).call("weights", x)
@@ -54,7 +54,7 @@ def test_intermediate_tensors_are_recorded_by_function():
 
 
 def test_only_so_many_tensors_are_recorded():
-    """A loop in the code does not fill the memory."""
+    """The number of recorded tensors is bounded, also for a loop."""
     channel = RecordingChannel(LocalChannel("own", SOURCE))
     Student(channel).call("many", torch.zeros(1))
 

@@ -68,7 +68,7 @@ def test_no_garbage_is_collected_meanwhile():
 
 
 def test_nothing_rings_afterwards():
-    """The timers are off when the block has ended."""
+    """The timers are off after the end of the block."""
     with limited(0.05, 512):
         pass
 

@@ -28,7 +28,7 @@ def test_an_assignment_to_a_part_is_a_step():
 
 
 def test_a_list_of_tensors_has_the_steps_of_all():
-    """Heads are joined from a list."""
+    """A list of tensors, such as heads to join, has the steps of all of them."""
     with StepCounter() as counter:
         halves = torch.arange(4.0).chunk(2)
         joined = torch.cat([half * 2 for half in halves])

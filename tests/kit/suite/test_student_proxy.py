@@ -101,7 +101,7 @@ def test_calls_take_and_return_tensors(student: Student):
 
 
 def test_a_new_module_has_parameters_buffers_and_modes(student: Student):
-    """Each of them is one request to the worker."""
+    """A new module has parameters, buffers, a state and two modes."""
     scale = student.new("Scale", 2, seed=1)
     factor = torch.rand(2, generator=torch.Generator().manual_seed(1))
 
@@ -318,7 +318,7 @@ def test_a_cotangent_names_the_entries_of_a_tuple(nested: LocalChannel):
 
 
 def test_writing_into_a_keyword_argument_changes_the_inputs(nested: LocalChannel):
-    """A cache is seen inside a dictionary, too."""
+    """`keeps_inputs` notices a change of a cache inside a dictionary."""
     student = Student(nested)
 
     assert student.keeps_inputs("with_cache", torch.ones(2), (torch.ones(2),))

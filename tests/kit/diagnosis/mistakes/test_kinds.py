@@ -92,7 +92,7 @@ def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
     ],
 )
 def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
-    """The author reads which part of it is wrong."""
+    """A wrong entry of kinds.toml is refused, with the part that is wrong."""
     right = {} if "question" in table else {"explanation": "It is.", "question": "Why?"}
 
     with pytest.raises(msgspec.ValidationError, match=re.escape(reason)):
@@ -109,6 +109,6 @@ def test_a_stage_rewords_a_kind():
 
 
 def test_an_unknown_kind_is_refused():
-    """A typing error would silence nothing."""
+    """An unknown kind is refused, because a misspelt one would turn off nothing."""
     with pytest.raises(CourseError, match="scale_mising"):
         require_known({"scale_mising": None})

@@ -80,7 +80,7 @@ def test_other_code_has_none():
 
 
 def test_the_axis_that_is_right_is_not_a_mistake():
-    """Only other axes are tried."""
+    """The axis of the solution is not tried as a mistake."""
     assert (
         "The mean is taken along the first axis; it must be taken along the first axis."
         not in made_by(reductions, MEAN)

@@ -19,7 +19,7 @@ def test_a_node_is_replaced_by_a_template(exercise: ExerciseCode):
 
 
 def test_statements_are_left_out_restated_and_preceded(exercise: ExerciseCode):
-    """The rest of the function stays."""
+    """A changed statement leaves the rest of the function unchanged."""
     scope = exercise.scopes[-1]
 
     assert "raise" not in changed(exercise, leave_out(only(exercise, ast.If)))
@@ -49,7 +49,7 @@ def test_the_inner_edit_comes_first(exercise: ExerciseCode):
 
 
 def test_edits_are_undone(exercise: ExerciseCode):
-    """The next mistake starts from the solution."""
+    """An edit is undone, so the next mistake starts from the solution."""
     right = exercise.text([])
     changed(exercise, put(division(exercise), "LEFT"))
 

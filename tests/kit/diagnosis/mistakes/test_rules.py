@@ -24,7 +24,7 @@ def test_each_rule_is_listed_once(part: ModuleType):
 
 
 def test_every_subject_has_rules():
-    """The list is the only place that names them."""
+    """The list of rules contains every module of rules."""
     imported = [part for part in vars(rules).values() if isinstance(part, ModuleType)]
 
     assert [part for part in imported if part not in SUBJECTS and "mistakes" in part.__name__] == []

@@ -79,7 +79,7 @@ class Causal(Causal):
 
 @pytest.mark.parametrize(("code", "made"), MADE)
 def test_a_slip_has_its_sentence_and_its_program(code: str, made: str):
-    """No other slip fits the code."""
+    """Each slip has its sentence and its program, and no other slip fits the code."""
     assert made_by(slips, code) == as_made(made)
 
 

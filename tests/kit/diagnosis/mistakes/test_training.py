@@ -107,7 +107,7 @@ def wrong(code: str) -> object:
 
 @pytest.mark.parametrize("code", [ZEROED, FUNCTIONAL], ids=["zero-grad", "functional"])
 def test_only_the_second_step_shows_kept_gradients(code: str):
-    """The first step has nothing to add to."""
+    """Kept gradients show only in the second step, because the first has none to add."""
     step, model = wrong(code), torch.nn.Linear(2, 1)
     gradients = []
     for _ in range(2):

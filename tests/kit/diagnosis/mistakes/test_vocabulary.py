@@ -43,7 +43,7 @@ def test_an_axis_is_known_by_its_number_or_its_argument(code: str, said: str):
 
 
 def test_an_axis_is_none_of_the_others():
-    """The axis of the solution is not a mistake."""
+    """The wrong axes do not include the axis of the solution."""
     assert other_axes(ast.Constant(1), (0, 1, -1)) == [0, -1]
 
 
@@ -52,7 +52,7 @@ def test_an_axis_is_none_of_the_others():
     [("T", "tokens"), ("self.num_heads", "heads"), ("D // H", "features of a head"), ("n", "")],
 )
 def test_a_size_is_known_by_its_name(code: str, said: str):
-    """Texts about attention use the same letters."""
+    """A size is recognized by the letter that texts about attention use."""
     assert counted(ast.parse(code, mode="eval").body) == said
 
 
