@@ -296,7 +296,7 @@ def installed_solution(stage: Stage) -> Stage | None:
 
 
 def handouts(folder: Path) -> Handout:
-    """Read the stages whose folders are in *folder*, in the order of their names; maybe none."""
+    """Read the stages whose folders are in *folder*, in the order of their names, possibly none."""
     root = folder.resolve()
     try:
         stages = tuple(path.name for path in sorted(root.iterdir()) if is_handout(path))

@@ -58,7 +58,7 @@ def _worker() -> Finding:
 
 
 def _private_folder(limits: Limits) -> str:
-    """Say what a worker may write."""
+    """Describe the folder in which a worker may write."""
     if private_folder.is_available():
         return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
     return (

@@ -79,7 +79,7 @@ class KindsOnly(LiveSource):
         """Describe nothing."""
 
     def describe_otherwise(self, failure: Failure) -> Diagnosis | None:
-        """Describe what no kind explains."""
+        """Describe a failure that no kind explains."""
         return super().describe(failure)
 
 
@@ -142,7 +142,7 @@ class _Distorted(ast.NodeTransformer):
 
 
 def named(course: Course, path: Path | None = None) -> None:
-    """Count what is named, print each stage when it is counted, and write all to *path*."""
+    """Count the names, print each stage when it is counted, and write all counts to *path*."""
     with open_suites(course, course.stages) as runner:
         tables = {
             "fresh programs": partial(_fresh, course, runner),
@@ -270,7 +270,7 @@ def _is_known(source: KindsOnly, stage: Stage, exercise: str, text: str) -> bool
 def _said(
     runner: SuiteRunner, stage: Stage, source: KindsOnly, exercise: str, channel: LocalChannel
 ) -> str:
-    """Return what is said about a program, in one word; nothing if it passes every check."""
+    """Return the kind of diagnosis of a program, in one word; nothing if it passes every check."""
     failures, passed = _outcomes(runner, stage, exercise, channel)
     if not failures:
         return ""

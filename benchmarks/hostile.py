@@ -68,7 +68,7 @@ class Figures:
     remarks: list[str] = field(default_factory=list)  # a sentence for each bound that is broken
 
     def add(self, student: str, result: SubmissionResult, specs: dict[str, CheckSpec]) -> None:
-        """Count what the attack *student* gained."""
+        """Return the gain of the attack *student*."""
         self.attacks += 1
         gained = max(0.0, (result.score or 0.0) - hostile.expected(student).at_most)
         secrets = _secrets_in(result, specs)
@@ -86,7 +86,7 @@ class Figures:
         self.peak_mib = max(self.peak_mib, cost.peak_mib)
 
     def add_traces(self, traces: hostile.Traces) -> None:
-        """Count what grading left behind."""
+        """Count the files and processes that grading left behind."""
         left = [*traces.changed_files, *traces.left_folders, *traces.left_processes]
         self.left_behind = len(left)
         self.remarks += [f"left behind: {thing}" for thing in left]
@@ -229,7 +229,7 @@ def _peak_of_forks() -> float:
 def _figures_of_class(
     course: Course, results: Results, alone: dict[str, SubmissionResult]
 ) -> Figures:
-    """Count what the attacks in *results* gained, and the honest results that are not as *alone*.
+    """Count the gains of the attacks in *results*, and the honest results that are not as *alone*.
 
     *alone* has a result for each honest student, or one for all of them as ``honest``.
     """
@@ -290,7 +290,7 @@ def _specs(runner: SuiteRunner) -> dict[str, CheckSpec]:
 
 
 def _secrets_in(result: SubmissionResult, specs: dict[str, CheckSpec]) -> list[str]:
-    """List what *result* says that no student may read."""
+    """List the texts in *result* that no student may read."""
     checks = hostile.checks_of(result)
     said = " ".join([result.message, *result.notices, *(check.message for check in checks)])
     found = [one for one in (hostile.SECRET, "BEGIN SOLUTION", *specs) if one in said]

@@ -129,7 +129,7 @@ class Scene(NamedTuple):
         self.network.start(host, all_words, self.home / keys, self.home / f"{host}.log")
 
     def wait_for(self, host: str, line: str) -> None:
-        """Wait until what runs on *host* has written *line*."""
+        """Wait until the program on *host* has written *line*."""
         deadline = time.monotonic() + START_SECONDS
         log = self.home / f"{host}.log"
         while line not in log.read_text():

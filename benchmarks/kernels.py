@@ -1,4 +1,4 @@
-"""Measures what other kernels change: python -m benchmarks.kernels [STAGE...].
+"""Measures the effect of other kernels: python -m benchmarks.kernels [STAGE...].
 
 The right programs of a course, and its wrong ones in the public suite, run under several sets of
 torch's kernels, which represent other processors. The first table has the largest difference of

@@ -140,7 +140,7 @@ def _quick(results: Sequence[SubmissionResult], one: Submission) -> SubmissionRe
 
 
 def _graded(one: SubmissionResult) -> SubmissionResult:
-    """Return what submissions of a kind have in common."""
+    """Return the common part of submissions of one kind."""
     return replace(one, student="", sha256="", syntax_sha256="", audit=None)
 
 

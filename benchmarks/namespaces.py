@@ -43,7 +43,7 @@ class Network:
             subprocess.run(command, check=False, capture_output=True)  # noqa: S603  # the benchmark's command; the program may be missing
 
     def end(self) -> None:
-        """End what runs on the hosts, the last one first."""
+        """End the programs on the hosts, the last one first."""
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:

@@ -143,7 +143,7 @@ def _kit_course(root: Path, course: Course, stage: Stage, count: int) -> Path:
 
 
 def copy_course(course: Path, root: Path) -> None:
-    """Copy what is needed to grade from *course* to *root*."""
+    """Copy the files that grading needs from *course* to *root*."""
     for part in PARTS:
         source, target = course / part, root / part
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -111,7 +111,7 @@ def prepare(folder: Path, submission: Path | None, solution: Path) -> None:
 
 
 def score(folder: Path) -> float:
-    """Read what *folder* earned of 10 points; a run without a valid file earned nothing."""
+    """Read the points of *folder*, out of 10; a run without a valid file earns none."""
     with suppress(OSError, ValueError, TypeError, KeyError):
         earned = json.loads((folder / RESULTS).read_bytes())["score"]
         return float(earned)

@@ -108,7 +108,7 @@ def tracked_text(folder: Path) -> Iterator[Path]:
 
 
 def group_of(path: Path) -> str:
-    """Return who reads *path*."""
+    """Return the group that reads *path*."""
     if STUDENTS.match(path.as_posix()):
         return "students"
     return "instructors" if INSTRUCTORS.match(path.as_posix()) else "developers"

@@ -1,4 +1,4 @@
-"""Measures what one more submission of each stage costs: python -m benchmarks.stages [STAGE...].
+"""Measures the cost of one more submission of each stage: python -m benchmarks.stages [STAGE...].
 
 Right submissions are the solution; wrong ones are ten of the stage's misconceptions, each submitted
 twice, of which the second time counts: the first one loads the wrong programs that it is compared

@@ -1,4 +1,4 @@
-"""Measures what commands need to start and end: python -m benchmarks.startup [ROUNDS].
+"""Measures the time that commands take to start and end: python -m benchmarks.startup [ROUNDS].
 
 Each command runs several times, in turn with the others: `autograder --help`, the first grade of
 one right submission with the imports of both processes, and a student's `autograder check`. Each

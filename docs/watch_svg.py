@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def draw(state: Watch, file: Path) -> None:
-    """Write what *state* shows as SVG."""
+    """Write the screen of *state* as SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), highlight=False)
     for part in screen(state, COLUMNS, ROWS):
         console.print(part)

@@ -545,7 +545,7 @@ def output_texts(lab: dict) -> str:
 
 
 class ActiveContent(HTMLParser):
-    """Lists what a page has besides formatted text: tags, addresses, handlers."""
+    """Lists the active parts of a page: tags, addresses, handlers."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

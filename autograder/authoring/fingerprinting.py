@@ -184,7 +184,7 @@ class FingerprintMaker:
         return Made(sealed(known), labels)
 
     def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[WrittenMistake]:
-        """Keep what each misconception shows; return those that fail a check."""
+        """Store the results of each misconception; return the misconceptions that fail a check."""
         found: list[WrittenMistake] = []
         for item in bank:
             channel = channel_of(self._public.stage, item, self._public.solution)
@@ -196,7 +196,7 @@ class FingerprintMaker:
         return found
 
     def _fails(self, mistakes: int, number: int, kind: Kind) -> bool:
-        """Keep what a program with one kind of mistake shows; say whether it fails a check."""
+        """Store the results of a program with one kind of mistake; return whether a check fails."""
         if kind.channel is None:
             return False
         showings = self._examine(kind_label(number), kind.exercise, kind.channel)
@@ -220,7 +220,7 @@ class FingerprintMaker:
     def _note(
         self, showings: Showings, key: tuple[str, str], found: Steadiness, shown: Shown | None
     ) -> None:
-        """Keep what a program shows in a check, *key* with its label; ``None`` if it passes.
+        """Store the result of a program in a check, *key* with its label; ``None`` if it passes.
 
         What is borderline is as it was before.
         """

@@ -68,7 +68,7 @@ def build_source_lab(
 
 
 def build_student_lab(text: bytes) -> bytes:
-    """Return what students receive of the source lab *text*."""
+    """Return the students' version of the source lab *text*."""
     steps = ("ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums")
     return encode(_preprocess(_instructor_version(text), *steps))
 
@@ -89,7 +89,7 @@ def grade_cell_points(notebook: Notebook) -> dict[str, float]:
 
 
 def decode(data: bytes) -> Notebook:
-    """Decode what ``encode`` wrote, without nbformat, which would check it again, slowly.
+    """Decode a notebook from ``encode`` without nbformat, which would check it again, slowly.
 
     Raises ``ValueError`` for text that is not JSON.
     """
@@ -128,7 +128,7 @@ def _preprocess(notebook: Any, *steps: str) -> Any:
 
 
 def _problems(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> Iterator[str]:
-    """Yield what is wrong with the lab at *path*. Stop at the first; others may follow from it."""
+    """Yield the errors in the lab at *path*; read only the first, as others may follow from it."""
     for number, cell in enumerate(cells, start=1):
         for problem in chain(_metadata_problems(number, cell), _content_problems(cell, points)):
             yield f"{path}: {problem}"

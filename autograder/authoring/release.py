@@ -278,7 +278,7 @@ def _write_records(course: Course, report: Report, stages: Sequence[Stage]) -> N
 
 
 def _first_known(find: Callable[[Path], Known | None], stage: Stage, path: Path) -> Known | None:
-    """Read what was built last, or the copy that students receive, to keep its numbers."""
+    """Read the last built file, or the copy that students receive, to keep its numbers."""
     copies = (path, stage.assignment / path.name)
     return next((known for copy in copies if (known := find(copy)) is not None), None)
 

@@ -90,7 +90,7 @@ def _breaks(
     )
     try:
         broken = LocalChannel(stage.module, program.encode())
-    except CourseError:  # code in front of which nothing can stand
+    except CourseError:  # no line can be put in front of this code
         return False
     naming = [check for check in checks if rule.name in check.spec.rules]
     probes = [check for check in checks if check.spec.layer is Layer.PROBE and check not in naming]

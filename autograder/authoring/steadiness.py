@@ -1,4 +1,4 @@
-"""Finds out whether rounding could decide the answers of a program to a check.
+"""Tests whether rounding could decide the answers of a program to a check.
 
 Another processor rounds each step of a program differently. Here every number that a check sends is
 moved by more than that, up and down. A program that enlarges this beyond the noise, or that ends

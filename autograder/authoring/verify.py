@@ -216,7 +216,7 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
 
 
 def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:
-    """Say what kinds of mistake show; nothing if `wrong_records` reports the fingerprints."""
+    """Describe the results of the kinds of mistake; empty if `wrong_records` reports an error."""
     try:
         known = fingerprints.from_json(stage.fingerprints.read_bytes())
         return f"; {kinds_report.report(runner, stage, known).line}"

@@ -84,7 +84,7 @@ def new_course(
 
 
 def _report_stale(findings: list[str], kept: list[str]) -> None:
-    """Print what is stale; exit code 1 if anything is."""
+    """Print the stale files; exit code 1 if there is one."""
     output.print_remarks(f"✗ {finding}" for finding in [*findings, *kept])
     if findings:
         typer.echo("Run `autograder release` to build what is stale.", err=True)

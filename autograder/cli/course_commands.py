@@ -104,7 +104,7 @@ def bundle(
 
 
 def _mutate(course: Course, stage: Stage) -> int:
-    """Print what the checks of *stage* do not notice; return how many findings there are."""
+    """Print the mutants that no check of *stage* notices; return the number of findings."""
     report = mutation.mutate_stage(course, stage)
     typer.echo(
         f"{report.stage:28} killed {report.killed:4} ({report.share:.1%}), "

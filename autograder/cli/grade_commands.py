@@ -154,7 +154,7 @@ def collect(
 def _find_options(
     roster: Roster | None, worksheet: Path | None, *, unwrap: bool | None
 ) -> FindOptions:
-    """Return what the instructor says about the students in a download."""
+    """Return the instructor's options about the students in a download."""
     names = Worksheet.read(worksheet) if worksheet else None
     return FindOptions(roster=roster, worksheet=names, unwrap=unwrap)
 
@@ -238,7 +238,7 @@ def _print_results(course: Course, results: Results) -> None:
 
 
 def _report_faults(results: Results, faults: list[str]) -> None:
-    """Print what could not be written; exit code 1 if there is any, or after a grader error."""
+    """Print the files that could not be written; exit code 1 for these, or after a grader error."""
     output.print_remarks(f"✗ {fault}" for fault in faults)
     is_graded = all(score.status is not Status.GRADER_ERROR for score in scores_of(results))
     if not is_graded:

@@ -50,7 +50,7 @@ class Sought(NamedTuple):
 
 
 def sought(observation: Observation) -> Sought:
-    """Return what a program must show that explains *observation*."""
+    """Return the result that a program must have to explain *observation*."""
     samples = tuple(sample(answer) for _, answer in observation.answers)
     return Sought(observation.answers, samples, observation.error)
 
@@ -227,7 +227,7 @@ def in_other_words(left: BaseException | None, right: BaseException | None) -> b
 
 
 def _missing_role(error: BaseException | None) -> str:
-    """Return what has no value where it is used, if an exception says so and its name tells."""
+    """Return the quantity without a value where it is used, if an exception contains its name."""
     if isinstance(error, Raised) and error.kind in {"NameError", "UnboundLocalError"}:
         found = re.search(r"'(\w+)'", error.text)
         return role_of_name(found[1]) if found else ""

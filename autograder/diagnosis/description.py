@@ -53,8 +53,8 @@ PATTERNS: Final = dict(read_entries(Path(__file__).with_name("patterns.toml"), P
 class WrongAnswerPattern(NamedTuple):
     """A pattern in a wrong answer: a short name, a sentence, a question.
 
-    *public* is the sentence for a check with hidden inputs: nothing that the student's code
-    answered decides a word of it. Without it, *sentence* is such a sentence itself.
+    *public* is the sentence for a check with hidden inputs: no answer of the student's
+    code decides a word of it. Without it, *sentence* is used for hidden inputs, too.
     """
 
     name: str

@@ -22,7 +22,7 @@ from autograder.suite.student_proxy import Channel
 
 
 class Source(Protocol):
-    """Knows what the wrong programs of one stage show."""
+    """Provides the results of the wrong programs of one stage."""
 
     def explain(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]

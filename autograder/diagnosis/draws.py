@@ -19,7 +19,7 @@ DRAWS = tuple(itertools.product(SEEDS, _DRAWS, range(TURNS)))
 
 @functools.lru_cache(maxsize=10)  # shapes, each of at most 72 times `MAX_DRAWN` numbers
 def drawn(shape: tuple[int, ...]) -> Tensor:
-    """Return what each of ``DRAWS`` gives, in their order."""
+    """Return the result of each of ``DRAWS``, in their order."""
     return torch.stack(
         [one for seed in SEEDS for draw in _DRAWS.values() for one in _turns(seed, draw, shape)]
     )

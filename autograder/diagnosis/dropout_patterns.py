@@ -38,7 +38,7 @@ def describe_dropout(answer: object, expected: object, steps: Steps) -> Pattern:
 
 
 def _factor(steps: Steps) -> float | None:
-    """Return what the right computation multiplies the kept numbers by; ``None`` if none drop."""
+    """Return the factor of the kept numbers in the right computation; ``None`` if none drop."""
     for (_, before), (name, after) in itertools.pairwise(steps):
         if name == "dropout" and not torch.equal(after, before):
             kept = (after != 0) & before.isfinite() & (before != 0)

@@ -35,9 +35,9 @@ from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
 
-MAX_BYTES = 500_000  # of one stage; a student downloads all of them, some 2 MB in this course
+MAX_BYTES = 500_000  # of one stage; a student downloads all of them, about 2 MB in this course
 IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # items
-PARTS = "parts"  # under this name stand the numbers of names and parts
+PARTS = "parts"  # the key of the numbers of names and parts
 NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
 PASSES = -1  # in the place of the wording of a program that passes every public check
 
@@ -128,7 +128,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     undecided: dict[str, tuple[int, ...]] = {}
 
     def shown(self, found: Print) -> Shown:
-        """Return what *found* holds."""
+        """Return the contents of *found*."""
         return Shown(self.ends[found.end], [self._whole[index] for index in found.answers])
 
     @cached_property
@@ -203,7 +203,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return [self._whole[index] for index in self.solved.get(check, ())]
 
     def mistake(self, number: int) -> Mistake:
-        """Return what a student may read about the program *number*."""
+        """Return the texts about the program *number* that a student may read."""
         count = len(self.mistakes)
         if number < count:
             found = self.mistakes[number]
@@ -225,7 +225,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {label: (one.explanation, one.question) for label, one in mistakes.items()}
 
     def by_check(self) -> dict[tuple[str, str], Shown]:
-        """Return what each program shows, by check and label."""
+        """Return the result of each program, by check and label."""
         return {
             (check, self.label(number)): self.shown(one)
             for check, prints in self.prints.items()
@@ -329,7 +329,7 @@ def to_json(known: Fingerprints) -> bytes:
 
 
 def from_json(text: bytes) -> Fingerprints:
-    """Decode what ``to_json`` wrote; raises ``msgspec.MsgspecError`` and ``IndexError``."""
+    """Decode the output of ``to_json``; raises ``msgspec.MsgspecError`` and ``IndexError``."""
     known = msgspec.json.decode(text, type=Fingerprints)
     for one in chain.from_iterable(known.prints.values()):
         known.shown(one)

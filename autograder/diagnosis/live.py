@@ -113,7 +113,7 @@ class LiveSource:
         return found
 
     def mistakes(self, exercise: str, found: Explanation) -> tuple[Misconception, ...]:
-        """Return what *found* names, if it is certain, as changes to the solution.
+        """Return the mistakes that *found* names, if they are certain, as changes to the solution.
 
         It is one mistake, several that no answer can distinguish, or two at once.
         """
@@ -152,7 +152,7 @@ class LiveSource:
         return self._pairs[exercise]
 
     def script(self, check: pytest.Item) -> Script:
-        """Return what *check* asks the solution, once."""
+        """Return the requests of *check* to the solution, recorded once."""
         if check.nodeid not in self._scripts:
             channel = RecordingChannel(self._solution)
             solved = self._run(check, channel)
@@ -184,7 +184,7 @@ class LiveSource:
         return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
     def _describe_fault(self, seen: Observation, script: Script) -> patterns.Pattern:
-        """Say which convention the request that was not answered follows."""
+        """Name the convention of the request that was not answered."""
         if len(seen.answers) >= len(script.exchanges):
             return None
         exchange = script.exchanges[len(seen.answers)]
@@ -272,11 +272,11 @@ class LiveEvidence:
         return self.programs.solves(key, self.script(check.name), count, frozenset())
 
     def seen(self, check: FailedCheck) -> Observation:
-        """Return what the student's code showed in *check*."""
+        """Return the observation of the student's code in *check*."""
         return self._failures[check.name].observation
 
     def script(self, check: str) -> Script:
-        """Return what *check* asks."""
+        """Return the requests of *check*."""
         return self.source.script(self._items[check])
 
     def layer(self, check: str) -> Layer | None:

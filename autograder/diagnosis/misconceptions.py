@@ -94,7 +94,7 @@ def read_operators(path: Path) -> dict[str, tuple[str, str] | None]:
 
 
 def _read(path: Path, name: str, default: Any) -> Any:
-    """Return what the file at *path* calls *name*, else *default*."""
+    """Return the value of *name* in the file at *path*, else *default*."""
     if not path.is_file():
         return default
     spec = importlib.util.spec_from_file_location(f"_misconceptions_{path.parent.name}", path)

@@ -1,4 +1,4 @@
-"""Finds two mistakes that together explain what no single one explains.
+"""Finds two mistakes that together explain failures that no single one explains.
 
 Two are tried only if each of them passes the checks that the code passed, and their number is
 bounded. Data that depends only on the programs and on the form of the wrong answers is computed
@@ -50,10 +50,10 @@ class PairEvidence(Protocol):
     def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
 
     def seen(self, check: FailedCheck) -> Observation:
-        """Return what the submission showed."""
+        """Return the observation of the submission."""
 
     def script(self, check: str) -> Script:
-        """Return what a check asks."""
+        """Return the requests of a check."""
 
     def layer(self, check: str) -> Layer | None:
         """Return the layer of a check."""
@@ -193,7 +193,7 @@ class Compared:
         unexplained: FailedCheck | None,
         alone: frozenset[int],
     ) -> Wanted:
-        """Return what pairs must show."""
+        """Return the results that pairs must have."""
         seen = {check.name: self._evidence.seen(check) for check in screens}
         return Wanted(
             screens=tuple((name, len(shown.answers)) for name, shown in seen.items()),

@@ -76,7 +76,7 @@ def matches_intermediate_step(
 
 
 def _result_pattern(answer: object, expected: object) -> Pattern:
-    """Compare what two calls returned; sequences are compared by position."""
+    """Compare the results of two calls; sequences are compared by position."""
     if isinstance(answer, Tensor) and isinstance(expected, Tensor):
         return _tensor_pattern(answer.detach(), expected.detach(), FINITE)
     if isinstance(answer, list | tuple) and isinstance(expected, list | tuple):

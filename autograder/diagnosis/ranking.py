@@ -98,7 +98,7 @@ class Evidence(Protocol):
         """Return the programs with one mistake that may show what the code showed in *check*."""
 
     def match(self, key: Key, check: FailedCheck) -> Match:
-        """Compare what a program and the code show in *check*."""
+        """Compare the results of a program and of the code in *check*."""
 
     def end(self, key: Key, check: str) -> CheckEnd:
         """Return how a program ends *check*."""
@@ -131,7 +131,7 @@ class Ranking:
         self._like: dict[str, Mapping[Key, Match]] = {}
 
     def explanation(self) -> Explanation:
-        """Name what explains the submission best."""
+        """Name the best explanation of the submission."""
         for find in (self._by_one, self._by_two, self._by_several):
             explained = find()
             if explained.diagnoses:
@@ -191,7 +191,7 @@ class Ranking:
         return self._name(self._foremost(found))
 
     def _by_exceptions(self, failed: Sequence[FailedCheck]) -> Explanation:
-        """Name what ends in all of these exceptions, and fails and passes what the code did."""
+        """Name the program with all of these exceptions that passes and fails the same checks."""
         raised = [check for check in failed if check.raised]
         if not raised:
             return Explanation({})
@@ -245,7 +245,7 @@ class Ranking:
         return Explanation(name_each(found[0].explained, pair, alone), [found])
 
     def _by_several(self) -> Explanation:
-        """Name what explains most of the failed checks, and then what explains most of the rest."""
+        """Name the program that explains most failed checks, then the best one for the others."""
         diagnoses: dict[str, Diagnosis] = {}
         programs: list[Sequence[Candidate]] = []
         written: frozenset[str] = frozenset()
@@ -263,7 +263,7 @@ class Ranking:
         return Explanation(diagnoses, programs, written)
 
     def _most(self, rest: Sequence[FailedCheck]) -> list[Candidate]:
-        """Return what explains most of *rest*: an answer that tells, or what an author wrote."""
+        """Return the programs that explain most of *rest*: by their numbers, or by an author."""
         screens = [check for check in rest if check.wrong][:MAX_SCREENS]
         keys = {key for check in screens if check.tells for key in self.alike(check)}
         keys |= {key for check in rest for key in self.alike(check) if self._written(key)}
@@ -295,7 +295,7 @@ class Ranking:
         )
 
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Keep what authors wrote, if there is something, and of that the best."""
+        """Keep the best of the authors' mistakes, if there are any, else the best of all."""
         kept = [one for one in found if self._is_written(one)] or found
         best = max((one.rank for one in kept), default=None)
         return [one for one in kept if one.rank == best]

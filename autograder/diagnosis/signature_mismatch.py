@@ -42,7 +42,7 @@ Arguments = Callable[[str], Mapping[str, bool]]
 def find_clash(
     error: BaseException | None, exchange: Exchange, owner: str, arguments: Arguments
 ) -> Pattern:
-    """Say which convention the code clashes with that ended in *error*, if that is certain.
+    """Name the convention that the code violated when it ended in *error*, if that is certain.
 
     *exchange* is the request that it did not answer, as the solution answers it; *owner* is the
     function or class of the solution that the request is for, *arguments* looks up its arguments.
@@ -133,7 +133,7 @@ def _broadcasts(small: Tensor, large: Tensor) -> bool:
 
 
 def _other_parameters(request: Request, owner: str) -> Pattern:
-    """Say which names the parameters have that the check wanted to set."""
+    """Describe code whose parameters do not have the names that the check sets."""
     names = list(request.kwargs)
     if request.verb != "load" or not names:
         return None

@@ -85,7 +85,7 @@ def single_submission(results: Results) -> SubmissionResult:
 
 
 def feedback_text(check: CheckResult) -> str:
-    """Return what the student reads about *check*, in plain text; empty where there is nothing."""
+    """Return the student's feedback on *check* as plain text; empty if there is none."""
     parts = [check.message]
     if check.diagnosis is not None:
         parts += [check.diagnosis.headline + check.diagnosis.beyond_headline, check.diagnosis.hint]

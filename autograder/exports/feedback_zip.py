@@ -84,7 +84,7 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
 
 
 def download_names(path: Path) -> tuple[str, ...]:
-    """List what a download holds, packed or unpacked; raises ``UsageError``."""
+    """List the names in a download, packed or unpacked; raises ``UsageError``."""
     try:
         if path.is_dir():
             inside = sorted(path.iterdir())
@@ -97,7 +97,7 @@ def download_names(path: Path) -> tuple[str, ...]:
 
 
 def final_grade(score: Score, exercises: Collection[str]) -> FinalGrade:
-    """Return what the gradebook says; a cell that is none of *exercises* is a written answer."""
+    """Return the grade in the gradebook; a cell that is not in *exercises* is a written answer."""
     checked = [cell for name, cell in score.exercises.items() if name in exercises]
     return FinalGrade(
         score=score.score,

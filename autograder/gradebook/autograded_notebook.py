@@ -115,7 +115,7 @@ def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
 
 
 def _graded_texts(notebook: Notebook) -> dict[str, object]:
-    """Return what graded answers and pictures in them are, by name."""
+    """Return the graded answers with their pictures, by name."""
     return {
         _name(cell): (cell["source"], cell.get("attachments"))
         for cell in notebook["cells"]

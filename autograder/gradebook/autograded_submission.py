@@ -50,7 +50,7 @@ def read_master(stage: Stage) -> Notebook:
 def build_autograded(
     stage: Stage, master: Notebook, submission: Submission, result: SubmissionResult
 ) -> AutogradedSubmission:
-    """Build what the gradebook stores; raises ``GraderError`` if there is no valid grade."""
+    """Build the gradebook's data; raises ``GraderError`` if there is no valid grade."""
     points = exercise_points(stage, result, lab_notebook.grade_cell_points(master))
     notebook, remarks = merge_answers(master, submission)
     blank = unanswered(master, notebook)

@@ -130,7 +130,7 @@ def no_due_date(stage: str) -> str:
 def late_stamper(
     course: Course, outlines: Iterable[SubmissionOutline]
 ) -> tuple[Callable[[Submission], Submission], list[str]]:
-    """Return what gives late submissions a time after the due date, and remarks.
+    """Return a function that gives late submissions a time after the due date, and remarks.
 
     Late is what an LMS marks so.
     """

@@ -126,7 +126,7 @@ def requirements(course: Course) -> Files:
 
 
 def course_files(course: Course, stages: Sequence[Stage]) -> Files:
-    """Return what grading *stages* reads: solutions, hidden suites, documented tensors.
+    """Return the files that grading *stages* reads: solutions, hidden suites, documented tensors.
 
     The ``stage.toml`` of every stage is included, since stages name each other.
     """

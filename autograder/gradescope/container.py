@@ -190,7 +190,7 @@ def _status(found: Sequence[SubmissionResult]) -> Status:
 
 
 def report_lines(results: Results) -> list[str]:
-    """Return what the instructor should know and students need not."""
+    """Return the lines for the instructor that students do not need."""
     lines = [_score_line(result) for result in results.submissions]
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":

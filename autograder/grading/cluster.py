@@ -142,7 +142,7 @@ class _Tasks:
         return killed
 
     def cancel(self) -> None:
-        """Give up what no worker has begun."""
+        """Cancel the tasks that no worker has begun."""
         with suppress(*CONNECTION_ERRORS):
             self._workers.client.cancel(list(self._sent))
 

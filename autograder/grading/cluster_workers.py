@@ -91,7 +91,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def require_equal(facts: Facts, answer: Answer, address: str = "") -> None:
-    """Raise what *answer* refuses, or ``ClusterError`` if the worker would grade differently.
+    """Raise the error in *answer*, or ``ClusterError`` if the worker would grade differently.
 
     It knows its name where it answers a task; else it is at *address*.
     """
@@ -145,7 +145,7 @@ class Workers:
             return self.client.submit(cluster_grader.grade, self.run, content, key=key, pure=False)
 
     def answers(self, futures: Sequence[Task]) -> dict[Task, bytes | Exception]:
-        """Return what came of *futures*, which have ended."""
+        """Return the results of *futures*, which have ended."""
         good = [future for future in futures if future.status == "finished"]
         try:
             found = dict(zip(good, self.client.gather(good), strict=True))
@@ -262,7 +262,7 @@ def decode(outcome: object, count: int) -> list[Answer]:
 
 
 def _outcome(future: Task) -> bytes | Exception:
-    """Return what came of one task, waiting for it if it is done again."""
+    """Return the result of one task, waiting for it if it runs again."""
     try:
         found: bytes = future.result()
     except KilledWorker as error:

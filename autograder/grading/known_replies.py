@@ -34,7 +34,7 @@ class KnownReplies:
         self._free_bytes = KNOWN_BYTES
 
     def follow(self, session: Session) -> Observation | Transcript:
-        """Send what the check is known to ask; return what it shows if all replies are known.
+        """Send the known requests of the check; return its result if all replies are known.
 
         Else return a transcript of what was asked, from which the check goes on.
         """
@@ -130,7 +130,7 @@ def _batches(exchanges: Sequence[Exchange]) -> Iterator[Sequence[Exchange]]:
 
 
 def _silent(asked: Sequence[Exchange]) -> tuple[Silent, ...]:
-    """Return what all but the last reply say, which hold no value."""
+    """Return the contents of all replies but the last; these replies hold no value."""
     return tuple(one.reply.silent for one in asked[:-1] if one.reply.silent is not None)
 
 

@@ -90,7 +90,7 @@ class CheckOutcome:
         return replace(result, diagnosis=diagnosis)
 
     def add_printed(self, result: CheckResult, printed: str) -> CheckResult:
-        """Add what the code printed, unless it could have printed hidden inputs."""
+        """Add the output of the code, unless it could contain hidden inputs."""
         return replace(result, printed=printed) if self._public else result
 
     @property
@@ -311,7 +311,7 @@ def _cause_of(text: str, problems: Sequence[Problem]) -> str:
 
 
 def _advice(name: str, problem: Problem) -> str:
-    """Say what replaces an import of *name* that failed, if *problem* is one."""
+    """Advise how to replace a failed import of *name*, if *problem* is one."""
     imported = problem.code.startswith("from ")
     if imported and problem.type in {"ModuleNotFoundError", "ImportError"}:
         return f"Copy `{name}` into this file."
@@ -335,7 +335,7 @@ def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:
 
 
 def _raised(problem: Problem) -> str:
-    """Say what a statement raised, and in which line of a function, if it called one."""
+    """Describe the exception of a statement, with the line of a function that it called."""
     inner = Statement(problem.place, problem.line)
     outer = problem.statement and (problem.statement.place, problem.statement.line)
     inside = f" in {_where(inner)}" if inner.line and outer != (inner.place, inner.line) else ""

@@ -119,7 +119,7 @@ class CheckFixtures:
         return probe
 
     def _value(self, name: str) -> Any:
-        """Return what the check itself has, so that both draw from one source of inputs."""
+        """Return the fixture of the check itself, so that both draw from one source of inputs."""
         context: SuiteContext = self._config.stash[CONTEXT]
         item = context.item
         given = item.funcargs if isinstance(item, pytest.Function) else {}

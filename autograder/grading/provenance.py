@@ -1,4 +1,4 @@
-"""Hashes everything that can affect a grade: the kit, what is installed, the course and its secret.
+"""Hashes everything that can affect a grade: the kit, packages, the course and its secret.
 
 Equal digests give equal grades, so that a journal can keep a result. This module needs no torch.
 """
@@ -79,7 +79,7 @@ class Provenance:
         return self._stages[name]
 
     def facts(self, stages: Iterable[str]) -> Facts:
-        """Return what decides the grades of *stages*; it holds no secret."""
+        """Return the facts that decide the grades of *stages*; they hold no secret."""
         return Facts(
             course=self._course.id,
             isolation=self._isolation,
@@ -97,7 +97,7 @@ class Provenance:
         return _sha256([part.encode() for part in (self._run, self.suite_sha256(stage), digest)])
 
     def begin(self, submission: Submission) -> Callable[[SubmissionResult], SubmissionResult]:
-        """Return what adds the audit to the result of *submission*, whose grading begins now."""
+        """Return a function that adds the audit to the result of *submission*, which begins now."""
         key = self.key(submission.stage, submission.digest)
         start = time.monotonic()  # the system's time may be set back meanwhile
 

@@ -1,4 +1,4 @@
-"""Collects suites in one pytest session, and runs their checks again and again.
+"""Collects suites in one pytest session, and runs their checks any number of times.
 
 pytest has no public way to run an item several times, so this module uses some of its private
 names. No other module does.

@@ -139,7 +139,7 @@ class Run:
 
 
 def on_cluster(address: str, folder: str) -> GradeEach:
-    """Return what grades on the cluster at *address*, where the course is in *folder*."""
+    """Return a function that grades on the cluster at *address*, with the course in *folder*."""
     from autograder.grading import cluster  # noqa: PLC0415  # distributed is an optional library
 
     return partial(cluster.grade_each, address=address, folder=folder)

@@ -272,7 +272,7 @@ class SuiteRunner:
         session: Session,
         import_fault: Fault | None,
     ) -> Start:
-        """Find out which exercises are missing, and run the checks that show values.
+        """Find the missing exercises, and run the checks that show values.
 
         They come before those with hidden inputs, which the worker could repeat in their messages.
         """
@@ -338,7 +338,7 @@ class SuiteRunner:
         return Findings(diagnose(source, case.exercise, case.failures, case.passed).diagnoses, {})
 
     def diagnostician(self, stage: Stage) -> Diagnostician:
-        """Return what names the mistakes of *stage*; a student's machine has no solution for it."""
+        """Return the diagnostician of *stage*, which needs the solution."""
         if isinstance(self.course, Handout):
             msg = f"{stage.name} has no solution here."
             raise CourseError(msg)

@@ -159,7 +159,7 @@ def _has_other_suite(before: SubmissionResult, after: SubmissionResult) -> bool:
 
 
 def _other_circumstances(old: Results, new: Results) -> Iterator[str]:
-    """Name what the two runs graded with and is not the same."""
+    """Name the settings in which the two runs differ."""
     for name in ("isolation", "hidden_inputs"):
         if getattr(old, name) != getattr(new, name):
             yield f"{name}: {getattr(old, name)} → {getattr(new, name)}"

@@ -1,4 +1,4 @@
-"""The answer about one exercise, in layouts that fit terminals of any height."""
+"""Lays out the answer about one exercise for terminals of any height."""
 
 from collections.abc import Iterable, Iterator
 

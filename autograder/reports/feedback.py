@@ -218,7 +218,7 @@ PRACTICE = "This stage is for practice and gives no points."
 
 
 def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bool = False) -> str:
-    """Say what the public suite does not prove, and how to run the hidden one if it *is_here*.
+    """State the limits of the public suite, and how to run the hidden one if it *is_here*.
 
     *hidden_points* of the stage's *points* come from checks that students do not have.
     """

@@ -20,7 +20,7 @@ class _Named(Protocol):
 
 
 class PageNames:
-    """The names of the pages of *submissions*, of which only what makes names differ is kept."""
+    """The names of the pages of *submissions*; only the parts that make them differ are kept."""
 
     def __init__(self, submissions: Iterable[_Named]) -> None:
         self._numbers: dict[int, int] = {}  # of those whose name was taken

@@ -65,7 +65,7 @@ def whole(parts: Sequence[Part]) -> list[RenderableType]:
 
 
 def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
-    """Return what a terminal of *width* columns and *rows* shows of *parts*.
+    """Return *parts* in layouts that fit a terminal of *width* columns and *rows*.
 
     Where even the smallest layouts are too high, rows above the last part are cut.
     """

@@ -1,4 +1,4 @@
-"""Feedback for the terminal: on a graded submission, and on a student's own check."""
+"""Formats feedback for the terminal: on a graded submission, and on a student's own check."""
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -255,7 +255,7 @@ def _printed_by(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
 
 
 def printed_parts(title: str, text: str) -> Iterator[RenderableType]:
-    """Yield what the student's code printed, below a *title*."""
+    """Yield the output of the student's code, below a *title*."""
     yield Text(title, style="dim")
     yield Padding(Text(text), (0, 0, 0, INDENT))
 

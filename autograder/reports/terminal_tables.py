@@ -1,4 +1,4 @@
-"""Tables of numbers for the terminal: tensors next to each other, and pictures of weights."""
+"""Formats numbers for the terminal: tensors next to each other, and pictures of weights."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite

@@ -25,7 +25,7 @@ _Kwargs = dict[str, object]
 
 
 class CallCounters:
-    """Counts what runs in this thread, and in those that start after ``watch_threads``."""
+    """Counts the calls in this thread, and in those that start after ``watch_threads``."""
 
     def __init__(self) -> None:
         self.functions: Counter[str] = Counter()

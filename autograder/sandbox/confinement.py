@@ -64,7 +64,7 @@ def confine(policy: SandboxPolicy, parent: int) -> None:
 
 
 def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
-    """Apply what works on every system and can't fail."""
+    """Apply the limits that work on every system and can't fail."""
     _start_session()
     end_with_parent(parent)  # elsewhere the fork server ends its workers
     os.umask(0o077)

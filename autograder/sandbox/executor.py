@@ -127,7 +127,7 @@ class RequestExecutor:
         return [msgspec.to_builtins(problem) for problem in problems]
 
     def definition(self, name: str) -> object:
-        """Return what the module calls *name*: its class or function, even if that is rebound.
+        """Return the object *name* of the module: its class or function, even if that is rebound.
 
         A name such as "nn.Embedding" means torch's own.
         """

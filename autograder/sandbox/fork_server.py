@@ -131,7 +131,7 @@ def warm_up() -> None:
 
 
 def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:  # noqa: FBT001  # torch's signature
-    """Do what torch's function does for code that is not compiled.
+    """Behave like torch's function for code that is not compiled.
 
     Torch's own imports its compiler to tell it, which takes some seconds of each worker's limits.
     """
@@ -139,7 +139,7 @@ def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> Non
 
 
 def _rehearse() -> None:
-    """Do what a worker does for nearly every submission."""
+    """Run the code that a worker runs for nearly every submission."""
     _answer_all(
         Request(verb="read", cells=(WARM_UP,)),
         Request(verb="run", cells=(WARM_UP,)),

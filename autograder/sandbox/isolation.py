@@ -1,4 +1,4 @@
-"""Detects what isolation this machine can give, and chooses one of two levels.
+"""Detects the isolation that this machine supports, and chooses one of two levels.
 
 ``full`` needs Linux: Landlock, a system-call filter, limits and an unprivileged user. ``process``
 works everywhere and guards against accidents only: it sets the limits that the system has.
@@ -53,7 +53,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detect_capabilities() -> Capabilities:
-    """Find out which isolation this machine can give, and why."""
+    """Detect the isolation that this machine supports, with the reason."""
     abi = landlock.abi_version()
     missing = missing_feature(abi) or _closed_reason()
     return Capabilities(
@@ -65,7 +65,7 @@ def detect_capabilities() -> Capabilities:
 
 
 def readable_roots() -> tuple[str, ...]:
-    """List what Python and torch read: libraries and time zones; no home, /proc or course.
+    """List the paths that Python and torch read: libraries and time zones, not the course.
 
     Derived from the interpreter and not from ``sys.path``, which holds the course's folder after an
     editable install.

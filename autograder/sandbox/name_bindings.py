@@ -74,7 +74,7 @@ def module_bindings(statements: Sequence[ast.stmt]) -> Iterator[Binding]:
 
 
 def statement_bindings(statement: ast.stmt) -> Iterator[Binding]:
-    """Yield what *statement* binds in its own scope, without the statements inside it."""
+    """Yield the bindings of *statement* in its own scope, without the statements inside it."""
     if isinstance(statement, DEFINITION):
         yield Binding(statement.name, statement.lineno, statement)
     elif isinstance(statement, ast.Import | ast.ImportFrom):
@@ -134,7 +134,7 @@ def _inner_statements(statement: ast.AST) -> list[ast.stmt]:
 
 
 def _global_bindings(definition: ast.stmt) -> Iterator[Binding]:
-    """Yield what functions in *definition* bind to names that they declare as global."""
+    """Yield the bindings of names that functions in *definition* declare as global."""
     inner = walk(definition)
     names = {name for node in inner if isinstance(node, ast.Global) for name in node.names}
     if not names:
@@ -169,7 +169,7 @@ def _assignments(statement: ast.stmt) -> Iterator[Binding]:
 
 
 def _looped(statement: ast.For | ast.AsyncFor) -> Iterator[Binding]:
-    """Yield what a loop binds; one over a single item is an assignment."""
+    """Yield the bindings of a loop; a loop over a single item is an assignment."""
     items = statement.iter
     if isinstance(items, _DISPLAY) and len(items.elts) == 1:
         return _assigned(statement.target, items.elts[0])
@@ -177,7 +177,7 @@ def _looped(statement: ast.For | ast.AsyncFor) -> Iterator[Binding]:
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[Binding]:
-    """Yield what ``target = value`` binds; two displays of one length are matched in pairs."""
+    """Yield the bindings of ``target = value``; two displays of one length are matched in pairs."""
     waiting = [(target, value)]
     while waiting:
         left, right = waiting.pop()
@@ -215,7 +215,7 @@ def _captured(statement: ast.Match) -> Iterator[Binding]:
 
 
 def _named_expressions(statement: ast.stmt) -> Iterator[Binding]:
-    """Yield what ``:=`` binds in the expressions of *statement*."""
+    """Yield the bindings of ``:=`` in the expressions of *statement*."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""A worker that is a new process: its standard streams are the wire to the supervisor.
+"""Runs a worker in a new process, whose standard streams are the wire to the supervisor.
 
 It starts with a message of number 0, and starts again, with the same source, with another one.
 """

@@ -22,7 +22,7 @@ DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
 
 
 class ProblemReader:
-    """Describes what the student's code raises, by the lines of *files*, which hold that code."""
+    """Describes exceptions of the student's code, by the lines of *files*, which hold that code."""
 
     def __init__(self) -> None:
         self.files: set[str] = set()

@@ -1,4 +1,4 @@
-"""Workers without fork, for a reader's own code: new processes, one of which is kept ready.
+"""Starts workers without fork, for a learner's own code: new processes, one of them kept ready.
 
 They run on every system, and guard against accidents only. Nothing is ever graded in them: other
 people's code runs in the workers of a ``ForkServer``.

@@ -63,7 +63,7 @@ def _parse(cell: bytes) -> ast.Module | None:
 
 
 def definitions(trees: Sequence[ast.Module | None]) -> tuple[Definition, ...]:
-    """List what the names of a module are bound to in all cells, and ``MODULE`` at the end."""
+    """List the definitions of a module's names in all cells, and ``MODULE`` at the end."""
     statements = [node for tree in trees if tree is not None for node in tree.body]
     return _Source(statements).definitions() if statements else ()
 
@@ -165,7 +165,7 @@ class _Source:
         )
 
     def _rest(self) -> Definition:
-        """Return what the source hands to other code, and its odd words, by the name ``MODULE``."""
+        """Return the names that the source passes to other code and its odd words: ``MODULE``."""
         odd: dict[str, Use] = {}
         passed_on: dict[str, Use] = {}
         own = {one.name for one in self._all if one.value is not None}

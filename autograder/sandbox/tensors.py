@@ -88,7 +88,7 @@ def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
 
 
 class Encoder:
-    """Encodes what a call returned, up to a limit of bytes and depth."""
+    """Encodes the result of a call, up to a limit of bytes and depth."""
 
     def __init__(self, keep: Callable[[torch.nn.Module], int], max_bytes: int) -> None:
         self._keep = keep

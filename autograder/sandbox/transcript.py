@@ -57,6 +57,6 @@ class Transcript:
         return exchange.reply
 
     def add(self, exchange: Exchange) -> None:
-        """Keep what was asked beyond what was known."""
+        """Keep the requests beyond the known ones."""
         self.exchanges.append(exchange)
         self._answered += 1

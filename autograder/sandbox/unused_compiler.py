@@ -19,7 +19,7 @@ COMPILER = "torch._dynamo"
 
 
 class UnusedCompiler(ModuleType):
-    """Answers what torch asks of its compiler in code that is not compiled."""
+    """Answers torch's calls to its compiler in code that is not compiled."""
 
     compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
 

@@ -1,4 +1,4 @@
-"""How the supervisor reaches a worker: by a socket and a pipe, or by pipes and threads.
+"""Connects the supervisor to a worker: by a socket and a pipe, or by pipes and threads.
 
 A socket needs a system that passes descriptors to a fork. Pipes work everywhere, but no system call
 waits for several of them on every system, so a thread reads each.
@@ -40,7 +40,7 @@ class Wire(Protocol):
         """Return the next printed bytes, none at the end; raises ``BlockingIOError`` as above."""
 
     def settle(self) -> bool:
-        """Wait for what was printed before the last reply; return whether some is left to read."""
+        """Wait for the output before the last reply; return whether some is left to read."""
 
     def ask_stack(self) -> None:
         """Let the worker print the stack of what it executes."""
@@ -119,7 +119,7 @@ class PipeWire:
         return len(data)
 
     def receive(self, size: int) -> bytes:
-        """Return what has arrived."""
+        """Return the bytes that have arrived."""
         return self._take("messages", size)
 
     def wait(self, seconds: float, *, to_send: bool) -> tuple[bool, bool]:
@@ -135,7 +135,7 @@ class PipeWire:
             return self._changed.wait_for(lambda: self._has("printed"), seconds)
 
     def read_printed(self) -> bytes:
-        """Return what has arrived."""
+        """Return the bytes that have arrived."""
         return self._take("printed", PIPE_CHUNK)
 
     def settle(self) -> bool:

@@ -1,1 +1,1 @@
-"""The commands that students run on their own machine, and the ``Lab`` of the notebooks."""
+"""Provides the commands that students run on their own machine, and the ``Lab`` of notebooks."""

@@ -47,7 +47,7 @@ class CheckTarget(NamedTuple):
 def find_target(
     name: str, start: Path, root: Path | None = None, *, hidden: bool = False
 ) -> CheckTarget:
-    """Find what *name* means in the folder *start*: nothing, a folder, a file or a stage.
+    """Find the target of *name* in the folder *start*: nothing, a folder, a file or a stage.
 
     A stage is looked for in the learner's own folder first, then next to *start*, then in the
     course, at *root* or in a folder above. Raises ``UsageError``, which says what to do.

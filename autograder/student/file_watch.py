@@ -1,4 +1,4 @@
-"""Finds out which stages' modules were saved: by events, and by looking at the files."""
+"""Watches the modules of the stages for changes: by events, and by looking at the files."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ Signature = tuple[int, int, int] | None
 
 
 class FileWatch:
-    """Finds out which stages' modules were saved: by events, and by looking at the files."""
+    """Watches the modules of the stages for changes: by events, and by looking at the files."""
 
     def __init__(self, stages: tuple[Stage, ...], wake: int) -> None:
         self._stages = stages

@@ -212,7 +212,7 @@ class Hunt:
         return Report([*fixed, "", *_score(state, missed, test)], done=not missed)
 
     def _right_weights(self, text: str) -> Weights:
-        """Return what the learner's code computes; raises ``UsageError`` if it is not right yet."""
+        """Return the weights of the learner's code; raises ``UsageError`` if it is wrong."""
         name = self._stage.name
         if self._stage.file.picture is None:
             msg = f"{name} has no picture to hunt in. Try another stage."

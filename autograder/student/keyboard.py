@@ -1,4 +1,4 @@
-"""The keys of a terminal, which arrive at once and unseen, on Unix and on Windows."""
+"""Reads the keys of a terminal, at once and without showing them, on Unix and on Windows."""
 
 import contextlib
 import os

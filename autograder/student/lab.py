@@ -76,7 +76,7 @@ class ExerciseCheck:
 
 
 class ModelAnswer:
-    """Text below one's own answer, as Markdown where that is shown."""
+    """The model answer below the learner's answer, as Markdown if it can be rendered."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -156,7 +156,7 @@ class Lab:
             )
 
     def model_answer(self, answer: str) -> ModelAnswer:
-        """Show what a full answer says, once the cell *answer* of the saved notebook holds one.
+        """Show the model answer, once the cell *answer* of the saved notebook holds one.
 
         Only the course contains it. A class that received its stages from an instructor, who marks
         the answers, finds none.

@@ -108,7 +108,7 @@ def is_right(result: SubmissionResult) -> bool:
 
 
 def _verdict(found: object, problem: str) -> Verdict:
-    """Read what the worker says; it is the learner's own code, and no grade hangs on it."""
+    """Read the worker's reply; it is the learner's own code, and no grade depends on it."""
     counts = found if isinstance(found, dict) else {}
     passed, failed, broken = (counts.get(key) for key in ("passed", "failed", "broken"))
     why = line(str(counts.get("why") or problem), LONGEST)

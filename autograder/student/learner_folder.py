@@ -45,7 +45,7 @@ class Started:
 
 
 def start(here: Path, folder: Path | None = None, root: Path | None = None) -> Started:
-    """Copy what students receive into *folder*, without overwriting what the learner has changed.
+    """Copy the files for students into *folder*, without overwriting the learner's changes.
 
     It comes from the course at *root* or above *here*, else from the stages in *here*. Inside a
     learner's folder, that is the one which gets what is missing, from where it was made.
@@ -126,7 +126,7 @@ def gone(own: Handout) -> bool:
 
 
 def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
-    """Write which exercises of *stage* pass in *file* into the progress of its folder.
+    """Write the exercises of *stage* that pass in *file* into the progress of its folder.
 
     *outcomes* maps each exercise that was checked to whether it passes. Nothing is written where
     `start` or `watch` has not begun to keep progress, nor for a file that is not the stage's own.

@@ -1,4 +1,4 @@
-"""Small tasks on letters, and the loop that trains a learner's attention on them in seconds.
+"""Defines small tasks on letters, and trains a learner's attention on them in seconds.
 
 A task draws texts: tokens (B, T, d_in), and for each token the numbers of the letters that the
 model must find (B, T, n), or ``UNKNOWN`` where the token can't see them.

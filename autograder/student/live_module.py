@@ -37,7 +37,7 @@ class LiveModule:
         self._problem = ""
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the file calls *name* now."""
+        """Return the current value of *name* in the file."""
         if name.startswith("_"):  # IPython asks for many such names
             raise AttributeError(name)
         self._refresh()

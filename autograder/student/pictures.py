@@ -99,7 +99,7 @@ def heatmaps(
 def heatmap_panels(
     weights: Mapping[str, Any], rows: Sequence[str], columns: Sequence[str] | None = None
 ) -> Panels:
-    """Return what ``heatmaps`` shows, for ``explore``."""
+    """Return the panels of ``heatmaps``, for ``explore``."""
     return Panels(heatmap_figures(weights, rows, columns), list(weights))
 
 

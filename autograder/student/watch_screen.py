@@ -1,4 +1,4 @@
-"""The screen of `watch`: its parts, fitted into the terminal."""
+"""Draws the screen of `watch`, fitted into the terminal."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ PAGE_KEYS: Final = "space next page · any other key goes back · q quit"
 
 
 def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
-    """Return what a terminal of *width* columns and *rows* shows of *state*."""
+    """Return the screen of *state* for a terminal of *width* columns and *rows*."""
     if state.paged:
         return _page(state, width, rows)
     return fit(list(_parts(state, width)), width, rows)
@@ -75,7 +75,7 @@ def _parts(state: "Watch", width: int) -> Iterator[Part]:
 
 
 def _content(state: "Watch", width: int) -> Iterator[Part]:
-    """Yield what the screen is about: the hidden suite, a stage that is done, or an exercise."""
+    """Yield the subject of the screen: the hidden suite, a stage that is done, or an exercise."""
     if state.hidden is not None:
         yield from hidden_answer(state, width)
     elif state.finished is not None:
@@ -121,7 +121,7 @@ def heading(own: Handout, stage: Stage) -> Iterator[Part]:
 
 
 def exercise_location(own: Handout, task: Task, *, unwritten: bool) -> Iterator[Part]:
-    """Show in which file and line the exercise is."""
+    """Show the file and the line of the exercise."""
     file, line = location(task)
     at = shown_path(own, file) + (f", line {line}" if line else "")
     what = f"Write {task.exercise.name} and save" if unwritten else "Fix it and save"
@@ -187,7 +187,7 @@ def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
 
 
 def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Part]:
-    """Show what the learner's code has just computed, and what it means."""
+    """Show the weights that the learner's code has just computed, and their meaning."""
     picture = stage.file.picture
     if picture is None:
         return
@@ -200,7 +200,7 @@ def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Part
 
 
 def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
-    """Show what the hidden suite reports on the exercise."""
+    """Show the hidden suite's report on the exercise."""
     answer = state.hidden
     if answer is None or answer.feedback is None:
         yield kept(Text(answer.message if answer else ""))

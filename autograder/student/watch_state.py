@@ -1,4 +1,4 @@
-"""The state of `watch`: the exercise that a learner works on, its answer, and what is shown.
+"""Holds the state of `watch`: the learner's current exercise, its answer, and the screen.
 
 The other exercises of a saved file wait until the answer to the first is on the screen.
 """
@@ -100,7 +100,7 @@ class Watch:
         return feedback is None or (feedback.first is not None and not feedback.unwritten)
 
     def press(self, key: str) -> None:
-        """Do what *key* asks for."""
+        """Carry out the command of *key*."""
         turned = key in {" ", self.paged}
         self.page = self.page + 1 if turned and self.paged else 0
         self.paged = self.paged if turned else key if key in PAGED else ""
@@ -152,7 +152,7 @@ class Watch:
         return str(file), line
 
     def _following(self) -> Task | None:
-        """Return what to work on after this exercise; None if everything passes."""
+        """Return the next exercise after this one; None if everything passes."""
         broken = [task for task in self.broken if task.key != self.task.key]
         return broken[0] if broken else first_open(self.own, self.progress, self.task)
 
@@ -190,7 +190,7 @@ class Watch:
             self.progress.save()
 
     def _read_progress(self) -> None:
-        """Read what another command may have written; write a lost file again."""
+        """Read changes that another command may have written; write a lost file again."""
         if gone(self.own):
             return
         if self.progress.is_on_disk and not self.progress.file.exists():

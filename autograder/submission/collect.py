@@ -54,7 +54,7 @@ _NOTHING = "Nothing was graded or collected, because a student may have packed i
 
 
 def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> Iterator[Submission]:
-    """Yield what was submitted at *path*; see ``find``, which also says what it found."""
+    """Yield the submissions at *path*; see ``find``, which also describes the path."""
     return find(path, stages, only).submissions()
 
 
@@ -143,7 +143,7 @@ def find_all(
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
-    """Return what *student* submitted for *stage* at *folder*, under any file names.
+    """Return the files of *student* for *stage* at *folder*, under any names.
 
     Raises ``UsageError`` if *student* can't be an id.
     """

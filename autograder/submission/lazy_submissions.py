@@ -51,7 +51,7 @@ class _Rows:
         self._flags.append(_HAS_CODE * (submission.code is not None) | submission.is_late)
 
     def outline(self, row: int) -> SubmissionOutline:
-        """Return what is known without reading it."""
+        """Return the data that is known without reading it."""
         return SubmissionOutline(
             student=self._students[row],
             stage=self._stages[row],
@@ -86,7 +86,7 @@ class LazySubmissions(Sequence[Submission]):
         return cls(rows, range(len(rows)))
 
     def outlines(self) -> Iterator[SubmissionOutline]:
-        """Yield what is known of each submission without reading it again."""
+        """Yield the known data of each submission without reading it again."""
         return map(self._rows.outline, self._indices)
 
     def subset(self, indices: Iterable[int]) -> "LazySubmissions":

@@ -204,7 +204,7 @@ def _file_at(place: Path, path: PurePosixPath) -> SubmittedFile:
 
 
 def _entries(folder: Path, faults: list[str]) -> list[os.DirEntry[str]]:
-    """Return what *folder* holds, code first; a folder that can't be read adds to *faults*."""
+    """Return the files of *folder*, code first; a folder that can't be read adds to *faults*."""
     try:
         with os.scandir(folder) as found:
             scanned = list(islice(found, MAX_SCANNED))

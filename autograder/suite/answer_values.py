@@ -85,7 +85,7 @@ def read_gradients(answer: Any, inputs: int) -> Gradients:
 
 
 def read_operators(answer: Any, arguments: Iterable[Any]) -> Operators:
-    """Read which operators ran in a call with these *arguments*."""
+    """Read the operators that ran in a call with these *arguments*."""
     found = as_dict(answer)
     functions, operators, products = (
         _counts(found.get(part)) for part in ("functions", "operators", "products")

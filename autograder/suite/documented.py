@@ -192,7 +192,7 @@ def _note_uncompared(versions: str) -> None:
 
 
 def proof(tensors: Iterable[DocumentedTensor]) -> str:
-    """Say with which torch *tensors* hold, and which of them this torch does not compute."""
+    """Return the installed version of torch, and those *tensors* that it does not compute."""
     others = [
         f"{tensor.name} (torch {tensor.torch})" for tensor in tensors if not tensor.holds_here
     ]

@@ -94,7 +94,7 @@ class RecordedChannel:
 
 
 def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, ...]:
-    """Return what a record holds of the *exchanges* of one check; raises ``CourseError``."""
+    """Return the recorded part of the *exchanges* of one check; raises ``CourseError``."""
     found = []
     for exchange in exchanges:
         if exchange.reply.problem is not None:
@@ -105,7 +105,7 @@ def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, 
 
 
 def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
-    """Return what a check needs of a documented tensor, without where it was printed."""
+    """Return the parts of a documented tensor that a check needs, without its origin."""
     fields = msgspec.to_builtins(tensor)
     kept = {name: fields[name] for name in DOCUMENTED_FIELDS}
     kept |= {name: fields[name] for name in RARE_FIELDS if fields[name]}

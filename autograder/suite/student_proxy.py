@@ -287,7 +287,7 @@ class RemoteModule:
 
 
 def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
-    """Say which exception stopped the code by accident, on which sizes, and what is clearer."""
+    """Describe the accidental exception of the code, with the sizes, and suggest a clearer one."""
     counts = "This counts, but the error comes by accident."
     clearer = "It is clearer to check the arguments first and to raise a ValueError that says why."
     given = " and ".join(filter(None, map(_shown, args)))

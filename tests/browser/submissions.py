@@ -27,7 +27,7 @@ class Expected(NamedTuple):
 
 
 def expected(root: Path, student: str, exercise: str) -> Expected:
-    """Return what *student* must see of *exercise*: the expected result of the example class."""
+    """Return the texts about *exercise* for *student*: the expected result of the example class."""
     path = root / "examples" / "expected" / student / f"{STAGE}.json"
     record = json.loads(path.read_text("utf-8"))
     hints = tomllib.loads((root / "source" / STAGE / "hints.toml").read_text("utf-8"))

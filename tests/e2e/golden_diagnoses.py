@@ -97,7 +97,7 @@ def blocks(course: Course, stage: Stage) -> dict[str, str]:
 
 
 def said(runner: SuiteRunner, stage: Stage, source: Source, program: Program) -> list[str] | None:
-    """Return what is said of a program, in lines; ``None`` if it passes every check."""
+    """Return the diagnoses of a program, in lines; ``None`` if it passes every check."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == program.exercise]
     try:
         solution = solution_channel(stage.solution) if stage.solution.is_file() else None

@@ -79,7 +79,7 @@ def attacks() -> list[str]:
 
 
 def expected(attack: str) -> Expected:
-    """Read what *attack* may get."""
+    """Read the expected results of *attack*."""
     return msgspec.json.decode((HOSTILE / attack / "expected.json").read_bytes(), type=Expected)
 
 
@@ -177,7 +177,7 @@ def checks_of(result: SubmissionResult) -> list[CheckResult]:
 
 
 def said_next_to_hidden_inputs(result: SubmissionResult, specs: dict[str, CheckSpec]) -> str:
-    """Join what students read of the checks with hidden inputs.
+    """Join the texts for students about checks with hidden inputs.
 
     The lines of a definition that failed and of a forbidden name are left out: they are known
     before any input is sent.

@@ -79,7 +79,7 @@ class Disturbed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def disturbed(scene: Scene) -> Disturbed:
-    """Interrupt a run on the cluster; go on, and kill a worker in the middle."""
+    """Interrupt a run on the cluster, resume it, and kill a worker in the middle."""
     local = grade(scene.course, scene.submissions())
     first = second = 0
 

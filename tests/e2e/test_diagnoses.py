@@ -32,7 +32,7 @@ LINE = re.compile(r"\d+ of \d+: ([\w /+]+): ")
 
 
 def named_by_grading() -> dict[tuple[str, str], set[str]]:
-    """Return what grading names or describes, by origin and name of the program."""
+    """Return the names and descriptions of grading, by origin and name of the program."""
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for stage in COURSE.stages:
         for block in golden(stage.name).split("\n\n"):

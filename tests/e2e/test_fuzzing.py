@@ -56,7 +56,7 @@ fuzz = settings(
 
 @contextmanager
 def budget() -> Iterator[None]:
-    """Fail if what is inside takes too much processor time."""
+    """Fail if the block takes too much processor time."""
     start = time.process_time()
     yield
 

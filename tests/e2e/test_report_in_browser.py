@@ -254,7 +254,7 @@ def test_the_report_sorts_numbers_as_numbers_and_names_as_words(report: Browser)
 
 
 def test_the_report_is_filtered_and_searched(report: Browser):
-    """By what needs a review, and by words of names and of mistakes; the number is shown."""
+    """Filters find reviews, names and mistakes, and the number of rows is shown."""
     every = report.value(f"{SHOWN}.length")
     report.value(TYPE.format(field="select", words="review"))
     review = report.value(f"{SHOWN}.length")

@@ -218,7 +218,7 @@ def pack(file: Path, files: dict[str, str]) -> None:
 
 
 def pack_as_canvas(file: Path) -> None:
-    """Zip what some students submitted as Canvas does; one submitted a zip, after the deadline."""
+    """Zip the files of some students as Canvas does; one submitted a zip, after the deadline."""
     files = {
         f"{CANVAS[student]}_50{number}_{name}": content
         for student in CANVAS

@@ -1,4 +1,4 @@
-"""Reports what this machine can do."""
+"""Reports the isolation and the documented values of this machine."""
 
 import pytest
 import torch

@@ -19,7 +19,7 @@ def of_torch() -> RuntimeError:
 
 
 def while_handling(error: Exception) -> WrongAnswer:
-    """Return what a check raised while it handled *error*."""
+    """Return the exception of a check that handled *error*."""
     wrong = WrongAnswer(Status.WRONG_VALUE, "It is wrong.")
     wrong.__context__ = error
     return wrong

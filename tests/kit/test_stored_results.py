@@ -217,7 +217,7 @@ def write(tmp_path: Path, check: MakeCheck, submission: MakeSubmission) -> Calla
 
 @pytest.fixture
 def measuring() -> Iterator[None]:
-    """Count what Python allocates.
+    """Count the allocations of Python.
 
     The objects of other tests are set aside: the more there are, the later Python collects garbage.
     """

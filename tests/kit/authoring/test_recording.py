@@ -1,4 +1,4 @@
-"""Recording what the solution and the misconceptions show in the public checks."""
+"""Records the answers of the solution and the misconceptions to the public checks."""
 
 import pytest
 

@@ -32,7 +32,7 @@ COURSE = load(Path(__file__).parents[3])
 
 
 def name_them(stages: Sequence[Stage]) -> tuple[int, list[str]]:
-    """Say in which process which stages are."""
+    """Return the process and the names of its stages."""
     return os.getpid(), [stage.name for stage in stages]
 
 

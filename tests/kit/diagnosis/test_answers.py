@@ -113,7 +113,7 @@ def test_an_exception_of_another_step_is_another_one(line: str, *, expected: boo
 
 
 def undefined(name: str, kind: str = "NameError") -> Raised:
-    """Raise what Python raises where *name* has no value."""
+    """Return Python's exception for a *name* without a value."""
     text = f"name '{name}' is not defined"
     return Raised(kind, text, f"f raised {kind}\n{text}", public="f raised an exception.")
 

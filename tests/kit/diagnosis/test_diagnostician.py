@@ -160,7 +160,7 @@ def test_the_misconception_that_explains_most_is_chosen(make_grader):
 def test_documented_values_alone_name_nothing(
     make_grader, layers: dict[str, str], named: dict[str, str]
 ):
-    """Where inputs of other sizes disagree, the agreement on a document's is a coincidence."""
+    """An agreement on documented inputs is a coincidence if inputs of other sizes disagree."""
     grader = make_grader("squares_vectors")
     explained = grader.explain("x ** 2 if x.ndim == 1 else x + 9", layers=layers)
 

@@ -16,7 +16,7 @@ DOUBLED = "test_doubles_the_documented_numbers"
 
 
 def end_of(error: BaseException, *answers: object) -> fingerprints.End:
-    """Return what a fingerprint keeps of how a check ended."""
+    """Return a fingerprint's data about the end of a check."""
     seen = Observation(tuple(("call", answer) for answer in answers), error)
     return fingerprints.shown_by(seen).end
 

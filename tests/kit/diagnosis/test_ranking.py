@@ -48,11 +48,11 @@ class Table:
         return mistake(number, self.kinds)
 
     def like(self, check: FailedCheck) -> Mapping[Key, Match]:
-        """Return what is in the table."""
+        """Return the entries of the table."""
         return {(number,): match for number, match in self.shown.get(check.name, {}).items()}
 
     def match(self, key: Key, check: FailedCheck) -> Match:
-        """Return what is in the table."""
+        """Return the entries of the table."""
         return self.shown.get(check.name, {}).get(key[0], Match.NO)
 
     def end(self, key: Key, check: str) -> CheckEnd:
@@ -61,7 +61,7 @@ class Table:
         return CheckEnd.FAILS if fails else CheckEnd.PASSES
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # an argument of ``Evidence``
-        """Return what is in the table."""
+        """Return the entries of the table."""
         return list(self.two)
 
 
@@ -145,7 +145,7 @@ def test_the_mistake_that_explains_most_is_named_and_then_the_next_one():
 
 
 def test_documented_values_alone_name_nothing():
-    """Where the answers for other sizes differ, their agreement is a coincidence."""
+    """An agreement of answers is a coincidence if answers for other sizes differ."""
     documented = wrong("a", layer=Layer.DOCUMENTED)
     explained = Table([documented, wrong("c")], {"a": same(0), "c": same(0)})
 

@@ -29,7 +29,7 @@ def course(pytestconfig: pytest.Config) -> Course:
 def diagnoses(
     sources: Sequence[Source], runner: SuiteRunner, stage: Stage, exercise: str, code: LocalChannel
 ) -> list[Named]:
-    """Return what each source says when *code* is submitted to the public suite."""
+    """Return the names by each source for *code* in the public suite."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == exercise]
     seen = [Failure(check.item, runner.run(check.item, code)) for check in checks]
     failures = [one for one in seen if one.observation.error is not None]
@@ -40,7 +40,7 @@ def diagnoses(
 def said_by_both(
     course: Course, stage: Stage, programs: Iterable[tuple[str, LocalChannel | None]]
 ) -> list[list[Named]]:
-    """Return what the programs of a stage are called by their code, and by their fingerprints."""
+    """Return the names of a stage's programs by their code, and by their fingerprints."""
     solution = solution_channel(stage.solution)
     recorded = recorded_source(stage)
     assert recorded is not None

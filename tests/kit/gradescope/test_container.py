@@ -97,7 +97,7 @@ def test_the_instructor_sees_score_and_isolation(
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_several_stages_are_added_up(laid_out: LayOut):
-    """Names decide the stage, equal exercise names stay distinct, a missing stage earns nothing."""
+    """Names decide the stage, equal exercises stay distinct, and a missing stage earns nothing."""
     files = {"01_tiny/tiny.py": RIGHT, "03_tiny/tiny.py": WRONG}
     answer = grade_container(laid_out(files, ("01_tiny", "02_tiny", "03_tiny")))
     names = [test["name"] for test in answer["tests"]]

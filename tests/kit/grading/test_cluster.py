@@ -110,7 +110,7 @@ def graded(tiny: Course) -> Callable[[Submission], Graded]:
 
 
 def statuses(results: Results) -> list[tuple[str, Status]]:
-    """Return who ended how."""
+    """Return each student with the status."""
     return [(one.student, one.status) for one in results.submissions]
 
 

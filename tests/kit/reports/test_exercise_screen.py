@@ -19,7 +19,7 @@ def parts(tiny: Course, submission: MakeSubmission, failed_check: CheckResult):
 
 
 def shown(parts, rows: int) -> str:
-    """Return what a terminal of so many rows shows."""
+    """Return the screen of a terminal with this many rows."""
     return render(fit(parts, 80, rows), 80, colour=False)
 
 

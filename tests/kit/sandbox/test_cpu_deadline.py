@@ -15,7 +15,7 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Callable[..., Path]:
-    """Write what /proc would show about process 7; the first look finds nothing used."""
+    """Write the files of /proc for process 7, which has used no time at first."""
 
     def write(used: float = 0.0, waited: float = 0.0) -> Path:
         ticks = round(used * os.sysconf("SC_CLK_TCK"))

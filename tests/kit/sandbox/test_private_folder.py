@@ -1,4 +1,4 @@
-"""The private folder: no file escapes its limits, wherever and however it is made."""
+"""Limits the files of a private folder, wherever and however they are made."""
 
 import os
 import stat

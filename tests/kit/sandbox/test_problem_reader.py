@@ -13,7 +13,7 @@ FILE = "own.py"
 
 
 def raised_in(file: str, source: str) -> BaseException:
-    """Return what *source*, the content of *file*, raises."""
+    """Return the exception of *source*, the content of *file*."""
     lines = source.splitlines(keepends=True)
     linecache.cache[file] = (len(source), None, lines, file)
     try:

@@ -104,7 +104,7 @@ def test_what_no_right_code_does_is_not_answered():
 
 
 def stood_in(right: Callable, wrong: Callable, *args: object) -> object:
-    """Return what a stand-in for *wrong* answers in the form of the answer of *right*."""
+    """Return the answer of a stand-in for *wrong*, in the form of the answer of *right*."""
     namespace: dict[str, object] = {"step": right}
     learning = StandIn(namespace, "step", {})
     namespace["step"](*args)

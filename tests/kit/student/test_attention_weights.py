@@ -20,7 +20,7 @@ def module(text: str) -> Code:
 
 @pytest.mark.parametrize("stage", [pytest.param(stage, id=stage.name) for stage in STAGES])
 def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
-    """Right code gives attention weights, of the shape that the tokens ask for."""
+    """Right code gives attention weights with a row and a column for each token."""
     weights = attention_weights(fork_server, stage, module(stage.solution.read_text("utf-8")))
 
     assert weights is not None

@@ -44,12 +44,12 @@ class KnownAnswers:
         return tuple((1.0,) + (0.0,) * 5 for _ in stage.file.picture.tokens)
 
     def check_hidden(self, task: Task) -> CheckAnswer:
-        """Say which exercise was asked for."""
+        """Print the exercise that was asked for."""
         return CheckAnswer(message=f"hidden: {task.exercise.name}")
 
 
 def shown(state: Watch) -> str:
-    """Return what a terminal shows of *state*."""
+    """Return the screen of *state*."""
     return render(screen(state, 80, 40), 80, colour=False)
 
 

@@ -41,7 +41,7 @@ TENSORS = [
 
 
 def recorded(name: str, *args: object) -> PublicRecord:
-    """Record what function *name* of the solution replies to one check."""
+    """Record the reply of the solution's function *name* to one check."""
     recorder = TranscribingChannel(ReferenceChannel(LocalChannel("own", SOURCE)))
     with contextlib.suppress(Fault):
         Student(recorder).call(name, *args)

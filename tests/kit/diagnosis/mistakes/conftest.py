@@ -18,7 +18,7 @@ from autograder.diagnosis.mistakes.rules import RULES
 
 
 def made_by(rules: ModuleType, code: str) -> dict[str, str]:
-    """Return what *rules* make of the exercise `wanted` in *code*; all compile.
+    """Return the mistakes of *rules* in the exercise `wanted` of *code*; all compile.
 
     By sentence: the lines that differ in the first program of which it is said.
     """
