@@ -50,7 +50,10 @@ HABITS = (
     ("different from", r"\bother \w+ than\b|\b(otherwise|else) than\b"),
     (
         "is in, appears",
-        r"\b(stand|stands|stood|standing) (in|on|besid[e]|next to|there|where)\b",
+        (
+            r"\b(stand|stands|stood|standing) "
+            r"(in|on|at|below|above|behind|besid[e]|next to|there|where|nowhere)\b"
+        ),
     ),
     ("in total", r"\ball in all\b"),
     ("grade, grader", r"(?<![\"`])(\b|_)judg(e[sdr]?|ing|e?ment)(\b|_)"),

@@ -175,7 +175,7 @@ def _by_preference(name: str) -> tuple[int, str]:
 def _moodle_files(request: FeedbackRequest, chosen: Iterable[str]) -> dict[str, str]:
     """Name the page of each student by the participant's number.
 
-    It stands at the end of an id that came from Moodle; else the download has it, as the name of a
+    It is at the end of an id that came from Moodle. Otherwise the download has it, in the name of a
     folder or of a file.
     """
     students = {student: student for student in chosen}

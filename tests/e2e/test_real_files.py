@@ -27,9 +27,9 @@ CELL = "# In[ ]:\n"  # starts a cell, as `jupyter nbconvert --to script` writes 
 class Case(NamedTuple):
     """A submission: the solution of *stage* after all *edits*, in cells if it is a *notebook*.
 
-    *loses* says for an exercise what is said, and the least and largest share of the points that
-    it earns: the id of a misconception, or words of a message or an explanation. *says* are words
-    of the notices or of the submission's message, *never* are words that stand nowhere.
+    *loses* holds for each exercise the id of a misconception, or words of a message or an
+    explanation, and the smallest and largest share of its points. *says* are words of the notices
+    or of the submission's message, and *never* are words that must not occur.
     """
 
     stage: str

@@ -411,7 +411,7 @@ def test_a_syntax_error_is_the_whole_files(cell: str):
 
 
 def test_thousands_of_failing_statements_are_reported_in_part():
-    """The first ones are, and what stands below them all is defined."""
+    """The first of thousands of failing statements are reported, and later code runs."""
     ask = asking("1 / 0\n" * 5000 + "def f(): return 3\n")
 
     assert [item["line"] for item in ask.imported] == list(range(1, MAX_PROBLEMS + 1))
