@@ -36,7 +36,7 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How submissions are graded; *carry_forward*: one mistake costs once, see ``carry_forward``.
 
-    *isolation* is the least that may run student code, unless a command says otherwise.
+    *isolation* is the weakest level for student code, unless a command sets another one.
     """
 
     carry_forward: bool = True

@@ -66,14 +66,14 @@ HABITS = (
     # Two of these are in modules whose digest is part of every stage's built files.
     ("a noun", r'"""(What|Who|Which) (?!a \w+ (asks|reads)\b)[^?"]{3,200}?\.'),
     ("a noun", r'; (what|who)\b(?![^.!"]*\?)'),
-    ("a noun", r"(?<=[a-z\d`)*\]]\. )(?-i:What) [a-z][^.?!:\"|]{3,140}\."),
+    ("a noun", r"(?<=[a-z\d`)*\]]\.) +(?-i:What) [a-z][^.?!:\"|]{3,140}\."),
     ("a full stop", r"; (and|so|but)\b"),
     (
         "subject, verb, object",
         (
-            r"(?<=[a-z\d`)*\]][.?!] )(?-i:So|Thus|Nor|Neither|Only then) "
+            r"(?<=[a-z\d`)*\]][.?!]) +(?-i:So|Thus|Nor|Neither|Only then) "
             r"(says?|is|are|does|did|has|have|can|must|may|will|was|were) (?!not\b)"
-            r"|(?<=[a-z\d`)*\]][.?!] )(?-i:Below|Above|Here|There|Next|Then|First|Last) "
+            r"|(?<=[a-z\d`)*\]][.?!]) +(?-i:Below|Above|Here|There|Next|Then) "
             r"(stands?|lies?|follows?|comes?|goes)\b"
         ),
     ),

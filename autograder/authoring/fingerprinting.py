@@ -140,7 +140,7 @@ def _sample(items: Sequence[Item]) -> list[Item]:
 class FingerprintMaker:
     """Makes the fingerprints of one stage.
 
-    What agrees with the fingerprints that are *known* from before keeps its numbers.
+    Numbers that agree with the *known* fingerprints, those of the last build, keep their digits.
     """
 
     def __init__(self, public: PublicChecks, known: Fingerprints | None = None) -> None:
@@ -222,7 +222,7 @@ class FingerprintMaker:
     ) -> None:
         """Store the result of a program in a check, *key* with its label; ``None`` if it passes.
 
-        What is borderline is as it was before.
+        A borderline result stays as it was in the last build.
         """
         check, label = key
         before = self._before.get(key)

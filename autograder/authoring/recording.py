@@ -98,7 +98,7 @@ class Recorder:
     ) -> Made:
         """Run the public checks of *stage* on wrong programs, after ``record``.
 
-        What agrees with those *known* from before keeps its numbers.
+        Numbers that agree with the *known* fingerprints keep their digits.
         """
         checks = self._public_checks(stage)
         solution = self._context.solution(stage)

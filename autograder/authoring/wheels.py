@@ -49,8 +49,8 @@ class Wheel(NamedTuple):
 def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
     """Return the kit with the *stages* of *course* as students receive them, and no other file.
 
-    What students receive must have been built. Its version ends in a digest of all files, so that
-    pip installs a newer wheel over an older one.
+    The files for students must have been built. The version of the wheel ends in a digest of all
+    files, so that pip installs a newer wheel over an older one.
     """
     files = _kit_files()
     for stage in stages:

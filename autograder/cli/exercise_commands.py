@@ -106,7 +106,8 @@ def solution(
     exercise: Annotated[str, Argument(metavar="EXERCISE")],
     *,
     i_give_up: Annotated[
-        bool, Option("--i-give-up", help="Show it before your own code passes; remembered.")
+        bool,
+        Option("--i-give-up", help="Show it before your code passes; your progress records this."),
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:

@@ -166,7 +166,7 @@ class CarryForward:
     ) -> frozenset[str]:
         """Return the failed checks that the program at *path* answers alike; none unless all do.
 
-        What speaks against it is added to *reasons*.
+        The reasons against it are added to *reasons*.
         """
         alike = set()
         failed = [one.item for one in failures]
@@ -340,7 +340,7 @@ def _uses(known: Sequence[Definition], exercise: str, other: str) -> bool:
 def _shows_the_exercise(seen: Observation) -> bool:
     """Whether a check failed by an answer that shows something of the exercise.
 
-    What ran and what was changed is not compared, and the exercise may have done it itself.
+    The operators that ran and the changed inputs are not compared, as they may be the exercise's.
     """
     error = seen.error
     by_answers = error is None or (

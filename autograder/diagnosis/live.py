@@ -224,7 +224,7 @@ class LiveEvidence:
     def like(self, check: FailedCheck) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may show what the code showed.
 
-        What an author wrote also fits checks without an answer that could be compared.
+        Authors' mistakes also fit checks without an answer that could be compared.
         """
         comparable = check.wrong or check.raised
         keys = self.programs.singles if comparable else self.programs.written_keys

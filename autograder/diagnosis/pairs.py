@@ -138,7 +138,7 @@ class PairSearch:
     def _has_form(self, key: Key, script: Script, last: int, form: Any) -> bool:
         """Whether an answer of the program has the form of the code's.
 
-        What has another shape, or NaN elsewhere, is not repaired by a second mistake.
+        A second mistake does not repair a different shape or a different place of NaN.
         """
         given = self._programs.answer(key, script, last)
         return given is not None and given.fault is None and has_form(given.value, form)

@@ -277,7 +277,7 @@ class Ranking:
         return self._foremost([one for one in found if len(one.named & names) == most])
 
     def _is_by_chance(self, found: Candidate) -> bool:
-        """Whether the checks that it leaves say that it is another mistake.
+        """Whether the checks that it does not explain show that the mistake is a different one.
 
         A size may equal another one in some checks, and a document's numbers may agree by chance.
         """

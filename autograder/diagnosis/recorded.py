@@ -52,7 +52,7 @@ class RecordedEvidence:
     def like(self, check: FailedCheck) -> Mapping[Key, Match]:
         """Return the programs that show what the code showed.
 
-        What an author wrote also fits checks without an answer that could be compared.
+        Authors' mistakes also fit checks without an answer that could be compared.
         """
         comparable = check.wrong or check.raised
         return {

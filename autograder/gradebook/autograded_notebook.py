@@ -89,7 +89,7 @@ def append_module(notebook: Notebook, label: str, source: str) -> Notebook:
 
 
 def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
-    """Name the answer cells of *notebook* that hold only what *master* has there."""
+    """Name the answer cells of *notebook* that hold only the text of *master*."""
     given = {
         _name(cell): {cell["source"].strip(), escape_markdown(cell["source"]).strip()}
         for cell in master["cells"]

@@ -39,7 +39,7 @@ class Collection:
     def write(self, found: FoundSubmissions, *, again: bool = False) -> tuple[int, list[str]]:
         """Write each submission of *found*; return how many were written, and remarks.
 
-        What was collected before stays, unless it is to be collected *again*.
+        A submission that was collected before stays, unless it is to be collected *again*.
         """
         remarks = self.remarks(found)
         written = 0

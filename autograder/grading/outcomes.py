@@ -241,8 +241,8 @@ def notices_of(
 ) -> tuple[str, ...]:
     """Describe the statements that failed, and those that rebind one of *exercises*.
 
-    What fails in a cell of the lab that was *given* to the student does not concern them. The
-    sentences *unclear* say what the source does not show.
+    A failure in a cell of the lab that was *given* to the student does not concern them. The
+    sentences *unclear* describe uses of names that the source does not show.
     """
     places = {f"cell {number}" for number in given}
     notices = [

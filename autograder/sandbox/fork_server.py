@@ -84,7 +84,7 @@ def _serve_all(controls: list[int], written: bytes = b"") -> None:
 def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
     """Serve as a fork of the supervisor, as ``main`` does in a new process.
 
-    What a new process would not have is closed, removed or set back.
+    Descriptors, variables and settings that a new process would not have are closed or reset.
     """
     with contextlib.suppress(PermissionError):
         os.setsid()

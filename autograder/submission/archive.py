@@ -193,7 +193,7 @@ class _BoundedBytes(_Bounded, io.BytesIO):
 def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zipfile.ZipInfo]:
     """Read the directory of a zip; raises ``UnusableFile``.
 
-    What it reads is subtracted from *budget*, also if the archive is refused afterwards.
+    The bytes that it reads are subtracted from *budget*, even if the archive is refused later.
     """
     if budget is not None and source.place is None:
         source = msgspec.structs.replace(source, max_size=max(0, budget.size))

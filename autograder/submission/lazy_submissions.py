@@ -61,7 +61,7 @@ class _Rows:
         )
 
     def work(self, row: int) -> tuple[FoundSubmissions, int]:
-        """Return where it lies, and the number of the submission there."""
+        """Return its path, and the number of the submission there."""
         return self._places[self._works[2 * row]], self._works[2 * row + 1]
 
 
@@ -108,7 +108,7 @@ class LazySubmissions(Sequence[Submission]):
     def __getitem__(self, index: slice) -> Sequence[Submission]: ...
 
     def __getitem__(self, index: int | slice) -> Submission | Sequence[Submission]:
-        """Read a submission; raises ``UsageError`` if it is no longer what it was."""
+        """Read a submission; raises ``UsageError`` if it has changed."""
         if isinstance(index, slice):
             return LazySubmissions(self._rows, self._indices[index], self._change)
         row = self._indices[index]

@@ -202,7 +202,7 @@ def _is_copy(path: PurePosixPath, stem: str) -> bool:
 
 
 def _by_depth(file: SubmittedFile) -> tuple[int, int, str]:
-    """Sort the nearest to the top first; of several copies the last one, as browsers count."""
+    """Sort the file nearest to the top first, and the last of several copies, as browsers count."""
     return len(file.path.parts), -original_stem(file.path.stem)[1], str(file.path)
 
 

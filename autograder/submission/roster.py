@@ -49,7 +49,7 @@ class Roster(msgspec.Struct, frozen=True):
     def read(cls, file: Path, known: Collection[str] = ()) -> Self:
         """Read a file of either kind; raises ``UsageError``.
 
-        Canvas has three ids for each student; that is used which the gradebook *known* has.
+        Canvas has three ids for each student; the one that the gradebook *known* has is used.
         """
         rows = csv_rows(file)
         header = set(rows[0]) if rows else set()

@@ -79,7 +79,7 @@ class DocumentedTensor(
     def atol(self) -> Tensor:
         """Half a unit of the last printed place plus float noise, for each entry.
 
-        What is computed from an input that was itself printed may be off by half a unit more.
+        A value that was computed from a printed input may differ by half a unit more.
         """
         if self.exact:
             return torch.zeros(())

@@ -165,7 +165,7 @@ class LocalChannel:
 class ReferenceChannel:
     """Answers requests about the solution; equal requests of equal checks are executed once.
 
-    What a reply depends on are the requests since the last fresh one, so these are its key.
+    A reply depends on the requests since the last fresh one, so these are its key.
     """
 
     def __init__(self, channel: LocalChannel) -> None:

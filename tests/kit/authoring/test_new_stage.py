@@ -102,7 +102,7 @@ def test_a_folder_that_exists_is_never_overwritten(tiny: Course):
 
 
 def test_comments_among_the_stages_are_kept(tiny: Course):
-    """Where a comment would be lost, the author lists the stage."""
+    """If a comment of course.toml would be lost, the author must list the stage."""
     listing = tiny.root / "course.toml"
     listing.write_text(listing.read_text().replace("[", "[  # the first week\n", 1))
 

@@ -345,7 +345,7 @@ def test_fingerprints_are_stale_when_a_sentence_changes(tiny, tmp_path, monkeypa
 
 @pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite"])
 def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
-    """The digest of the sources differs; nothing has to run to see that."""
+    """A stale record is found by the digest of its sources, without running anything."""
     stage = tiny.stages[0]
     release.build(tiny)
     source = getattr(stage, changed)

@@ -65,9 +65,9 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
 
 
 def test_fingerprints_and_code_name_the_same_kind(course: Course):
-    """Both sources say the same of each program with a kind of mistake, also where it raises.
+    """Both sources give each program with a kind of mistake the same name, also if it raises.
 
-    What rounding could decide is not recorded, so there the two may differ.
+    Answers that rounding could decide are not recorded, so there the two may differ.
     """
     stage = course.stage("01")
     known = fingerprints.find(stage.fingerprints)

@@ -33,7 +33,7 @@ def push() -> Push:
 
 
 def accepted(content: bytes) -> dict:
-    """Check the schema and what the collector checks."""
+    """Check the schema, and the fields that the collector checks."""
     answer = json.loads(content)
     assert set(answer) == REQUIRED
     assert answer["schema"] == "classroom50/result/v1"

@@ -124,7 +124,7 @@ def test_what_is_installed_is_pinned(pytestconfig: pytest.Config):
 
 
 def test_a_course_without_constraints_gets_our_versions(tiny: Course):
-    """Without the build's label: any index serves torch 2.13.0, not every one 2.13.0+cpu."""
+    """Versions are pinned without a build's label, because few indexes have torch 2.13.0+cpu."""
     pins = requirements(tiny)["constraints.txt"].decode().splitlines()
 
     assert [pin.partition("==")[0] for pin in pins] == list(REQUIRED)

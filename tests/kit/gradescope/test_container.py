@@ -121,7 +121,7 @@ def test_files_may_match_none_of_several_stages(laid_out: LayOut):
 def test_an_error_of_the_grader_is_not_a_grade(
     laid_out: LayOut, capsys: pytest.CaptureFixture[str]
 ):
-    """No results.json, a reason for the instructor, exit code 1."""
+    """A course that cannot be graded writes no results.json and exits with code 1 and a reason."""
     root = laid_out({"tiny.py": RIGHT})
     (root / "source" / "course" / "tests" / "hidden" / "01_tiny" / "test_tiny.py").write_text("(")
 

@@ -130,7 +130,7 @@ def test_an_endless_loop_ends_with_its_supervisor(isolation: str):
 
 @pytest.mark.skipif(not LARGE_PAGES, reason="this kernel does not join pages")
 def test_its_memory_is_in_large_pages(fork_server: ForkServer):
-    """Most of it: so each fork inherits a short table of pages."""
+    """Most of the fork server's memory is in large pages, so forks inherit a short table."""
     fork_server.wait_ready()
     lines = Path(f"/proc/{fork_server.pid}/smaps_rollup").read_text("ascii").splitlines()[1:]
     kilobytes = {name: int(size.split()[0]) for name, size in (line.split(":") for line in lines)}

@@ -102,7 +102,7 @@ def test_a_call_is_answered_from_another_process(open_session):
 
 
 def test_definitions_and_problems_are_known_after_opening(open_session):
-    """The session knows the names in the source, and what failed in it."""
+    """A session holds the names in the source and the statements that failed."""
     session = open_session("def f(x): return x.softmax(-1)", "1 / 0")
     session.open()
 

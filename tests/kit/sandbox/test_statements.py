@@ -1,4 +1,4 @@
-"""Statements: which names they bind, and what is remembered of the definitions among them."""
+"""Lists the names that statements bind, and remembers definitions among them."""
 
 import ast
 

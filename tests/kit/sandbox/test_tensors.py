@@ -232,7 +232,7 @@ def test_a_container_differs_after_a_call_that_writes_into_it(given, write):
 
 
 def test_nan_and_modules_do_not_differ_from_what_was_sent():
-    """NaN is not equal to itself, and of a module only the number was sent."""
+    """NaN is not equal to itself, and only the number of a module is sent."""
     given = [torch.nan, torch.tensor(torch.nan), torch.nn.Linear(1, 1)]
     sent = Encoder(lambda _module: 0, 1 << 20).encode(given)
 
