@@ -1,8 +1,8 @@
-"""Measures the minutes and the difficulty of each exercise with one ruler for the whole course.
+"""Measures the minutes and the difficulty of each exercise, in the same way for the whole course.
 
-Nobody has to guess, and two stages can be compared: the words that a student reads up to the
-exercise, in the lab and in the stub, and the statements of the solution are counted. Code cells of
-a lab are not counted, since students run them and need not read them.
+It counts the words that a student reads up to the exercise, in the lab and in the stub, and the
+statements of the solution, so that two stages can be compared. Code cells of a lab do not count,
+because students run them and need not read them.
 """
 
 import ast
