@@ -30,6 +30,8 @@ MAX_CARRIED = 2.0  # points of a stage; above it, an instructor reads whether th
 _NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
 # What `submission` says where a lab was submitted and the module was not.
 _NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0,80} were graded")
+# What `submission` says where it had to choose among several files.
+_SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
 # Full marks have a separate bar.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")
 MAX_ROWS: Final = 500  # of one table in the terminal
@@ -203,6 +205,7 @@ def _review_reasons(result: SubmissionResult) -> Iterator[str]:
     said = "\n".join((result.message, *result.notices))
     if _NO_MODULE.search(said):
         yield "a lab was submitted without its module"
+    yield from filter(_SEVERAL_FILES.match, result.notices)
     messages = (check.message for exercise in result.exercises for check in exercise.checks)
     missing = dict.fromkeys(_NO_PACKAGE.findall("\n".join((said, *messages))))
     if missing:

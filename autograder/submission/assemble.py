@@ -19,6 +19,7 @@ from autograder.submission.files import (
 )
 from autograder.submission.names import (
     StageResolver,
+    attempts,
     find_module,
     find_notebook,
     find_only_module,
@@ -303,6 +304,14 @@ def _defines_exercise(code: Code, stage: Stage) -> bool:
 
 def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple[str, ...]:
     """Report that other files were equally good, which also reveals a zip of a whole class."""
+    if others := attempts(selected, files):
+        is_newest = all(file.upload < selected.upload for file in others)
+        newest = " was uploaded last and" if is_newest else ""
+        shown = ", ".join(abbreviated_list([file.label for file in others], _MAX_NAMED))
+        return (
+            f"{len(others) + 1} attempts were submitted: {selected.label}{newest} was graded, "
+            f"not {shown}.",
+        )
     depth, name = len(selected.path.parts), selected.path.name
     number = sum(len(file.path.parts) == depth and file.path.name == name for file in files)
     if number == 1:

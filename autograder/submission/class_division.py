@@ -187,7 +187,7 @@ class ClassDivision:
         """Return whether one student has all entries called *names*, by what they say."""
         found = [self._entries.open_entry(name) for name in names]
         parsed_names = [entry.parse_name(self._lms) for entry in found]
-        owners = {replace(parsed, file="", is_late=False) for parsed in parsed_names}
+        owners = {replace(parsed, file="", is_late=False, upload=0) for parsed in parsed_names}
         are_of_lms = all(parsed.by_lms for parsed in parsed_names)
         return len(owners) == 1 and (are_of_lms or _belong_together(found))
 

@@ -38,6 +38,7 @@ class SubmittedFile(msgspec.Struct, frozen=True, kw_only=True):
     read: Callable[[int], bytes]
     packed: bool = False  # in a student's archive, where every file is their own
     place: Path | None = None  # where it lies on disk; None in an archive
+    upload: int = 0  # the LMS's number of the file, which counts up; 0 if it has none
 
     @property
     def suffix(self) -> str:

@@ -17,7 +17,9 @@ MAX_STUDENT = 80  # characters of an id: it becomes a file name with a suffix in
 _UNSAFE = re.compile(r'[<>:"/\\|?*]')
 # The first marker ends what the LMS wrote; the rest is the name that the student chose.
 _LMS = {
-    "Canvas": re.compile(r"(?is)(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_\d+_(?P<file>.+)"),
+    "Canvas": re.compile(
+        r"(?is)(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_(?P<upload>\d+)_(?P<file>.+)"
+    ),
     "Moodle": re.compile(
         r"(?s)(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?"
     ),
@@ -29,6 +31,7 @@ _COPY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LAB = LAB.removesuffix(NOTEBOOK)
+_MAX_DIGITS = 18  # of a number in a name; Python refuses to read thousands
 
 
 class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +43,7 @@ class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
     number: str = ""  # the student's, in the LMS
     name: str = ""  # the student's, as the LMS writes it
     is_late: bool = False  # by Canvas's mark
+    upload: int = 0  # Canvas's number of the file; a later upload has a higher one
 
     @property
     def by_lms(self) -> bool:
@@ -89,13 +93,15 @@ def parse_download_name(name: str, lms: str | None = None) -> ParsedName:
     match = _LMS[lms].fullmatch(name) if lms else None
     if match is None:
         return ParsedName(student=student_id(name), file=name)
+    marks = match.groupdict()
     return ParsedName(
         student=student_id(f"{match['name']}_{match['id']}"),
         file=match["file"] or "",
         lms=lms,
         number=match["id"],
         name=match["name"],
-        is_late=bool(match.groupdict().get("late")),
+        is_late=bool(marks.get("late")),
+        upload=int((marks.get("upload") or "0")[-_MAX_DIGITS:]),
     )
 
 
@@ -184,8 +190,30 @@ def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> Submitt
         for is_match in (_is_exact, _is_copy):
             for stem in stems:
                 if matching := [file for file in batch if is_match(file.path, stem)]:
-                    return min(matching, key=_by_depth)
+                    return _newest(min(matching, key=_by_depth), files)
     return None
+
+
+def _newest(chosen: SubmittedFile, files: Sequence[SubmittedFile]) -> SubmittedFile:
+    """Return the file that was uploaded last of *chosen* and the other attempts at it."""
+    later = [file for file in attempts(chosen, files) if file.upload > chosen.upload]
+    return min(later, key=lambda file: (-file.upload, _by_depth(file)), default=chosen)
+
+
+def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[SubmittedFile]:
+    """Return the files that are another attempt at *chosen*, by their names.
+
+    They are next to it, or were uploaded to an LMS at another time.
+    """
+    stem = original_stem(chosen.path.stem)[0]
+    return [
+        file
+        for file in files
+        if file is not chosen
+        and file.suffix == chosen.suffix
+        and original_stem(file.path.stem)[0] == stem
+        and (file.upload != chosen.upload or file.path.parent == chosen.path.parent)
+    ]
 
 
 def _stems(stage: Stage, path: PurePosixPath) -> tuple[str, ...]:
@@ -207,4 +235,8 @@ def _by_depth(file: SubmittedFile) -> tuple[int, int, str]:
 
 
 def _only_one(files: Sequence[SubmittedFile]) -> SubmittedFile | None:
-    return files[0] if len(files) == 1 else None
+    """Return the only file, or the newest of several attempts at one."""
+    if not files or len(attempts(files[0], files)) < len(files) - 1:
+        return None
+    newest = _newest(files[0], files)
+    return newest if len(files) == 1 or newest.upload else None

@@ -83,7 +83,8 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
         files, more = entry.list_files()
         if entry.kind != "folder":
             own = parsed.file if parsed.file.strip(".") else entry.name  # "..": no file's name
-            files = [replace(file, path=PurePosixPath(own)) for file in files]
+            path = PurePosixPath(own)
+            files = [replace(file, path=path, upload=parsed.upload) for file in files]
         originals += files
         faults += more
     files, more = _open_archives(originals)
@@ -110,7 +111,8 @@ def _open_archives(originals: list[SubmittedFile]) -> Listing:
     budget = ArchiveBudget(files=MAX_ENTRIES - (len(originals) - len(zips)))
     for archive in zips:
         packed, more = open_archive(archive, budget)
-        files += [replace(file, path=archive.path.parent / file.path) for file in packed]
+        folder, upload = archive.path.parent, archive.upload
+        files += [replace(file, path=folder / file.path, upload=upload) for file in packed]
         faults += more
         if not more:
             opened.add(archive.path)

@@ -86,6 +86,22 @@ def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_
     assert "emmy" not in listed
 
 
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "2 attempts were submitted: a-1.py was uploaded last and was graded, not a.py.",
+        "2 files are named a.py; b/a.py was graded. Submit one.",
+    ],
+)
+def test_a_choice_among_files_needs_manual_review(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults, notice: str
+):
+    """A choice that the kit made among several files is listed, with the files."""
+    (stage,) = build_stage_reports(tiny, results(submission(check(), notices=(notice,))), {})
+
+    assert next(iter(stage.rows)).review == (notice,)
+
+
 def test_every_submission_links_to_its_page(tiny: Course, graded_class: Results):
     """A submission shows its points, or "none" if there is no grade, and links to its page."""
     page = class_page(tiny, graded_class)

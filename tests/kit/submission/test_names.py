@@ -151,6 +151,52 @@ def test_takes_the_last_of_several_copies(collected, write, class_):
     assert submission.code.cells == (b"10",)
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        pytest.param("9_self_attention.py", "10_self_attention-1.py", id="numbered-by-canvas"),
+        pytest.param("9_self_attention-1.py", "10_self_attention.py", id="exact-name-is-newer"),
+        pytest.param("9_mine.py", "10_mine-1.py", id="other-name"),
+        pytest.param("9_self_attention.ipynb", "10_self_attention-1.ipynb", id="notebooks"),
+    ],
+)
+def test_grades_the_newest_attempt_of_a_download(
+    collected, write, class_, notebook, attention, older, newer
+):
+    """Canvas numbers its files in the order of the uploads, so 10 is newer than 9."""
+    for name, code in ((older, "old"), (newer, "new")):
+        data = f"def attend(x):\n    return {code}"
+        write(f"doejane_1_{name}", notebook(data) if name.endswith("ipynb") else data.encode())
+    [submission] = collected(class_, attention)
+
+    assert b"return new" in submission.code.cells[0]
+    assert any(
+        note.startswith("2 attempts were submitted: ") and f"{newer} was uploaded last" in note
+        for note in submission.notices
+    )
+
+
+def test_a_newer_zip_replaces_an_older_module(collected, write, class_, write_zip, attention):
+    """The files in a zip are as new as the zip."""
+    write("doejane_1_9_self_attention.py", b"def attend(x):\n    return 'old'\n")
+    write_zip("doejane_1_10_work.zip", {"self_attention.py": b"def attend(x):\n    return 'new'\n"})
+    [submission] = collected(class_, attention)
+
+    assert b"new" in submission.code.cells[0]
+    assert "2 attempts were submitted" in submission.notices[0]
+
+
+def test_a_choice_between_two_copies_is_reported(collected, write, class_, attention):
+    """Two copies in one folder may be two attempts, so the choice is no secret."""
+    write("alice/self_attention (1).py", b"copy")
+    write("alice/self_attention.py", b"exact")
+    [submission] = collected(class_ / "alice", attention)
+
+    assert submission.notices == (
+        "2 attempts were submitted: self_attention.py was graded, not self_attention (1).py.",
+    )
+
+
 def test_matches_the_stage_folder_before_the_name(collected, write, class_):
     """A helper from an earlier stage is not a submission to that stage."""
     write("alice/02_self_attention/self_attention.py")
