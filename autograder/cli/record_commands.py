@@ -8,6 +8,7 @@ from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
 from autograder.exports import feedback_zip, formats
+from autograder.exports.grade_table import settle_ungraded
 from autograder.reports.difference import compare, difference_lines
 from autograder.reports.explanation import explanation_lines, find_results
 from autograder.stored_results import read_record
@@ -47,7 +48,7 @@ def explain(
 
 
 @app.command()
-def export(
+def export(  # noqa: PLR0913  # each is an option of the command
     form: Annotated[
         str, Argument(metavar="[FORMAT]", help="Leave it out to list all formats.")
     ] = "",
@@ -65,6 +66,10 @@ def export(
     ] = None,
     stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
     grade_column: Annotated[str, Option(help="Moodle: the header of the column of grades.")] = "",
+    ungraded: Annotated[
+        Literal["blank", "zero"],
+        Option(help="Submissions in which nothing could be graded: empty cells, or 0."),
+    ] = "blank",
     out: Annotated[Path | None, options.out_option("the format's name")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
@@ -84,6 +89,7 @@ def export(
         grades=inputs.open_gradebook(course).grade_table() if gradebook else None,
         stage=course.graded_stage(stage).name if stage else "",
         grade_column=grade_column,
+        ungraded_is_zero=ungraded == "zero",
     )
     output.write_export(form, asked.make(request), out or Path(asked.file))
 
@@ -122,7 +128,7 @@ def feedback(
         platform=platform,
         stage=stage,
         download=feedback_zip.download_names(download) if download else (),
-        grades=book.grade_table() if book else None,
+        grades=settle_ungraded(book.grade_table()) if book else None,
         identify=people.identify,
         names=people.names,
     )

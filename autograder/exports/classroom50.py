@@ -12,7 +12,13 @@ from typing import Any, Final, Literal
 import msgspec
 
 from autograder.errors import CourseError, UsageError
-from autograder.exports.export_file import ExportFile, feedback_text, json_file, single_submission
+from autograder.exports.export_file import (
+    ExportFile,
+    feedback_text,
+    json_file,
+    single_submission,
+    zero_remarks,
+)
 from autograder.results import Outcome, Results, SubmissionResult
 
 _CLOSE = 1e-6  # what rounding in `results.add` leaves
@@ -76,7 +82,7 @@ def classroom50(results: Results, push: Push) -> ExportFile:
         "max-score": sum(test["max-score"] for test in tests),
         "tests": tests,
     }
-    return json_file(answer, "Points are in hundredths: 100 are one point.")
+    return json_file(answer, "Points are in hundredths: 100 are one point.", *zero_remarks(result))
 
 
 def _tests(result: SubmissionResult) -> list[dict[str, Any]]:

@@ -84,6 +84,13 @@ def single_submission(results: Results) -> SubmissionResult:
     return result
 
 
+def zero_remarks(result: SubmissionResult) -> tuple[str, ...]:
+    """Say that nothing of *result* could be graded, for formats that can only express a zero."""
+    if result.status is not Status.UNREADABLE:
+        return ()
+    return (f"{result.student}: nothing could be graded, and this format writes 0 for that.",)
+
+
 def feedback_text(check: CheckResult) -> str:
     """Return the student's feedback on *check* as plain text; empty if there is none."""
     parts = [check.message]

@@ -13,7 +13,7 @@ from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
 from autograder.exports.classroom50 import classroom50, push_of
 from autograder.exports.export_file import ExportFile
-from autograder.exports.grade_table import GradeTable, grade_table
+from autograder.exports.grade_table import GradeTable, grade_table, settle_ungraded
 from autograder.exports.gradescope_results import gradescope
 from autograder.exports.junit import junit
 from autograder.exports.moodle import moodle
@@ -28,7 +28,8 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The request of the instructor; each format uses the fields that it needs.
 
     *record* and *download*, which an LMS wrote, are files. *grades* is the gradebook's table;
-    without it the table is made from the record.
+    without it the table is made from the record. If nothing of a submission could be graded, its
+    cell is empty, or 0 with *ungraded_is_zero*.
     """
 
     course: Course
@@ -37,6 +38,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     grades: GradeTable | None = None
     stage: str = ""
     grade_column: str = ""
+    ungraded_is_zero: bool = False
 
     def grade_table(self) -> GradeTable:
         """Return the grades of the one stage that was asked for, or of all."""
@@ -45,7 +47,8 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
             grades = grade_table(self.results(), self.course)
         grades = _required(grades, "a record or a gradebook")
         stages = tuple(item for item in grades.stages if self.stage in {"", item.name})
-        return msgspec.structs.replace(grades, stages=stages)
+        chosen = msgspec.structs.replace(grades, stages=stages)
+        return settle_ungraded(chosen, zero=self.ungraded_is_zero)
 
     def results(self) -> Results:
         """Return the record: a gradebook holds no checks."""

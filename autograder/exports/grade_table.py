@@ -13,7 +13,7 @@ import msgspec
 
 from autograder.course import Course, Stage
 from autograder.errors import UsageError
-from autograder.results import Results, SubmissionResult
+from autograder.results import Results, Status, SubmissionResult
 from autograder.submission.names import MAX_STUDENT, comparison_key
 
 _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
@@ -22,7 +22,9 @@ _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
 class Score(msgspec.Struct, frozen=True, kw_only=True):
     """One student's points in one stage; ``None`` where there is no grade, which is not a zero.
 
-    *score* is *raw* less *penalty*. *exercises* are ``(score, max_score)`` by name.
+    *score* is *raw* less *penalty*. *exercises* are ``(score, max_score)`` by name. If nothing of
+    the submission could be graded, the score *is_ungraded*: ``settle_ungraded`` decides whether its
+    points count.
     """
 
     raw: float | None
@@ -32,6 +34,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     exercises: Mapping[str, tuple[float | None, float]] = {}
     timestamp: str = ""
     duedate: str = ""
+    is_ungraded: bool = False
 
 
 class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +45,12 @@ class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
     first_name: str = ""
     email: str = ""
     scores: dict[str, Score] = {}
+
+    @property
+    def shown_name(self) -> str:
+        """The student's name and id, or the id alone."""
+        name = f"{self.first_name} {self.last_name}".strip()
+        return f"{name} ({self.student})" if name else self.student
 
     def has_score(self, stage: "StageColumn") -> bool:
         """Return whether there is a grade in *stage*."""
@@ -102,15 +111,53 @@ def grade_table(results: Results, course: Course) -> GradeTable:
     )
 
 
+def settle_ungraded(
+    grades: GradeTable, *, zero: bool = False, option: str = "--ungraded zero"
+) -> GradeTable:
+    """Leave the scores of submissions that could not be graded empty, or let them count *zero*.
+
+    A remark for each stage lists the students, and names the *option* that writes zeros.
+    """
+    remarks = []
+    for stage in grades.stages:
+        found = [row for row in grades.rows if _is_ungraded(row, stage)]
+        if found:
+            which = "one submission" if len(found) == 1 else f"{len(found)} submissions"
+            cells = "0 is written" if zero else f"the cell stays empty ({option} writes 0)"
+            names = ", ".join(row.shown_name for row in found)
+            remarks.append(f"{stage.name}: in {which} nothing could be graded, so {cells}: {names}")
+    rows = grades.rows if zero else tuple(map(_without_ungraded, grades.rows))
+    return msgspec.structs.replace(grades, rows=rows, remarks=(*grades.remarks, *remarks))
+
+
+def _is_ungraded(row: StudentGrades, stage: StageColumn) -> bool:
+    return stage.name in row.scores and row.scores[stage.name].is_ungraded
+
+
+def _without_ungraded(row: StudentGrades) -> StudentGrades:
+    if not any(score.is_ungraded for score in row.scores.values()):
+        return row
+    scores = {
+        stage: msgspec.structs.replace(score, raw=None, score=None) if score.is_ungraded else score
+        for stage, score in row.scores.items()
+    }
+    return msgspec.structs.replace(row, scores=scores)
+
+
 def _shared_score(
     result: SubmissionResult, known: dict[object, dict[str, Score]]
 ) -> dict[str, Score]:
     """Return the score by its stage; *known* are those of other students."""
     exercises = {item.name: (item.score, item.max_score) for item in result.exercises}
-    key = (result.stage, result.score, result.max_score, *exercises.items())
+    is_ungraded = result.status is Status.UNREADABLE
+    key = (result.stage, result.score, result.max_score, is_ungraded, *exercises.items())
     if key not in known:
         score = Score(
-            raw=result.score, score=result.score, max_score=result.max_score, exercises=exercises
+            raw=result.score,
+            score=result.score,
+            max_score=result.max_score,
+            exercises=exercises,
+            is_ungraded=is_ungraded,
         )
         known[key] = {result.stage: score}
     return known[key]

@@ -8,7 +8,13 @@ then Gradescope reports that the autograder failed.
 
 from typing import Any
 
-from autograder.exports.export_file import ExportFile, feedback_text, json_file, single_submission
+from autograder.exports.export_file import (
+    ExportFile,
+    feedback_text,
+    json_file,
+    single_submission,
+    zero_remarks,
+)
 from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, SubmissionResult
 
 
@@ -41,7 +47,7 @@ def gradescope(results: Results) -> ExportFile:
             "sha256": result.sha256,
         },
     }
-    return json_file(answer)
+    return json_file(answer, *zero_remarks(result))
 
 
 def _test(number: str, exercise: str, check: CheckResult) -> dict[str, Any]:

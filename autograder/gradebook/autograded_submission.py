@@ -32,7 +32,7 @@ class AutogradedSubmission(NamedTuple):
     """One submission as the gradebook stores it."""
 
     notebook: Notebook
-    points: Mapping[str, float]  # by grade cell
+    points: Mapping[str, float | None]  # by grade cell; None: nothing could be graded
     blank: frozenset[str]  # written answers and tasks that are missing
     timestamp: str  # nbgrader's, as text; "" if there is none
     secret: str  # nbgrader's, as text: `nbgrader release_feedback` names the student's page by it
@@ -66,15 +66,18 @@ def build_autograded(
 
 def exercise_points(
     stage: Stage, result: SubmissionResult, limits: Mapping[str, float]
-) -> dict[str, float]:
+) -> dict[str, float | None]:
     """Return the points of each grade cell; *limits* are the points that the cells are worth.
 
-    An exercise that is not in *result*, because nothing could be graded, earns 0. Raises
-    ``GraderError`` if there is no grade, or if a score is not a number within its limit.
+    If nothing could be graded, each cell has ``None`` and waits for a grade by hand, so no export
+    takes it for a zero. Raises ``GraderError`` if there is no grade, or if a score is not a number
+    within its limit.
     """
     if result.status is Status.GRADER_ERROR or result.score is None:
         msg = f"{result.student}, {result.stage}: {result.message or 'there is no grade.'}"
         raise GraderError(msg)
+    if result.status is Status.UNREADABLE:
+        return dict.fromkeys(limits)
     earned = {exercise.name: exercise.score for exercise in result.exercises}
     for name, limit in limits.items():
         score = earned.setdefault(name, 0.0)

@@ -16,9 +16,16 @@ from nbgrader.api import (
 )
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
+from traitlets import Enum
 
 from autograder.course import Course, load
-from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
+from autograder.exports.grade_table import (
+    GradeTable,
+    Score,
+    StageColumn,
+    StudentGrades,
+    settle_ungraded,
+)
 from autograder.exports.nbgrader_csv import nbgrader_csv
 from autograder.gradebook.registration import outdated_grades
 from autograder.results import add
@@ -29,6 +36,12 @@ class CsvExport(CsvExportPlugin):
 
     It has one row for each student in each assignment.
     """
+
+    ungraded = Enum(
+        ["blank", "zero"],
+        default_value="blank",
+        help="Submissions in which nothing could be graded: empty cells, or 0.",
+    ).tag(config=True)
 
     def export(self, gradebook: Gradebook) -> None:
         """Write ``grades.csv``, or the file of ``--to``; a missing submission counts 0."""
@@ -43,9 +56,14 @@ class CsvExport(CsvExportPlugin):
         )
         file = Path(self.to or "grades.csv")
         due = {item.name: str(item.duedate or "") for item in gradebook.assignments}
-        file.write_bytes(nbgrader_csv(with_zeros(chosen, due)).content)
+        settled = settle_ungraded(
+            with_zeros(chosen, due),
+            zero=self.ungraded == "zero",
+            option="--CsvExport.ungraded=zero",
+        )
+        file.write_bytes(nbgrader_csv(settled).content)
         self.log.info("Exported grades to %s", file)
-        for remark in chosen.remarks:
+        for remark in settled.remarks:
             self.log.warning("%s", remark)
 
 
@@ -70,6 +88,7 @@ class _GradedCell(NamedTuple):
     stage: str
     name: str
     max_points: float
+    is_exercise: bool  # graded by the autograder; others are written answers and tasks
 
 
 def grade_table_of_gradebook(
@@ -78,23 +97,26 @@ def grade_table_of_gradebook(
     """Read every score in *book*, stages in the order of *course*, other assignments after them.
 
     As in nbgrader, an answer that is not graded by hand yet counts 0; a remark says so, and others
-    name the submissions in *coursedir* that were graded with points that have changed since.
+    name the submissions in *coursedir* that were graded with points that have changed since. Where
+    an exercise has no score at all, nothing of the submission could be graded.
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}
     due = {item.name: item.duedate for item in book.db.query(Assignment)}
     order = sorted(due, key=lambda name: (name not in titles, name))
-    grades, remarks = _grades(book, cells)
+    grades, ungraded, remarks = _grades(book, cells)
     scores: dict[str, dict[str, Score]] = defaultdict(dict)
     for submission in book.db.query(SubmittedAssignment):
         stage = submission.assignment.name
         penalty = sum(item.late_submission_penalty or 0.0 for item in submission.notebooks)
-        scores[submission.student_id][stage] = _score(
+        score = _score(
             {cell.name: cell.max_points for cell in cells.values() if cell.stage == stage},
             grades[submission.id],
             penalty,
             (_text(submission.timestamp), _text(due[stage])),
         )
+        is_ungraded = submission.id in ungraded
+        scores[submission.student_id][stage] = replace(score, is_ungraded=is_ungraded)
     return GradeTable(
         stages=tuple(_column(name, titles.get(name, name), cells.values()) for name in order),
         rows=tuple(
@@ -120,28 +142,43 @@ def names_of_gradebook(book: Gradebook) -> dict[str, str]:
 def _cells(book: Gradebook) -> dict[str, _GradedCell]:
     """Return every graded cell by its id."""
     return {
-        cell.id: _GradedCell(assignment.name, cell.name, cell.max_score)
+        cell.id: _GradedCell(assignment.name, cell.name, cell.max_score, cell.name in exercises)
         for assignment in book.db.query(Assignment)
         for notebook in assignment.notebooks
+        for exercises in [_exercises(notebook)]
         for cell in (*notebook.grade_cells, *notebook.task_cells)
+    }
+
+
+def _exercises(notebook: Any) -> set[str]:
+    """Name the cells of *notebook* that no student writes into."""
+    return {item.name for item in notebook.grade_cells} - {
+        item.name for item in notebook.solution_cells
     }
 
 
 def _grades(
     book: Gradebook, cells: Mapping[str, _GradedCell]
-) -> tuple[dict[str, dict[str, float]], list[str]]:
-    """Return the points by submission and cell, and remarks on ungraded answers, in one query."""
+) -> tuple[dict[str, dict[str, float]], set[str], list[str]]:
+    """Return the points by submission and cell, in one query.
+
+    Also return the submissions with an exercise that has no score, and remarks on written answers
+    without one.
+    """
     query = (
         book.db.query(SubmittedAssignment.id, SubmittedAssignment.student_id, Grade)
         .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
     )
     points: dict[str, dict[str, float]] = defaultdict(dict)
+    ungraded: set[str] = set()
     waiting: dict[tuple[str, str], int] = defaultdict(int)
     for submission, student, grade in query:
         cell = cells[grade.cell_id]
         given = grade.auto_score if grade.manual_score is None else grade.manual_score
-        if given is None:
+        if given is None and cell.is_exercise:
+            ungraded.add(submission)
+        elif given is None:
             waiting[student, cell.stage] += 1
         points[submission][cell.name] = (given or 0.0) + (grade.extra_credit or 0.0)
     remarks = [
@@ -149,7 +186,7 @@ def _grades(
         "to be graded by hand and count 0 for now."
         for (student, stage), count in sorted(waiting.items())
     ]
-    return points, remarks
+    return points, ungraded, remarks
 
 
 def _score(

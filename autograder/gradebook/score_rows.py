@@ -69,14 +69,15 @@ def submitted_notebook(
 def set_auto_scores(
     book: Gradebook,
     row: SubmittedNotebook,
-    points: Mapping[str, float],
+    points: Mapping[str, float | None],
     blank: frozenset[str],
     changed: frozenset[str],
 ) -> None:
     """Set the automatic scores of *row*; manual scores stay.
 
-    Answers in *blank* earn 0, others wait to be graded by hand. Formgrader asks to review a manual
-    score if the student's text of this cell is in *changed*, or its automatic score differs.
+    Answers in *blank* earn 0. Other answers, and exercises without points, wait to be graded by
+    hand. Formgrader asks to review a manual score if the student's text of this cell is in
+    *changed*, or its automatic score differs.
     """
     for grade in row.grades:
         name, before = grade.cell.name, grade.auto_score

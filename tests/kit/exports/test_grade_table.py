@@ -8,15 +8,17 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.grade_table import (
     RosterRow,
+    Score,
     StudentGrades,
     comparable,
     grade_table,
     lms_number,
     match_students,
+    settle_ungraded,
 )
 from autograder.results import SubmissionResult
 from autograder.submission.names import parse_download_name
-from tests.factories import MakeCheck, MakeResults, MakeSubmission
+from tests.factories import MakeCheck, MakeResults, MakeSubmission, table_of_rows
 
 
 def test_a_score_belongs_to_its_student_and_stage(
@@ -33,22 +35,53 @@ def test_a_score_belongs_to_its_student_and_stage(
     assert score.exercises == {"double": (2.0, 2.0)}
 
 
-def test_nothing_to_read_is_a_zero_and_a_grader_error_is_none(
+def test_a_grader_error_is_no_score(
     tiny: Course,
     check: MakeCheck,
     submission: MakeSubmission,
     results: MakeResults,
-    unread: SubmissionResult,
     broken: SubmissionResult,
 ):
-    """Only a grader error leaves a cell empty, and a remark names it."""
-    grades = grade_table(results(submission(check()), unread, broken), tiny)
+    """A grader error leaves a cell empty, also where others count 0, and a remark names it."""
+    grades = grade_table(results(submission(check()), broken), tiny)
 
-    assert [(row.student, score.score) for row, score in grades.scores("01_tiny")] == [
-        ("ada", 2.0),
-        ("ruth", 0.0),
+    assert list(settle_ungraded(grades, zero=True).scores("01_tiny")) == [
+        (grades.rows[0], grades.rows[0].scores["01_tiny"])
     ]
     assert grades.remarks == ("zoe: no grade in 01_tiny, left empty (grader-error)",)
+
+
+@pytest.mark.parametrize(
+    ("zero", "score", "words"),
+    [
+        pytest.param(False, None, "the cell stays empty (--ungraded zero writes 0)", id="blank"),
+        pytest.param(True, 0.0, "0 is written", id="zero"),
+    ],
+)
+def test_a_submission_with_nothing_to_grade_is_empty_unless_zero_is_asked_for(
+    tiny: Course, results: MakeResults, unread: SubmissionResult, zero, score, words
+):
+    """No zero is written that nobody asked for, and a remark lists the students."""
+    grades = settle_ungraded(grade_table(results(unread), tiny), zero=zero)
+
+    assert grades.rows[0].scores["01_tiny"].score == score
+    assert grades.remarks == (
+        f"01_tiny: in one submission nothing could be graded, so {words}: ruth",
+    )
+
+
+def test_a_remark_on_ungraded_submissions_has_names():
+    """A student is listed by name and id where the name is known."""
+    score = Score(raw=0.0, score=0.0, max_score=10.0, is_ungraded=True)
+    people = {"r7": ("Ruth", "Moufang"), "zoe": ("", "")}
+    rows = [
+        StudentGrades(student=who, first_name=first, last_name=last, scores={"01_tiny": score})
+        for who, (first, last) in people.items()
+    ]
+    (remark,) = settle_ungraded(table_of_rows(*rows)).remarks
+
+    assert "in 2 submissions" in remark
+    assert remark.endswith(": Ruth Moufang (r7), zoe")
 
 
 def test_a_submission_to_an_unknown_stage_is_named_not_dropped(

@@ -88,11 +88,13 @@ def test_every_test_is_visible(check: MakeCheck, submission: MakeSubmission, res
 def test_an_unreadable_submission_is_a_zero_with_a_reason(
     unread: SubmissionResult, results: MakeResults
 ):
-    """An unreadable submission has a score of 0 and a message, without tests."""
-    answer = accepted(gradescope(results(unread)).content)
+    """There is a score and a message without tests, and the instructor reads what the 0 means."""
+    made = gradescope(results(unread))
+    answer = accepted(made.content)
 
     assert (answer["score"], answer["tests"]) == (0.0, [])
     assert answer["output"] == "Nothing was submitted."
+    assert "ruth: nothing could be graded" in made.remarks[0]
 
 
 def test_no_grade_is_not_a_file(broken: SubmissionResult, results: MakeResults):

@@ -82,14 +82,18 @@ def test_a_failure_of_the_grader_keeps_the_older_grade(
     assert (dump(course.root), autograded(course.root)) == before
 
 
-def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, work: StudentWork):
-    """A submission without anything to grade scores 0, and the lab shows the reason."""
+def test_nothing_to_grade_waits_for_a_grade_by_hand(
+    course: Course, write: WriteBook, work: StudentWork
+):
+    """Exercises have no score and wait, blank answers are 0, and the lab says why."""
     message = "No tiny.py was submitted: it is empty."
     empty = work(module=None, problem=message)
     result = record("ada", (), status=Status.UNREADABLE, message=message)
     write(result, ada=empty)
 
-    assert set(rows(course.root).values()) == {Row(0.0, None, None, waits=False)}
+    found = rows(course.root)
+    assert {found.pop(name) for name in POINTS} == {Row(None, None, None, waits=True)}
+    assert set(found.values()) == {Row(0.0, None, None, waits=False)}
     assert output_texts(lab_of(course.root)).count(message) == 3
 
 

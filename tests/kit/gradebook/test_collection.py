@@ -76,7 +76,7 @@ def test_the_gradebook_knows_its_own_ids(course: Course):
 
 
 def test_the_grades_find_their_way_back(packed: Packed, course: Course):
-    """Graded without collecting, filled into Canvas's export: a cell for each, no remark."""
+    """Graded without collecting, filled into Canvas's export; a PDF gets no grade and no zero."""
     packed({"lovelaceada_101_9_tiny.py": RIGHT, "hoppergrace_102_8_x.pdf": b"%PDF"})
     grade = ("grade", "submissions.zip", "--stage", "1", "--gradebook", "--roster", "canvas.csv")
     run(course.root, "autograder", *grade)
@@ -84,7 +84,7 @@ def test_the_grades_find_their_way_back(packed: Packed, course: Course):
     rows = (course.root / "canvas.csv").read_text("utf-8").splitlines()
 
     assert set(students(course)) == {"s101", "s102"}
-    assert [row.rpartition(",")[2] for row in rows[2:]] == ["10", "0"]
+    assert [row.rpartition(",")[2] for row in rows[2:]] == ["10", ""]
 
 
 @pytest.mark.usefixtures("lent_fork_server")

@@ -16,7 +16,8 @@ from autograder.gradebook.grade_export import (
     names_of_gradebook,
     with_zeros,
 )
-from tests.factories import STAGE, Made, StudentWork, WriteBook, query
+from autograder.results import Status
+from tests.factories import STAGE, Made, StudentWork, WriteBook, query, record
 from tests.kit.commands import run
 
 Exported = Callable[..., list[dict[str, str]]]
@@ -87,6 +88,33 @@ def test_ungraded_answers_are_reported(exported: Exported, caplog: pytest.LogCap
 
     assert f"bob, {STAGE}: 2 answers wait to be graded by hand and count 0 for now." in caplog.text
     assert "ada, " not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "score"),
+    [pytest.param({}, "", id="blank"), pytest.param({"ungraded": "zero"}, "0", id="zero")],
+)
+def test_a_submission_with_nothing_to_grade_is_no_silent_zero(
+    write: WriteBook, work: StudentWork, exported: Exported, caplog, options: dict, score: str
+):
+    """The cells are empty unless zeros are asked for, and the command lists the students."""
+    write(record("ruth", (), status=Status.UNREADABLE), ruth=work("ruth", module=None))
+    [ruth] = exported(**options)
+
+    assert ruth["score"] == score
+    assert "in one submission nothing could be graded" in caplog.text
+    assert caplog.text.strip().endswith(": ruth")
+
+
+def test_a_grade_by_hand_counts_where_nothing_could_be_graded(
+    course: Course, write: WriteBook, work: StudentWork, exported: Exported
+):
+    """After the instructor has graded each exercise by hand, the submission has a score."""
+    write(record("ruth", (), status=Status.UNREADABLE), ruth=work("ruth", module=None))
+    query(course.root, "update grade set manual_score = 2.5 where auto_score is null")
+    [ruth] = exported()
+
+    assert ruth["score"] == "5"
 
 
 @pytest.mark.usefixtures("class_")
