@@ -40,6 +40,7 @@ SUMMARIES: Final = {
         "explain": "Explain a grade: what was graded, when, by what, and each check's points.",
         "collect": "Collect a download into nbgrader's submitted/ folder, with times and the "
         "course's own ids.",
+        "extend": "Give a student more time for a stage, before or after the submission.",
         "export": "Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.",
         "feedback": "Pack each student's page into the zip that Canvas or Moodle returns.",
         "bundle": "Pack the course for a platform that runs the grader itself: a zip for "
@@ -62,7 +63,7 @@ SUMMARIES: Final = {
 MODULES: Final = {  # by what they import: a hint is not to wait for torch
     "check_commands": ("check", "watch", "hunt"),
     "exercise_commands": ("start", "hint", "next", "progress", "reset", "solution"),
-    "grade_commands": ("grade", "collect"),
+    "grade_commands": ("grade", "collect", "extend"),
     "record_commands": ("diff", "explain", "export", "feedback"),
     "author_commands": ("release", "new-stage", "new-course"),
     "course_commands": ("verify", "mutate", "diagnose", "doctor", "bundle"),

@@ -73,6 +73,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
         Option(metavar="DIR", help="The course's folder on the workers (default: as here)."),
     ] = "",
     roster: options.RosterOption = None,
+    id_column: options.IdColumnOption = "",
     worksheet: options.WorksheetOption = None,
     unwrap: options.UnwrapOption = None,
     course_folder: options.CourseOption = None,
@@ -89,7 +90,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
     course = inputs.find_course(course_folder)
     only = course.graded_stage(stage) if stage else None
     book = inputs.open_gradebook(course) if gradebook else None
-    people = inputs.read_roster(roster, book)
+    people = inputs.read_roster(roster, book, id_column)
     search = _find_options(people, worksheet, unwrap=unwrap)
     places = _find_submissions(course, paths, only, search)
     asked = RunOptions(record=json, report=report, fresh=fresh, isolation=isolation, jobs=jobs)
@@ -125,6 +126,7 @@ def collect(
     ],
     *,
     roster: options.RosterOption = None,
+    id_column: options.IdColumnOption = "",
     worksheet: options.WorksheetOption = None,
     unwrap: options.UnwrapOption = None,
     again: Annotated[
@@ -139,7 +141,7 @@ def collect(
     """
     course = inputs.find_course(course_folder)
     book = inputs.open_gradebook(course)
-    people = inputs.read_roster(roster, book)
+    people = inputs.read_roster(roster, book, id_column)
     search = _find_options(people, worksheet, unwrap=unwrap)
     places = _find_submissions(course, paths, course.graded_stage(stage), search)
     collection = book.collection(course.graded_stage(stage))
@@ -149,6 +151,32 @@ def collect(
         book.register(people, [work.student for work in place.works])
         typer.echo(f"{written} submissions of {collection.stage.name} are in submitted/.")
     _require_none_set_aside(places)
+
+
+@app.command()
+def extend(
+    student: Annotated[
+        str, Argument(metavar="STUDENT", help="The student's id or name in the gradebook.")
+    ],
+    stage: Annotated[str, Argument(metavar="STAGE", help="The stage, by name or number.")],
+    when: Annotated[
+        str,
+        Argument(
+            metavar="WHEN",
+            help="The new due time, such as '2026-11-22 23:00 UTC'; or the time after the due date "
+            "of the class, such as 2d or 12h; or none.",
+        ),
+    ],
+    *,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Give a student more time for a stage, before or after the submission.
+
+    A late penalty in the gradebook is computed again.
+    """
+    course = inputs.find_course(course_folder)
+    book = inputs.open_gradebook(course)
+    output.print_lines(book.extend(student, course.graded_stage(stage), when))
 
 
 def _find_options(
@@ -183,7 +211,7 @@ def _grade_and_print(run: Run) -> None:
         results = _grade(run, journal)
         saved = run.save(results)
         output.print_lines(saved.messages)
-        _print_results(run.course, results)
+        _print_results(run, results)
         if saved.written is not None:
             typer.echo(f"{saved.written.submissions} submissions are in the gradebook.")
             output.print_lines(saved.written.remarks)
@@ -227,13 +255,13 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bar.advance(task)
 
 
-def _print_results(course: Course, results: Results) -> None:
+def _print_results(run: Run, results: Results) -> None:
     """Print a single submission in full, and the table."""
     if len(results.submissions) == 1:
         width, colour = output.terminal()
-        typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
+        typer.echo(feedback_text(run.course, results.submissions[0], width, colour=colour))
     console = Console(highlight=False)
-    for table in class_tables(results, console.width):
+    for table in class_tables(results, console.width, run.names()):
         console.print(table)
 
 

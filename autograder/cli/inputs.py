@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.course import Course, Handout, find_root, load
+from autograder.errors import UsageError
 from autograder.student import learner_folder
 from autograder.submission.roster import Roster
 
@@ -28,8 +29,22 @@ def open_gradebook(course: Course) -> "CourseGradebook":
     return CourseGradebook(course)
 
 
-def read_roster(file: Path | None, book: "CourseGradebook | None") -> Roster | None:
+def read_roster(
+    file: Path | None, book: "CourseGradebook | None", id_column: str = ""
+) -> Roster | None:
     """Read the roster, or ask the gradebook; None: nobody has another id."""
+    if id_column and file is None:
+        msg = "--id-column names a column of the roster. Pass the file as well, with --roster."
+        raise UsageError(msg)
     if book is not None:
-        return book.roster(file)
-    return Roster.read(file) if file else None
+        return book.roster(file, id_column)
+    return Roster.read(file, id_column=id_column) if file else None
+
+
+def read_names(
+    file: Path | None, id_column: str, *, gradebook: bool, course: Path | None
+) -> dict[str, str]:
+    """Return the names of students by id, from a roster and from the course's gradebook."""
+    book = open_gradebook(find_course(course)) if gradebook else None
+    roster = read_roster(file, book, id_column)
+    return {**(book.names() if book else {}), **(roster.names if roster else {})}

@@ -29,6 +29,15 @@ RosterOption = Annotated[
         "download the course's own ids (default: those that the gradebook knows).",
     ),
 ]
+IdColumnOption = Annotated[
+    str,
+    Option(
+        "--id-column",
+        metavar="NAME",
+        help="The column of the roster that is the id of a student, such as 'SIS Login ID' if that "
+        "is the login with which students submit through nbgrader's exchange.",
+    ),
+]
 WorksheetOption = Annotated[
     Path | None,
     Option(

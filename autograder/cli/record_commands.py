@@ -11,8 +11,8 @@ from autograder.exports import feedback_zip, formats
 from autograder.exports.grade_table import settle_ungraded
 from autograder.reports.difference import compare, difference_lines
 from autograder.reports.explanation import explanation_lines, find_results
-from autograder.stored_results import read_record
-from autograder.submission.roster import Roster
+from autograder.stored_results import read_record, scores_of
+from autograder.submission.roster import Roster, find_student
 
 app = typer.Typer()
 
@@ -35,16 +35,27 @@ def diff(
 @app.command()
 def explain(
     record: options.RecordFile,
-    student: Annotated[str, Argument(metavar="STUDENT", help="The student's id in the record.")],
+    student: Annotated[
+        str, Argument(metavar="STUDENT", help="The student's id, or a part of the id or name.")
+    ],
     stage: Annotated[
         str, Argument(metavar="[STAGE]", help="The stage, by name or number (default: all).")
     ] = "",
+    *,
+    roster: options.RosterOption = None,
+    id_column: options.IdColumnOption = "",
+    gradebook: Annotated[
+        bool, Option("--gradebook", help="Find and print the names that the gradebook has.")
+    ] = False,
+    course_folder: options.CourseOption = None,
 ) -> None:
     """Explain a grade: what was graded, when, by what, and each check's points."""
     results = read_record(record)
-    for number, result in enumerate(find_results(results, student, stage)):
+    names = inputs.read_names(roster, id_column, gradebook=gradebook, course=course_folder)
+    found = find_student(student, (one.student for one in scores_of(results)), names)
+    for number, result in enumerate(find_results(results, found, stage)):
         typer.echo("\n" * bool(number), nl=False)
-        output.print_lines(explanation_lines(results, result))
+        output.print_lines(explanation_lines(results, result, names.get(found, "")))
 
 
 @app.command()
@@ -95,7 +106,7 @@ def export(  # noqa: PLR0913  # each is an option of the command
 
 
 @app.command()
-def feedback(
+def feedback(  # noqa: PLR0913  # each is an option of the command
     platform: Annotated[
         Literal["canvas", "moodle"], Argument(metavar="PLATFORM", help="canvas or moodle.")
     ],
@@ -114,6 +125,7 @@ def feedback(
     ] = False,
     stage: Annotated[str, Option(help="The assignment's stage, by name or number.")] = "",
     roster: options.RosterOption = None,
+    id_column: options.IdColumnOption = "",
     out: Annotated[Path | None, options.out_option("feedback.zip")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
@@ -123,7 +135,7 @@ def feedback(
     """
     course = inputs.find_course(course_folder)
     book = inputs.open_gradebook(course) if gradebook else None
-    people = inputs.read_roster(roster, book) or Roster(())
+    people = inputs.read_roster(roster, book, id_column) or Roster(())
     request = feedback_zip.FeedbackRequest(
         platform=platform,
         stage=stage,

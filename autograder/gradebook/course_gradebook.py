@@ -12,6 +12,7 @@ from autograder.gradebook.collection import (
     roster_of_gradebook,
 )
 from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.extension import grant_extension
 from autograder.gradebook.grade_export import grade_table_of_gradebook, names_of_gradebook
 from autograder.gradebook.writer import Writer
 from autograder.submission.lazy_submissions import LazySubmissions
@@ -25,16 +26,16 @@ class CourseGradebook:
         self._course = course
         self._setup = NbgraderSetup.of_course(course)
 
-    def roster(self, file: Path | None) -> Roster | None:
+    def roster(self, file: Path | None, id_column: str = "") -> Roster | None:
         """Read the roster from *file* or the gradebook; None: nobody has another id.
 
         No database is made: nothing is written before it is clear whose the submissions are.
         """
         if not self._setup.has_gradebook:
-            return Roster.read(file) if file else None
+            return Roster.read(file, id_column=id_column) if file else None
         with self._setup.gradebook() as book:
             if file is not None:
-                return Roster.read(file, [student.id for student in book.students])
+                return Roster.read(file, [student.id for student in book.students], id_column)
             roster = roster_of_gradebook(book)
             return roster if roster.people else None
 
@@ -60,6 +61,10 @@ class CourseGradebook:
         """Return the names of the students who have one, by id."""
         with self._setup.gradebook() as book:
             return names_of_gradebook(book)
+
+    def extend(self, student: str, stage: Stage, when: str) -> list[str]:
+        """Give *student* until *when* for *stage*; return what changed."""
+        return grant_extension(self._setup, student, stage.name, when)
 
     def grade_table(self) -> GradeTable:
         """Read every score of the gradebook."""

@@ -106,7 +106,8 @@ def grade_table_of_gradebook(
     order = sorted(due, key=lambda name: (name not in titles, name))
     grades, ungraded, remarks = _grades(book, cells)
     scores: dict[str, dict[str, Score]] = defaultdict(dict)
-    for submission in book.db.query(SubmittedAssignment):
+    # A row without a notebook is an extension for work that was not submitted yet.
+    for submission in filter(_has_notebook, book.db.query(SubmittedAssignment)):
         stage = submission.assignment.name
         penalty = sum(item.late_submission_penalty or 0.0 for item in submission.notebooks)
         score = _score(
@@ -131,6 +132,10 @@ def grade_table_of_gradebook(
         ),
         remarks=(*remarks, *outdated_grades(book, coursedir)),
     )
+
+
+def _has_notebook(submission: Any) -> bool:
+    return bool(submission.notebooks)
 
 
 def names_of_gradebook(book: Gradebook) -> dict[str, str]:

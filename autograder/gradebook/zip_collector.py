@@ -32,7 +32,9 @@ class BoundedExtractor(ExtractorPlugin):
     roster = Unicode(
         "", help="Canvas's gradebook export or students.csv, see `autograder collect --roster`."
     ).tag(config=True)
-
+    id_column = Unicode(
+        "", help="The roster's column of ids, see `autograder collect --id-column`."
+    ).tag(config=True)
     worksheet = Unicode(
         "", help="Moodle's grading worksheet, see `autograder collect --worksheet`."
     ).tag(config=True)
@@ -79,7 +81,7 @@ class BoundedExtractor(ExtractorPlugin):
 
     def _roster(self, setup: NbgraderSetup) -> Roster:
         if self.roster:
-            return Roster.read(Path(setup.coursedir.root) / self.roster)
+            return Roster.read(Path(setup.coursedir.root) / self.roster, id_column=self.id_column)
         if not setup.has_gradebook:
             return Roster(())
         with setup.gradebook() as book:

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import mean, median
 from typing import Final
@@ -269,14 +269,18 @@ class _MistakeTally:
         return ranked[:MAX_MISTAKES]
 
 
-def class_tables(results: Results, width: int) -> Iterator[Table]:
+def class_tables(
+    results: Results, width: int, names: Mapping[str, str] | None = None
+) -> Iterator[Table]:
     """Lay out one row per submission, at most *width* wide: student, stage, points, first problem.
 
+    *names* are the students' names by their ids, as far as they are known.
     A large class has several tables, which look like one: rich takes some KiB for each row.
     """
     found = results.submissions
     title = f"{counted(len(found), 'submission')}, isolation {results.isolation}"
-    students, stages, points = _widths(found, width) if len(found) > MAX_ROWS else (None,) * 3
+    who = partial(_name_and_id, names=names or {})
+    students, stages, points = _widths(found, width, who) if len(found) > MAX_ROWS else (None,) * 3
     for first in range(0, max(1, len(found)), MAX_ROWS):
         is_first = first == 0
         table = Table(
@@ -292,16 +296,24 @@ def class_tables(results: Results, width: int) -> Iterator[Table]:
         table.add_column("first problem", overflow="fold", ratio=1)
         for result in found[first : first + MAX_ROWS]:
             stage, problem = Text(result.stage or "?"), Text(first_problem(result))
-            table.add_row(Text(result.student), stage, _points(result), problem)
+            table.add_row(Text(who(result.student)), stage, _points(result), problem)
         yield table
 
 
-def _widths(submissions: Sequence[SubmissionResult], width: int) -> tuple[int, int, int]:
+def _name_and_id(student: str, names: Mapping[str, str]) -> str:
+    """Return the name and the id of *student*, or the id alone."""
+    name = line(names.get(student, ""), MAX_WORD)
+    return f"{name} ({student})" if name else student
+
+
+def _widths(
+    submissions: Sequence[SubmissionResult], width: int, who: Callable[[str], str]
+) -> tuple[int, int, int]:
     """Return the widths of the columns of students, stages and points in all tables."""
     most = width // 4  # a longer name is folded
     students, stages, points = (len(head) for head in ("student", "stage", "points"))
     for result in submissions:
-        students = max(students, cell_len(result.student))
+        students = max(students, cell_len(who(result.student)))
         stages = max(stages, cell_len(result.stage))
         points = max(points, *map(cell_len, _points(result).plain.split("\n")))
     return min(students, most), min(stages, most), points

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from autograder.errors import UsageError
 from autograder.results import CheckResult, Results, SubmissionResult
+from autograder.sanitize import MAX_WORD, line
 
 
 def find_results(results: Results, student: str, stage: str = "") -> list[SubmissionResult]:
@@ -20,10 +21,11 @@ def find_results(results: Results, student: str, stage: str = "") -> list[Submis
     return found
 
 
-def explanation_lines(results: Results, result: SubmissionResult) -> Iterator[str]:
-    """Describe how *result*, one of *results*, came about, from the record alone."""
+def explanation_lines(results: Results, result: SubmissionResult, name: str = "") -> Iterator[str]:
+    """Describe how *result*, one of *results*, came about, from the record; *name* is theirs."""
     score = "no grade" if result.score is None else f"{result.score:g} of {result.max_score or 0:g}"
-    yield f"{result.student}, {result.stage or 'unknown stage'}: {score} ({result.status})"
+    who = f"{line(name, MAX_WORD)} ({result.student})" if name else result.student
+    yield f"{who}, {result.stage or 'unknown stage'}: {score} ({result.status})"
     yield from (f"  {text}" for text in (result.message, *result.notices) if text)
     yield from _circumstances(results, result)
     for exercise in result.exercises:

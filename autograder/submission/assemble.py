@@ -308,10 +308,8 @@ def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple
         is_newest = all(file.upload < selected.upload for file in others)
         newest = " was uploaded last and" if is_newest else ""
         shown = ", ".join(abbreviated_list([file.label for file in others], _MAX_NAMED))
-        return (
-            f"{len(others) + 1} attempts were submitted: {selected.label}{newest} was graded, "
-            f"not {shown}.",
-        )
+        found = f"{len(others) + 1} attempts were submitted"
+        return (f"{found}: {selected.label}{newest} was graded, not {shown}.",)
     depth, name = len(selected.path.parts), selected.path.name
     number = sum(len(file.path.parts) == depth and file.path.name == name for file in files)
     if number == 1:

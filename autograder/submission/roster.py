@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 
 from autograder.errors import UsageError
-from autograder.sanitize import MAX_WORD, line
+from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 from autograder.submission.files import reason
 from autograder.submission.names import ParsedName, comparison_key, student_id
 
@@ -46,17 +46,19 @@ class Roster(msgspec.Struct, frozen=True):
     people: tuple[Person, ...]
 
     @classmethod
-    def read(cls, file: Path, known: Collection[str] = ()) -> Self:
+    def read(cls, file: Path, known: Collection[str] = (), id_column: str = "") -> Self:
         """Read a file of either kind; raises ``UsageError``.
 
-        Canvas has three ids for each student; the one that the gradebook *known* has is used.
+        Canvas has three ids for each student. The one in *id_column* is used, or the one that the
+        gradebook *known* has.
         """
         rows = csv_rows(file)
         header = set(rows[0]) if rows else set()
+        _require_column(file, header, id_column)
         if {"Section", "ID"} <= header:
-            people = [_of_canvas(row, known) for row in rows]
+            people = [_of_canvas(row, known, id_column) for row in rows]
         elif "id" in header:
-            people = [person_of_nbgrader(row) for row in rows]
+            people = [person_of_nbgrader(row, id_column or "id") for row in rows]
         else:
             shown = line(", ".join(filter(None, header)), MAX_WORD) or "none"
             msg = (
@@ -94,6 +96,32 @@ class Roster(msgspec.Struct, frozen=True):
         return found[0] if len(found) == 1 else None
 
 
+def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str]) -> str:
+    """Return the id among *students* that *wanted* is, or whose name or id contains its words.
+
+    Raises ``UsageError`` unless there is exactly one.
+    """
+    known = {student: names.get(student, "") for student in students}
+    if wanted in known:
+        return wanted
+    words = _comparable(wanted).split()
+    found = [
+        student
+        for student, name in known.items()
+        if words and all(word in _comparable(f"{name} {student}") for word in words)
+    ]
+    if len(found) == 1:
+        return found[0]
+    who = repr(line(wanted, MAX_WORD))
+    if found:
+        shown = ", ".join(f"{known[one]} ({one})" if known[one] else one for one in found)
+        msg = f"{who} could be {shown}. Name one by the id."
+        raise UsageError(msg)
+    hint = "" if any(known.values()) else " --roster or --gradebook adds the names."
+    msg = f"There is no student {who}.{hint}"
+    raise UsageError(msg)
+
+
 def csv_rows(file: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file by column, without outer spaces; raises ``UsageError``."""
     try:
@@ -123,12 +151,21 @@ def csv_rows(file: Path) -> list[dict[str, str]]:
         raise UsageError(msg) from None
 
 
-def _of_canvas(row: Mapping[str, str], known: Collection[str]) -> Person | None:
+def _require_column(file: Path, header: Collection[str], id_column: str) -> None:
+    if id_column and id_column not in header:
+        shown = line(", ".join(filter(None, header)), MAX_SENTENCE)
+        msg = f"{file} has no column {id_column!r} for --id-column. Its columns are {shown}."
+        raise UsageError(msg)
+
+
+def _of_canvas(row: Mapping[str, str], known: Collection[str], id_column: str) -> Person | None:
     number = row.get("ID", "")
     if not number.isdigit():  # the rows of points and of manual posting have none
         return None
     ids = [student_id(row[name]) for name in _CANVAS_IDS if row.get(name)]
     chosen = next((one for one in ids if one in known), ids[0])
+    if row.get(id_column):
+        chosen = student_id(row[id_column])
     last, _, first = row.get("Student", "").partition(", ")
     if row.get("LastName"):
         last, first = row["LastName"], row.get("FirstName", "")
@@ -136,24 +173,23 @@ def _of_canvas(row: Mapping[str, str], known: Collection[str]) -> Person | None:
     return Person(
         student=chosen,
         number=number,
-        identifiers=frozenset(
-            map(_comparable, ids[:-1])
-        ),  # the number is not one of the course's ids
+        # Canvas's number is not one of the course's ids.
+        identifiers=frozenset(map(_comparable, ids[:-1])),
         first_name=first,
         last_name=last,
         email=login if "@" in login else "",
     )
 
 
-def person_of_nbgrader(row: Mapping[str, str]) -> Person | None:
-    """Return the person in a row of nbgrader's columns; None without an id."""
-    if not row.get("id"):
+def person_of_nbgrader(row: Mapping[str, str], id_column: str = "id") -> Person | None:
+    """Return the person in a row of nbgrader's columns; None without an id in *id_column*."""
+    if not row.get(id_column):
         return None
     email = row.get("email", "")
     return Person(
-        student=student_id(row["id"]),
+        student=student_id(row[id_column]),
         number=row.get("lms_user_id", ""),
-        identifiers=frozenset(map(_comparable, filter(None, (row["id"], email)))),
+        identifiers=frozenset(map(_comparable, filter(None, (row["id"], row[id_column], email)))),
         first_name=row.get("first_name", ""),
         last_name=row.get("last_name", ""),
         email=email,

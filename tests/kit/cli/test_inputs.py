@@ -9,6 +9,14 @@ import pytest
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
 
 
+def test_a_column_of_ids_needs_a_roster(invoke: Invoke, module: Path):
+    """The column belongs to a file, which the message asks for."""
+    result = invoke("grade", module, "--id-column", "SIS Login ID")
+
+    assert result.exit_code == 2
+    assert "--roster" in result.output
+
+
 def test_outside_of_a_course_the_message_names_the_option(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -78,3 +78,13 @@ def test_a_grade_is_explained_from_the_record(invoke: Invoke, module: Path, reco
     assert "ada, 01_tiny: 5 of 10 (graded)" in explained.output
     assert "limits        import_seconds 10" in explained.output
     assert "no student 'eve'" in unknown.output
+
+
+def test_a_grade_is_explained_by_name(invoke: Invoke, recorded: Recorded, tmp_path: Path):
+    """With a roster the student is found by a part of the name, and the name is printed."""
+    file, roster = recorded(5.0), tmp_path / "students.csv"
+    roster.write_text("id,first_name,last_name\nada,Augusta,King\n")
+    explained = invoke("explain", file, "king", "--roster", roster)
+
+    assert explained.exit_code == 0, explained.output
+    assert "Augusta King (ada), 01_tiny: 5 of 10 (graded)" in explained.output

@@ -86,6 +86,16 @@ def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_
     assert "emmy" not in listed
 
 
+def test_the_table_in_the_terminal_has_names(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """A student has the name and the id, or the id alone."""
+    run = results(submission(check(), student="s7"), submission(check(), student="bob"))
+    (table,) = class_tables(run, 100, {"s7": "Ada King"})
+
+    assert [str(cell) for cell in table.columns[0].cells] == ["Ada King (s7)", "bob"]
+
+
 @pytest.mark.parametrize(
     "notice",
     [

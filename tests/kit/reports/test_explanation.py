@@ -45,6 +45,14 @@ def test_a_missing_student_is_an_error(results, submission, student, stage, sent
         find_results(results(submission()), student, stage)
 
 
+def test_the_name_is_printed_with_the_id(results, submission):
+    """The first line has the name if it is known."""
+    result = submission(status="unreadable")
+    first = next(explanation_lines(results(result), result, "Alice Liddell"))
+
+    assert first.startswith("Alice Liddell (alice), 01_tiny: ")
+
+
 def test_every_circumstance_is_named(results, submission, check):
     """An explanation contains hashes, versions, limits, isolation and time."""
     result = submission(check(), sha256="d0d0", audit=AUDIT, ignored=("notes.txt",))

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.errors import UsageError
 from autograder.submission.names import parse_download_name
-from autograder.submission.roster import Roster
+from autograder.submission.roster import Roster, find_student
 
 CANVAS = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Homework (7)\n"
@@ -28,10 +28,10 @@ Read = Callable[..., Roster]
 def read(tmp_path: Path) -> Read:
     """Read a roster with some content."""
 
-    def read_text(text: str, known: tuple[str, ...] = ()) -> Roster:
+    def read_text(text: str, known: tuple[str, ...] = (), id_column: str = "") -> Roster:
         file = tmp_path / "roster.csv"
         file.write_text(text, "utf-8")
-        return Roster.read(file, known)
+        return Roster.read(file, known, id_column)
 
     return read_text
 
@@ -95,3 +95,61 @@ def test_refuses_what_is_not_a_roster(read: Read, text: str, says: str):
     """The message names the file and what to use instead."""
     with pytest.raises(UsageError, match=says):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "ids"),
+    [
+        pytest.param(CANVAS, "SIS Login ID", ["ada@example.org", "alan", "103"], id="canvas-login"),
+        pytest.param(CANVAS, "ID", ["101", "102", "103"], id="canvas-number"),
+        pytest.param(STUDENTS, "email", ["ada@example.org"], id="students-email"),
+    ],
+)
+def test_a_column_is_chosen_as_the_id(read: Read, text: str, column: str, ids: list[str]):
+    """The id is that of the column, and the other ids find the same person."""
+    roster = read(text, id_column=column)
+    found = roster.find(parse_download_name("s101"))
+
+    assert [person.student for person in roster.people] == ids
+    assert found is not None
+    assert found.student == ids[0]
+
+
+def test_a_missing_column_is_named_with_the_columns_that_exist(read: Read):
+    """A wrong name of a column is not ignored."""
+    with pytest.raises(
+        UsageError, match=r"no column 'Login' for --id-column. Its columns are .*ID"
+    ):
+        read(CANVAS, id_column="Login")
+
+
+NAMES = {"a1": "Anna Smith", "a2": "Anna Smithson", "b": "Bob O'Brien", "smith": ""}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "student"),
+    [
+        pytest.param("a1", "a1", id="id"),
+        pytest.param("smith", "smith", id="id-before-name"),
+        pytest.param("SMITHSON anna", "a2", id="words-in-any-order"),
+        pytest.param("brien", "b", id="part-of-a-name"),
+    ],
+)
+def test_a_student_is_found_by_id_or_name(wanted: str, student: str):
+    """An id is found first, then the only student whose name or id has all words."""
+    assert find_student(wanted, NAMES, NAMES) == student
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names", "words"),
+    [
+        pytest.param("anna", NAMES, r"could be Anna Smith \(a1\), Anna Smithson", id="several"),
+        pytest.param("eve", NAMES, r"no student 'eve'\.$", id="nobody"),
+        pytest.param("eve", {}, r"--roster or --gradebook adds the names", id="no-names"),
+        pytest.param(" ", NAMES, r"no student", id="blank"),
+    ],
+)
+def test_an_unclear_student_is_not_guessed(wanted: str, names: dict[str, str], words: str):
+    """The message lists the students who fit, or says how names are added."""
+    with pytest.raises(UsageError, match=words):
+        find_student(wanted, NAMES, names)

@@ -1,0 +1,108 @@
+"""Gives one student more time for a stage, in nbgrader's database."""
+
+import datetime as dt
+import re
+from typing import Any, Final
+
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
+
+from autograder.errors import UsageError
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.score_rows import parse_timestamp, set_late_penalty
+from autograder.results import add
+from autograder.submission.roster import find_student
+
+NONE: Final = "none"
+_DURATION = re.compile(r"\+?(?P<number>\d{1,4}) ?(?P<unit>d|h)(?:ays?|ours?)?", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+def grant_extension(setup: NbgraderSetup, student: str, stage: str, when: str) -> list[str]:
+    """Give *student*, an id or a name, until *when* for *stage*; return what changed.
+
+    Raises ``UsageError`` if there is no such student, no due date, or no such time.
+    """
+    with setup.gradebook() as book:
+        assignment = book.db.query(Assignment).filter_by(name=stage).one_or_none()
+        if assignment is None or assignment.duedate is None:
+            msg = (
+                f"{stage} has no due date to extend. "
+                f'Set it: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'
+            )
+            raise UsageError(msg)
+        person = _find_person(book, student)
+        extension = parse_extension(when, assignment.duedate)
+        submission = _submission(book, assignment, person)
+        before = _penalty(submission)
+        submission.extension = extension
+        for row in submission.notebooks:
+            set_late_penalty(row, setup.late)
+        due, after = submission.duedate, _penalty(submission)
+        if extension is None and not submission.notebooks:
+            book.db.delete(submission)  # the row was there for the extension only
+        book.db.commit()
+    later = f", {_duration(extension)} after the class" if extension else ", as for the class"
+    lines = [f"{person}, {stage}: due {due:%Y-%m-%d %H:%M} UTC{later}."]
+    changed = f"The late penalty was {before:g} points and is now {after:g}."
+    return [*lines, changed] if before != after else lines
+
+
+def parse_extension(when: str, due: dt.datetime) -> dt.timedelta | None:
+    """Return how long after *due*, in UTC, *when* is; None if it is "none".
+
+    *when* is a time, a day, or a duration. A day ends at the time of day of *due*. Raises
+    ``UsageError`` if it is none of these, or not after *due*.
+    """
+    text = when.strip().lower()
+    if text == NONE:
+        return None
+    duration = _DURATION.fullmatch(text)
+    if duration is not None:
+        count = int(duration["number"])
+        found = dt.timedelta(days=count) if duration["unit"] == "d" else dt.timedelta(hours=count)
+    else:
+        found = _time(when.strip(), due) - due
+    if found <= dt.timedelta(0):
+        msg = f"{when!r} is not after the due date of the class, {due:%Y-%m-%d %H:%M} UTC."
+        raise UsageError(msg)
+    return found
+
+
+def _time(text: str, due: dt.datetime) -> dt.datetime:
+    moment = parse_timestamp(f"{text} {due:%H:%M:%S}" if _DAY.fullmatch(text) else text)
+    if moment is None:
+        msg = (
+            f"{text!r} is not a time. Write the new due time such as '2026-11-22 23:00 UTC', "
+            "or the additional time such as 2d or 12h, or none."
+        )
+        raise UsageError(msg)
+    return moment
+
+
+def _find_person(book: Gradebook, student: str) -> str:
+    names = {
+        item.id: " ".join(filter(None, (item.first_name, item.last_name)))
+        for item in book.db.query(Student)
+    }
+    return find_student(student, names, names)
+
+
+def _submission(book: Gradebook, assignment: Assignment, student: str) -> Any:
+    """Return the student's row, which is added where nothing was submitted yet."""
+    keys = {"assignment_id": assignment.id, "student_id": student}
+    row = book.db.query(SubmittedAssignment).filter_by(**keys).one_or_none()
+    if row is None:
+        row = SubmittedAssignment(**keys)
+        book.db.add(row)
+        book.db.flush()
+    return row
+
+
+def _penalty(submission: SubmittedAssignment) -> float:
+    return add(row.late_submission_penalty or 0.0 for row in submission.notebooks)
+
+
+def _duration(time: dt.timedelta) -> str:
+    hours, minutes = divmod(int(time.total_seconds()) // 60, 60)
+    parts = ((hours // 24, "d"), (hours % 24, "h"), (minutes, "min"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)

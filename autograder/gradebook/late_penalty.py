@@ -1,0 +1,33 @@
+"""Subtracts points for late work by the day, as an option of nbgrader_config.py."""
+
+import math
+
+from nbgrader.plugins import LateSubmissionPlugin
+from traitlets import Float, Integer
+
+_DAY = 24 * 60 * 60  # seconds
+
+
+class DailyPenalty(LateSubmissionPlugin):
+    """A share of the points for each day that has begun since the due date."""
+
+    percent = Float(10.0, min=0, max=100, help="Percent of the points, for each day.").tag(
+        config=True
+    )
+    most_percent = Float(100.0, min=0, max=100, help="Percent that is never exceeded.").tag(
+        config=True
+    )
+    grace_minutes = Integer(0, min=0, help="Minutes after the due date without penalty.").tag(
+        config=True
+    )
+
+    def late_submission_penalty(
+        self, student_id: str, score: float, total_seconds_late: float
+    ) -> float | None:
+        """Return the points to subtract from *score*; None in the minutes of grace."""
+        del student_id
+        late = total_seconds_late - 60 * self.grace_minutes
+        if late <= 0:
+            return None
+        percent = min(self.most_percent, self.percent * math.ceil(late / _DAY))
+        return float(round(score * percent / 100, 6))
