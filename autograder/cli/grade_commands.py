@@ -1,7 +1,7 @@
 """Defines the commands that grade submissions, or collect them for nbgrader."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,6 +23,7 @@ from autograder.results import Results, Status
 from autograder.stored_results import scores_of
 from autograder.submission.class_division import FindOptions, FoundSubmissions
 from autograder.submission.collect import find_all
+from autograder.submission.groups import Groups
 from autograder.submission.lazy_submissions import LazySubmissions
 from autograder.submission.roster import Roster
 from autograder.submission.worksheet import Worksheet
@@ -74,6 +75,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
     ] = "",
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
+    groups: options.GroupsOption = None,
     worksheet: options.WorksheetOption = None,
     unwrap: options.UnwrapOption = None,
     course_folder: options.CourseOption = None,
@@ -91,7 +93,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
     only = course.graded_stage(stage) if stage else None
     book = inputs.open_gradebook(course) if gradebook else None
     people = inputs.read_roster(roster, book, id_column)
-    search = _find_options(people, worksheet, unwrap=unwrap)
+    search = _find_options(people, worksheet, groups, unwrap=unwrap)
     places = _find_submissions(course, paths, only, search)
     asked = RunOptions(record=json, report=report, fresh=fresh, isolation=isolation, jobs=jobs)
     asked.require_writable()
@@ -116,7 +118,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
 
 
 @app.command()
-def collect(
+def collect(  # noqa: PLR0913  # each is an option of the command
     stage: Annotated[str, Argument(metavar="STAGE", help="The stage, by name or number.")],
     paths: Annotated[
         list[Path],
@@ -127,6 +129,7 @@ def collect(
     *,
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
+    groups: options.GroupsOption = None,
     worksheet: options.WorksheetOption = None,
     unwrap: options.UnwrapOption = None,
     again: Annotated[
@@ -142,7 +145,7 @@ def collect(
     course = inputs.find_course(course_folder)
     book = inputs.open_gradebook(course)
     people = inputs.read_roster(roster, book, id_column)
-    search = _find_options(people, worksheet, unwrap=unwrap)
+    search = _find_options(people, worksheet, groups, unwrap=unwrap)
     places = _find_submissions(course, paths, course.graded_stage(stage), search)
     collection = book.collection(course.graded_stage(stage))
     for place in places:
@@ -180,11 +183,15 @@ def extend(
 
 
 def _find_options(
-    roster: Roster | None, worksheet: Path | None, *, unwrap: bool | None
+    roster: Roster | None, worksheet: Path | None, groups: Path | None, *, unwrap: bool | None
 ) -> FindOptions:
     """Return the instructor's options about the students in a download."""
-    names = Worksheet.read(worksheet) if worksheet else None
-    return FindOptions(roster=roster, worksheet=names, unwrap=unwrap)
+    return FindOptions(
+        roster=roster,
+        worksheet=Worksheet.read(worksheet) if worksheet else None,
+        groups=Groups.read(groups) if groups else None,
+        unwrap=unwrap,
+    )
 
 
 def _find_submissions(
@@ -211,7 +218,7 @@ def _grade_and_print(run: Run) -> None:
         results = _grade(run, journal)
         saved = run.save(results)
         output.print_lines(saved.messages)
-        _print_results(run, results)
+        _print_results(run.course, results, saved.names)
         if saved.written is not None:
             typer.echo(f"{saved.written.submissions} submissions are in the gradebook.")
             output.print_lines(saved.written.remarks)
@@ -255,13 +262,13 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bar.advance(task)
 
 
-def _print_results(run: Run, results: Results) -> None:
+def _print_results(course: Course, results: Results, names: Mapping[str, str]) -> None:
     """Print a single submission in full, and the table."""
     if len(results.submissions) == 1:
         width, colour = output.terminal()
-        typer.echo(feedback_text(run.course, results.submissions[0], width, colour=colour))
+        typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
     console = Console(highlight=False)
-    for table in class_tables(results, console.width, run.names()):
+    for table in class_tables(results, console.width, names):
         console.print(table)
 
 

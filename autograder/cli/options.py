@@ -38,6 +38,14 @@ IdColumnOption = Annotated[
         "is the login with which students submit through nbgrader's exchange.",
     ),
 ]
+GroupsOption = Annotated[
+    Path | None,
+    Option(
+        "--groups",
+        metavar="FILE",
+        help="Canvas's export of a group set: one member submits for all members.",
+    ),
+]
 WorksheetOption = Annotated[
     Path | None,
     Option(

@@ -12,6 +12,7 @@ from autograder.exports.grade_table import settle_ungraded
 from autograder.reports.difference import compare, difference_lines
 from autograder.reports.explanation import explanation_lines, find_results
 from autograder.stored_results import read_record, scores_of
+from autograder.submission.groups import Groups
 from autograder.submission.roster import Roster, find_student
 
 app = typer.Typer()
@@ -77,6 +78,7 @@ def export(  # noqa: PLR0913  # each is an option of the command
     ] = None,
     stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
     grade_column: Annotated[str, Option(help="Moodle: the header of the column of grades.")] = "",
+    groups: options.GroupsOption = None,
     ungraded: Annotated[
         Literal["blank", "zero"],
         Option(help="Submissions in which nothing could be graded: empty cells, or 0."),
@@ -101,6 +103,7 @@ def export(  # noqa: PLR0913  # each is an option of the command
         stage=course.graded_stage(stage).name if stage else "",
         grade_column=grade_column,
         ungraded_is_zero=ungraded == "zero",
+        groups=Groups.read(groups) if groups else None,
     )
     output.write_export(form, asked.make(request), out or Path(asked.file))
 

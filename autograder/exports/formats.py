@@ -15,11 +15,13 @@ from autograder.exports.classroom50 import classroom50, push_of
 from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, grade_table, settle_ungraded
 from autograder.exports.gradescope_results import gradescope
+from autograder.exports.group_scores import share_scores
 from autograder.exports.junit import junit
 from autograder.exports.moodle import moodle
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.results import Results
 from autograder.stored_results import read_record
+from autograder.submission.groups import Groups
 
 _Value = TypeVar("_Value")
 
@@ -29,7 +31,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     *record* and *download*, which an LMS wrote, are files. *grades* is the gradebook's table;
     without it the table is made from the record. If nothing of a submission could be graded, its
-    cell is empty, or 0 with *ungraded_is_zero*.
+    cell is empty, or 0 with *ungraded_is_zero*. In *groups*, one submission counts for all members.
     """
 
     course: Course
@@ -39,6 +41,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     stage: str = ""
     grade_column: str = ""
     ungraded_is_zero: bool = False
+    groups: Groups | None = None
 
     def grade_table(self) -> GradeTable:
         """Return the grades of the one stage that was asked for, or of all."""
@@ -48,7 +51,8 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         grades = _required(grades, "a record or a gradebook")
         stages = tuple(item for item in grades.stages if self.stage in {"", item.name})
         chosen = msgspec.structs.replace(grades, stages=stages)
-        return settle_ungraded(chosen, zero=self.ungraded_is_zero)
+        shared = share_scores(chosen, self.groups) if self.groups else chosen
+        return settle_ungraded(shared, zero=self.ungraded_is_zero)
 
     def results(self) -> Results:
         """Return the record: a gradebook holds no checks."""

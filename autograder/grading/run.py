@@ -43,11 +43,12 @@ class GradeWriter(Protocol):
 
 
 class Saved(NamedTuple):
-    """The files that a run wrote, and the reasons why the others could not be written."""
+    """The files that a run wrote, the reasons why others could not be written, and names by id."""
 
     messages: list[str]
     faults: list[str]
     written: Written | None  # to the gradebook
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,11 +132,14 @@ class Run:
         if writer is not None and written is None and record is None:  # nothing else keeps them
             with _noting(faults):
                 _write_elsewhere(results, "The gradebook has none of these grades.")
+        names: Mapping[str, str] = {}
+        with _noting(faults):
+            names = self.names()
         if report is not None:
             with _noting(faults):
-                index = write_pages(self.course, results, report, self.names())
+                index = write_pages(self.course, results, report, names)
                 messages.append(f"report: {index}")
-        return Saved(messages, faults, written)
+        return Saved(messages, faults, written, names)
 
 
 def on_cluster(address: str, folder: str) -> GradeEach:
@@ -165,7 +169,8 @@ def _noting(faults: list[str]) -> Iterator[None]:
     try:
         yield
     except (AutograderError, OSError) as error:
-        faults.append(str(error))
+        if str(error) not in faults:  # of a gradebook that can't be used, once
+            faults.append(str(error))
 
 
 def _write_record(file: Path, results: Results, *, show_changes: bool) -> list[str]:

@@ -12,9 +12,10 @@ from autograder.errors import UsageError
 from autograder.submission.assemble import Submission, submissions, without_files_of
 from autograder.submission.entries import Entries, class_inside, holds_several
 from autograder.submission.files import StudentWork, abbreviated_list, visible
+from autograder.submission.groups import Groups
 from autograder.submission.names import ParsedName, StageResolver, find_lms, parse_download_name
 from autograder.submission.place import Entry, open_entries
-from autograder.submission.roster import Roster
+from autograder.submission.roster import Person, Roster
 from autograder.submission.worksheet import Worksheet
 
 _MOODLE = "Moodle"
@@ -37,6 +38,7 @@ class FindOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     roster: Roster | None = None
     worksheet: Worksheet | None = None  # of the assignment in Moodle
+    groups: Groups | None = None  # of the assignment in Canvas
     unwrap: bool | None = None
 
 
@@ -121,6 +123,7 @@ class ClassDivision:
         """Return the work of each student."""
         self._require_right_worksheet()
         claims = self._claims()
+        self._remarks += self._absent(claims)
         works = LazyWorks(self._entries, self._lms)
         late = 0
         for student in sorted(claims):
@@ -172,6 +175,25 @@ class ClassDivision:
             self._remarks.append(_NAMES_ARE_EDITED)
         return _by_number(claims, self._lms) if self._lms else claims
 
+    def _absent(self, claims: _Claims) -> Iterator[str]:
+        """Name the students of the roster who submitted nothing, also not by their group."""
+        roster, groups = self._options.roster, self._options.groups
+        people = roster.people if roster else ()
+        group_of = {one.student: _group(groups, one) for one in people}
+        submitted = {group_of.get(student, "") for student in claims} - {""}
+        absent = [
+            f"{one.full_name} ({one.student})".strip()
+            for one in people
+            # Canvas's test student has a number only.
+            if one.identifiers
+            and one.student not in claims
+            and group_of[one.student] not in submitted
+        ]
+        if absent:
+            who = "1 student" if len(absent) == 1 else f"{len(absent)} students"
+            hint = "" if groups else " If groups submit together, add --groups."
+            yield f"{who} of the roster submitted nothing: {', '.join(sorted(absent))}.{hint}"
+
     def _doubt(self, entry: Entry, parsed: ParsedName, *, is_known: bool) -> str:
         """Say why it is unclear whose *entry* is; empty if it is clear."""
         if self._lms == _MOODLE and entry.kind == "folder" and parsed.file:
@@ -203,6 +225,11 @@ class ClassDivision:
                 "worksheet of the same assignment in Moodle."
             )
             raise UsageError(msg)
+
+
+def _group(groups: Groups | None, person: Person) -> str:
+    member = groups.find(person.student, person.number) if groups else None
+    return member.group if member else ""
 
 
 def is_work(entry: Entry, parsed: ParsedName) -> bool:

@@ -33,6 +33,11 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     email: str = ""
 
     @property
+    def full_name(self) -> str:
+        """The first and the last name, as far as they are known."""
+        return f"{self.first_name} {self.last_name}".strip()
+
+    @property
     def names(self) -> frozenset[str]:
         """The full name as systems write it, for comparison."""
         first, last = self.first_name, self.last_name
@@ -72,8 +77,7 @@ class Roster(msgspec.Struct, frozen=True):
     @property
     def names(self) -> dict[str, str]:
         """The full names by id, of those who have one."""
-        names = {one.student: f"{one.first_name} {one.last_name}".strip() for one in self.people}
-        return {student: name for student, name in names.items() if name}
+        return {one.student: one.full_name for one in self.people if one.full_name}
 
     def identify(self, name: ParsedName) -> str:
         """Return the id of the person whom *name* fits, or that of the name itself."""

@@ -5,6 +5,7 @@ import pytest
 from autograder.errors import UsageError
 from autograder.submission.class_division import FindOptions
 from autograder.submission.collect import find
+from autograder.submission.groups import Groups, Member
 from autograder.submission.roster import Person, Roster
 from autograder.submission.worksheet import Worksheet
 
@@ -73,6 +74,33 @@ def test_names_that_decide_without_a_worksheet_are_remarked_on(moodle):
     """The remark names the option that checks them."""
     assert "--worksheet compares them" in moodle(["Ada Lovelace_11"], (), [ADA]).remarks[0]
     assert moodle([], [("11", "Ada Lovelace")], [ADA]).remarks == ()
+
+
+def person(student: str, number: str) -> Person:
+    """A student whom Canvas's roster knows by a number and an id."""
+    identifiers = frozenset({student})
+    return Person(student=student, number=number, identifiers=identifiers, first_name=student)
+
+
+def test_students_of_the_roster_without_a_submission_are_named(stages, write, class_):
+    """The remark has their names, and the option for groups; Canvas's test student is left out."""
+    write(f"adalovelace_1_9_{MODULE}")
+    roster = Roster((person("ada", "1"), person("ben", "2"), Person(student="3", number="3")))
+    (remark,) = find(class_, stages, options=FindOptions(roster=roster)).remarks
+
+    assert remark.startswith("1 student of the roster submitted nothing: ben (ben).")
+    assert "--groups" in remark
+
+
+def test_a_group_submits_for_its_members(stages, write, class_):
+    """Nobody is missing whose group has a submission; the others are."""
+    write(f"project1_1_9_{MODULE}")
+    roster = Roster((person("ada", "1"), person("ben", "2"), person("cy", "3")))
+    members = {number: Member(student=number, group="P1") for number in ("1", "2")}
+    options = FindOptions(roster=roster, groups=Groups(members, {}))
+    (remark,) = find(class_, stages, options=options).remarks
+
+    assert remark == "1 student of the roster submitted nothing: cy (cy)."
 
 
 def test_the_worksheet_of_another_assignment_is_refused(moodle):

@@ -1,0 +1,77 @@
+"""Reads Canvas's export of a group set: the students who submit together.
+
+*People → Groups → Import → Download course roster CSV* has one row for each student.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from autograder.errors import UsageError
+from autograder.sanitize import MAX_WORD, line
+from autograder.submission.names import comparison_key, student_id
+from autograder.submission.roster import csv_rows
+
+_COLUMNS = ("canvas_user_id", "group_name")
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A student of a group; *student* is the id where the course knows no other one."""
+
+    student: str
+    group: str
+    first_name: str = ""
+    last_name: str = ""
+
+
+class Groups(msgspec.Struct, frozen=True):
+    """The members of all groups, by Canvas's number, and by their other ids for comparison."""
+
+    by_number: Mapping[str, Member]
+    by_identifier: Mapping[str, Member]
+
+    @classmethod
+    def read(cls, file: Path) -> Self:
+        """Read the export of a group set; raises ``UsageError``."""
+        rows = csv_rows(file)
+        header = set(rows[0]) if rows else set()
+        if not set(_COLUMNS) <= header:
+            shown = line(", ".join(filter(None, header)), MAX_WORD) or "none"
+            msg = (
+                f"{file} is not an export of groups: its columns are {shown}. Download it in "
+                "Canvas: People, the group set, Import, Download Course Roster CSV."
+            )
+            raise UsageError(msg)
+        grouped = [(row, _member(row)) for row in rows if row.get("group_name")]
+        return cls(
+            by_number={row["canvas_user_id"]: member for row, member in grouped},
+            by_identifier={
+                comparison_key(row[column]): member
+                for row, member in grouped
+                for column in ("login_id", "user_id")
+                if row.get(column)
+            },
+        )
+
+    def find(self, student: str, number: str = "") -> Member | None:
+        """Return the member with the id *student*, or else with Canvas's *number*."""
+        return self.by_identifier.get(comparison_key(student)) or self.by_number.get(number)
+
+    def members(self, group: str) -> list[Member]:
+        """Return all students of *group*."""
+        return [member for member in self.by_number.values() if member.group == group]
+
+
+def _member(row: Mapping[str, str]) -> Member:
+    ids = (row.get("user_id"), row.get("login_id"), row.get("canvas_user_id"))
+    last, comma, first = row.get("name", "").partition(", ")
+    if not comma:
+        first, _, last = row.get("name", "").rpartition(" ")
+    return Member(
+        student=student_id(next(filter(None, ids), "")),
+        group=row["group_name"],
+        first_name=first,
+        last_name=last,
+    )
