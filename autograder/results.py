@@ -75,6 +75,8 @@ class Status(StrEnum):
 
 SEVERAL = " / "  # between the ids of mistakes that showed the same
 TOGETHER = " + "  # between the ids of two mistakes that showed what neither shows alone
+FIRST, SECOND = "There are two mistakes. First: ", " Second: "  # before their explanations
+SAME_ERROR: Final = "(This mistake raises the same error.)"  # behind an explanation
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -99,6 +101,15 @@ class Diagnosis(msgspec.Struct, frozen=True):
     def misconceptions(self) -> list[str]:
         """The ids of the mistakes: several if they show the same, two if they show it together."""
         return self.misconception.replace(TOGETHER, SEVERAL).split(SEVERAL)
+
+    @property
+    def parts(self) -> tuple["Diagnosis", ...]:
+        """The mistake, or each of two that show together; the question is that of the first."""
+        first, both, second = self.explanation.removeprefix(FIRST).partition(SECOND)
+        names = self.misconception.split(TOGETHER)
+        if len(names) == 1 or not both:
+            return (self,)
+        return Diagnosis(names[0], first, self.hint), Diagnosis(names[-1], second, "")
 
     @property
     def headline(self) -> str:

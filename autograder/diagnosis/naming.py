@@ -7,10 +7,9 @@ from msgspec.structs import replace
 
 from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
 from autograder.diagnosis.mistakes.vocabulary import alternatives
-from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
+from autograder.results import FIRST, SAME_ERROR, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # in one sentence; more would not help
-SAME_ERROR = "(This mistake raises the same error.)"
 
 
 class Mistake(NamedTuple):
@@ -88,7 +87,7 @@ def name_each(
 def name_both(first: Diagnosis, second: Diagnosis) -> Diagnosis:
     """Name two mistakes, the one to fix first in front."""
     name = TOGETHER.join((first.misconception, second.misconception))
-    sentences = f"There are two mistakes. First: {first.explanation} Second: {second.explanation}"
+    sentences = f"{FIRST}{first.explanation}{SECOND}{second.explanation}"
     return Diagnosis(name, sentences, first.hint, sentences.removesuffix("."))
 
 

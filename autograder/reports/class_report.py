@@ -1,6 +1,5 @@
 """Summarizes a class: its table in the terminal, scores, misconceptions, submissions to review."""
 
-import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,27 +14,19 @@ from rich.text import Text
 
 from autograder.course import Course
 from autograder.reports.check_statistics import CheckStatistics, CheckTally
+from autograder.reports.class_mistakes import MistakeCount, MistakeTally
 from autograder.reports.feedback import counted, percent
+from autograder.reports.manual_review import first_problem, review_reasons
 from autograder.reports.page_names import PageNames
 from autograder.reports.similar import SimilarCode, SimilarGroup
-from autograder.results import Diagnosis, Outcome, Results, Status, SubmissionResult, add
+from autograder.results import Results, Status, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line
 from autograder.stored_results import scores_of
 
-MANUAL_REVIEW: Final = (
-    Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
-    Status.OUT_OF_DISK, Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
-)  # fmt: skip
-MAX_CARRIED = 2.0  # points of a stage; above it, an instructor reads whether they are deserved
-_NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
-# What `submission` says where a lab was submitted and the module was not.
-_NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0,80} were graded")
-# What `submission` says where it had to choose among several files.
-_SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
 # Full marks have a separate bar.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")
 MAX_ROWS: Final = 500  # of one table in the terminal
-MAX_MISTAKES: Final = 12  # of one stage; rarer ones are on the students' pages
+OPEN_MISTAKES: Final = 10  # of one stage; rarer ones are folded
 
 
 class HistogramBar(msgspec.Struct, frozen=True):
@@ -52,15 +43,6 @@ class ExerciseShare(msgspec.Struct, frozen=True):
     name: str
     full: int
     of: int
-
-
-class MistakeCount(msgspec.Struct, frozen=True):
-    """A misconception, and how many students and checks it was found in."""
-
-    title: str
-    beyond_title: str
-    students: int
-    checks: int
 
 
 class SubmissionRow(msgspec.Struct, frozen=True):
@@ -127,7 +109,7 @@ class StageRows:
             max_score=item.max_score,
             problem=first_problem(item),
             carried=item.carried,
-            review=tuple(_review_reasons(item)),
+            review=tuple(review_reasons(item)),
         )
 
 
@@ -168,11 +150,11 @@ def _stage(title: str, rows: StageRows) -> StageReport:
     shares, carried = array("d"), 0.0  # percent of the points, of all that could be graded
     count, review = 0, array("L")
     exercises: dict[str, list[int]] = {}
-    checks, mistakes, code = CheckTally(), _MistakeTally(), SimilarCode()
+    checks, mistakes, code = CheckTally(), MistakeTally(), SimilarCode()
     for count, result in enumerate(rows.results(), 1):
         if result.score is not None and result.max_score:
             shares.append(percent(result.score, result.max_score))
-        if any(_review_reasons(result)):
+        if any(review_reasons(result)):
             review.append(count - 1)
         for exercise in result.exercises:
             full = exercises.setdefault(exercise.name, [0, 0])
@@ -180,7 +162,7 @@ def _stage(title: str, rows: StageRows) -> StageReport:
             full[1] += 1
         carried = add((carried, result.carried))
         checks.add(result)
-        mistakes.add(result)
+        mistakes.add(count - 1, result)
         code.add(count - 1, result)
     return StageReport(
         title=title or "Stage unknown",
@@ -193,25 +175,6 @@ def _stage(title: str, rows: StageRows) -> StageReport:
         review=review,
         rows=rows,
     )
-
-
-def _review_reasons(result: SubmissionResult) -> Iterator[str]:
-    """Say why an instructor should read *result*.
-
-    Nothing was graded, or less than was written, or much was earned above a wrong exercise.
-    """
-    if result.status in MANUAL_REVIEW:
-        yield first_problem(result)
-    said = "\n".join((result.message, *result.notices))
-    if _NO_MODULE.search(said):
-        yield "a lab was submitted without its module"
-    yield from filter(_SEVERAL_FILES.match, result.notices)
-    messages = (check.message for exercise in result.exercises for check in exercise.checks)
-    missing = dict.fromkeys(_NO_PACKAGE.findall("\n".join((said, *messages))))
-    if missing:
-        yield f"not installed here: {', '.join(missing)}"
-    if result.carried > MAX_CARRIED:
-        yield f"{result.carried:g} points are carried forward"
 
 
 def _facts(count: int, shares: Sequence[float], carried: float) -> list[tuple[str, str]]:
@@ -235,38 +198,6 @@ def _bars(shares: Sequence[float]) -> list[HistogramBar]:
         HistogramBar(label, counts[index], round(100 * counts[index] / most, 1))
         for index, label in enumerate(BINS)
     ]
-
-
-class _MistakeTally:
-    """Counts by explanation: the same mistake in `v1` and `v2` of a module is one mistake."""
-
-    def __init__(self) -> None:
-        self._named: dict[str, Diagnosis] = {}
-        self._checks: Counter[str] = Counter()
-        self._students: dict[str, set[int]] = defaultdict(set)  # hashes, which take less memory
-
-    def add(self, result: SubmissionResult) -> None:
-        """Count the mistakes of *result*."""
-        for check in (check for exercise in result.exercises for check in exercise.checks):
-            if check.diagnosis is not None:
-                mistake = check.diagnosis.explanation
-                self._named.setdefault(mistake, check.diagnosis)
-                self._checks[mistake] += 1
-                self._students[mistake].add(hash(result.student))
-
-    def most_common(self) -> list[MistakeCount]:
-        """Return the most common ones, by their students."""
-        mistakes = (
-            MistakeCount(
-                title=named.headline,
-                beyond_title=named.beyond_headline,
-                students=len(self._students[mistake]),
-                checks=self._checks[mistake],
-            )
-            for mistake, named in self._named.items()
-        )
-        ranked = sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.title))
-        return ranked[:MAX_MISTAKES]
 
 
 def class_tables(
@@ -319,25 +250,9 @@ def _widths(
     return min(students, most), min(stages, most), points
 
 
-def first_problem(result: SubmissionResult) -> str:
-    """Describe the first problem in one line; empty where there is none."""
-    if result.status is not Status.GRADED:
-        return f"{result.status}: {_first_line(result.message)}"
-    for exercise in result.exercises:
-        for check in exercise.checks:
-            if check.outcome is not Outcome.PASSED:
-                text = check.diagnosis.explanation if check.diagnosis else check.message
-                return f"{exercise.name}: {_first_line(text)}"
-    return ""
-
-
 def _points(result: SubmissionResult) -> Text:
     if result.score is None or result.max_score is None:
         return Text("none", style="red" if result.status is Status.GRADER_ERROR else "yellow")
     full = result.score == result.max_score
     carried = f"\n{result.carried:g} carried" if result.carried else ""
     return Text(f"{result.score:g} / {result.max_score:g}{carried}", "green" if full else "")
-
-
-def _first_line(message: str) -> str:
-    return message.strip().partition("\n")[0]

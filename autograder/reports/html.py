@@ -24,7 +24,7 @@ from markupsafe import Markup
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
-from autograder.reports.class_report import build_stage_reports
+from autograder.reports.class_report import OPEN_MISTAKES, build_stage_reports
 from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.page_names import PageNames
@@ -71,6 +71,7 @@ def class_page_parts(
             stages=list(build_stage_reports(course, results, names)),
             least_submissions=LEAST_SUBMISSIONS,
             least_each=LEAST_EACH,
+            open_mistakes=OPEN_MISTAKES,
             script=script,
             script_hash=f"sha256-{digest}",
         )

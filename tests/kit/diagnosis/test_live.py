@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder.diagnosis.naming import SAME_ERROR
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.errors import CourseError
+from autograder.results import SAME_ERROR
 from autograder.sandbox.faults import Raised
 from tests.kit.diagnosis.conftest import SOLUTION, Grader, attends, item_of
 

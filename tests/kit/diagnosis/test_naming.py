@@ -1,14 +1,13 @@
 """Programs that explain failed checks, as diagnoses."""
 
 from autograder.diagnosis.naming import (
-    SAME_ERROR,
     Mistake,
     name_alike,
     name_both,
     name_same_error,
     one_of_each_group,
 )
-from autograder.results import title_of
+from autograder.results import SAME_ERROR, title_of
 
 
 def mistake(kind: str, explanation: str, question: str = "Why?") -> Mistake:

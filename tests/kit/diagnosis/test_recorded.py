@@ -10,11 +10,10 @@ from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.diagnostician import Source, diagnose
 from autograder.diagnosis.live import LiveSource, channel_of
-from autograder.diagnosis.naming import SAME_ERROR
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.recorded import recorded_source
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import Diagnosis
+from autograder.results import SAME_ERROR, Diagnosis
 from autograder.suite.in_process import LocalChannel, solution_channel
 
 Named = dict[str, Diagnosis]

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from autograder.course import Course
 from autograder.reports import class_report
-from autograder.reports.class_report import build_stage_reports, class_tables, first_problem
+from autograder.reports.class_report import build_stage_reports, class_tables
 from autograder.reports.html import class_page
 from autograder.reports.page_names import PageNames
 from autograder.results import (
@@ -52,26 +52,31 @@ def test_each_exercise_shows_how_many_have_all_its_points(tiny: Course, graded_c
     assert "double 1 of 3 33 %" in words(class_page(tiny, graded_class))
 
 
-def test_misconceptions_are_counted_by_students_and_checks(tiny: Course, graded_class: Results):
-    """Each row has the number of students and of checks."""
-    text = words(class_page(tiny, graded_class))
+def test_a_mistake_leads_to_its_students_and_its_exercise(tiny: Course, graded_class: Results):
+    """A row has the question for the class, links to the exercise, and to each student's page."""
+    page = class_page(tiny, graded_class)
+    row = page[page.index("What to teach next") : page.index("Submissions that need")]
 
-    assert "The scores are not scaled . 2 2" in text
-    assert "forgets" not in text
+    assert "The scores are not scaled . Ask the class: How long are the vectors?" in words(row)
+    assert 'href="#exercise-1-1"' in row
+    assert '<tr id="exercise-1-1">' in page
+    assert '<a href="alan--01-tiny.html#exercise-1"><bdi>alan</bdi></a>' in row
+    assert '<a href="emmy--01-tiny.html#exercise-1"><bdi>emmy</bdi></a>' in row
 
 
-def test_one_mistake_in_two_variants_is_one_mistake(
+def test_all_mistakes_are_listed(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """The same explanation in `v1` and `v2` of a module is counted once."""
-    checks = (
-        check(Outcome.FAILED, diagnosis=Diagnosis(name, "Not scaled.", "Why?"))
-        for name in ("forgets_in_v2", "forgets")
-    )
-    text = words(class_page(tiny, results(submission(*checks))))
+    """The first ten are open, and the rest is folded below its number."""
+    checks = [
+        check(Outcome.FAILED, diagnosis=Diagnosis(f"m{i}", f"Mistake {i:02}.", "Why?"))
+        for i in range(12)
+    ]
+    page = class_page(tiny, results(submission(*checks)))
+    shown, folded = page.split("<details><summary>2 more mistakes</summary>")
 
-    assert "Not scaled . 1 2" in text
-    assert text.count("Not scaled .") == 1
+    assert [f"Mistake {i:02}<" in shown for i in range(12)] == [True] * 10 + [False] * 2
+    assert "Mistake 11<" in folded
 
 
 def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_class: Results):
@@ -94,22 +99,6 @@ def test_the_table_in_the_terminal_has_names(
     (table,) = class_tables(run, 100, {"s7": "Ada King"})
 
     assert [str(cell) for cell in table.columns[0].cells] == ["Ada King (s7)", "bob"]
-
-
-@pytest.mark.parametrize(
-    "notice",
-    [
-        "2 attempts were submitted: a-1.py was uploaded last and was graded, not a.py.",
-        "2 files are named a.py; b/a.py was graded. Submit one.",
-    ],
-)
-def test_a_choice_among_files_needs_manual_review(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults, notice: str
-):
-    """A choice that the kit made among several files is listed, with the files."""
-    (stage,) = build_stage_reports(tiny, results(submission(check(), notices=(notice,))), {})
-
-    assert next(iter(stage.rows)).review == (notice,)
 
 
 def test_every_submission_links_to_its_page(tiny: Course, graded_class: Results):
@@ -182,23 +171,6 @@ def test_points_that_are_carried_forward_are_counted_apart(
     assert text.count("carried forward") == 2
 
 
-@pytest.mark.parametrize(
-    ("checks", "review"), [(1, ()), (2, ("4 points are carried forward",))], ids=["few", "many"]
-)
-def test_many_points_that_are_carried_forward_need_manual_review(
-    tiny: Course,
-    submission: MakeSubmission,
-    results: MakeResults,
-    carried_check: CheckResult,
-    checks: int,
-    review: tuple[str, ...],
-):
-    """An instructor reads whether the exercise below is an attempt."""
-    (stage,) = build_stage_reports(tiny, results(submission(*[carried_check] * checks)), {})
-
-    assert stage.rows.row(0).review == review
-
-
 def table_check(outcome: Outcome, message: str = "") -> CheckResult:
     """A check worth two points."""
     points = 2.0 if outcome is Outcome.PASSED else 0.0
@@ -248,29 +220,6 @@ def test_a_row_says_who_what_and_how_many_points():
     assert "alice    01_tiny   2 / 4  double: It differs." in text
 
 
-@pytest.mark.parametrize(
-    ("result", "words"),
-    [
-        pytest.param(table_submission(table_check(Outcome.PASSED)), "", id="all-is-well"),
-        pytest.param(
-            table_submission(
-                table_check(Outcome.PASSED), table_check(Outcome.SKIPPED, "Not\nthere")
-            ),
-            "double: Not",
-            id="first-line-of-the-first-problem",
-        ),
-        pytest.param(
-            table_submission(status=Status.TIMEOUT, message="Too long."),
-            "timeout: Too long.",
-            id="the-whole-submission",
-        ),
-    ],
-)
-def test_the_first_problem_is_one_line(result: SubmissionResult, words: str):
-    """The first problem is one line, empty if there is no problem."""
-    assert first_problem(result) == words
-
-
 def test_no_grade_is_not_a_zero():
     """Where the grader failed, the table shows none."""
     failed = table_submission(
@@ -307,53 +256,6 @@ def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
     assert "Ada Lovelace ada 2 / 2" in words(page)
     assert "<bdi>emmy</bdi>" in page
     assert "\u202e" not in page
-
-
-@pytest.mark.parametrize(
-    ("facts", "reason"),
-    [
-        pytest.param(
-            {"status": Status.IMPORT_ERROR, "message": "line 3 is not valid Python"},
-            "import-error: line 3 is not valid Python",
-            id="a-syntax-error",
-        ),
-        pytest.param(
-            {"notices": ("There is no tiny.py, so the code cells of lab (1).ipynb were graded.",)},
-            "a lab was submitted without its module",
-            id="a-lab-without-its-module",
-        ),
-        pytest.param(
-            {"message": "You submitted the lab, not `tiny.py`."},
-            "a lab was submitted without its module",
-            id="a-lab-that-was-not-graded",
-        ),
-        pytest.param(
-            {"notices": ("line 1 raised ModuleNotFoundError: No module named 'seaborn'",)},
-            "not installed here: seaborn",
-            id="a-package-that-is-missing",
-        ),
-    ],
-)
-def test_what_points_cannot_show_needs_manual_review(
-    tiny: Course, submission: MakeSubmission, results: MakeResults,
-    failed_check: CheckResult, facts: dict[str, object], reason: str,
-):  # fmt: skip
-    """Submissions that need manual review are listed with their reasons."""
-    run = results(submission(failed_check, **facts))
-    (stage,) = build_stage_reports(tiny, run, {})
-
-    assert stage.rows.row(stage.review[0]).review == (reason,)
-    assert reason in words(class_page(tiny, run))
-
-
-def test_a_notebook_of_the_stage_needs_no_review(
-    tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
-):
-    """A submitted notebook of the stage needs no review; only a lab does."""
-    notice = "There is no tiny.py, so the code cells of tiny.ipynb were graded."
-    run = results(submission(failed_check, notices=(notice,)))
-
-    assert "manual review" not in words(class_page(tiny, run))
 
 
 def test_each_check_has_its_statistics(

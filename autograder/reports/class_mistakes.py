@@ -1,0 +1,85 @@
+"""Counts the mistakes of a class: how many students make each one, and where."""
+
+from array import array
+from collections import Counter, defaultdict
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from autograder.results import SAME_ERROR, Diagnosis, SubmissionResult
+
+MAX_LINKED: Final = 30  # students of one mistake; the search of the page finds the others
+
+
+class StudentLink(msgspec.Struct, frozen=True):
+    """A row of the stage, and the number of the exercise on that student's page."""
+
+    row: int
+    exercise: int
+
+
+class MistakeCount(msgspec.Struct, frozen=True):
+    """A mistake, how many students and checks it was found in, and what to ask the class.
+
+    *exercises* are the numbers of the exercises in which it was found, by name.
+    """
+
+    title: str
+    beyond_title: str
+    question: str
+    students: int
+    checks: int
+    exercises: dict[str, int]
+    links: tuple[StudentLink, ...] = ()
+
+
+class MistakeTally:
+    """Counts by explanation: the same mistake in `v1` and `v2` of a module is one mistake.
+
+    Where two mistakes show together, each of them is counted.
+    """
+
+    def __init__(self) -> None:
+        self._named: dict[str, Diagnosis] = {}
+        self._checks: Counter[str] = Counter()
+        self._exercises: dict[str, dict[str, int]] = defaultdict(dict)
+        self._rows: dict[str, array[int]] = defaultdict(lambda: array("L"))  # one per student
+        self._places: dict[str, array[int]] = defaultdict(lambda: array("H"))  # their exercises
+
+    def add(self, row: int, result: SubmissionResult) -> None:
+        """Count the mistakes of *result*, which is in *row*."""
+        for number, exercise in enumerate(result.exercises, 1):
+            for check in exercise.checks:
+                for mistake in check.diagnosis.parts if check.diagnosis else ():
+                    self._add(row, number, exercise.name, mistake)
+
+    def _add(self, row: int, number: int, exercise: str, mistake: Diagnosis) -> None:
+        explanation = mistake.explanation.removesuffix(SAME_ERROR).rstrip()
+        known = self._named.get(explanation)
+        if known is None or not known.hint:
+            self._named[explanation] = replace(mistake, explanation=explanation)
+        self._checks[explanation] += 1
+        self._exercises[explanation].setdefault(exercise, number)
+        rows = self._rows[explanation]
+        if not rows or rows[-1] != row:
+            rows.append(row)
+            self._places[explanation].append(number)
+
+    def most_common(self) -> list[MistakeCount]:
+        """Return all mistakes, the one of most students first."""
+        mistakes = [
+            MistakeCount(
+                title=named.headline,
+                beyond_title=named.beyond_headline,
+                question=named.hint,
+                students=len(self._rows[key]),
+                checks=self._checks[key],
+                exercises=self._exercises[key],
+                links=tuple(
+                    map(StudentLink, self._rows[key][:MAX_LINKED], self._places[key][:MAX_LINKED])
+                ),
+            )
+            for key, named in self._named.items()
+        ]
+        return sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.title))

@@ -1,0 +1,83 @@
+"""Says why an instructor should read a submission: what its points alone do not show."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from autograder.results import Outcome, Status, SubmissionResult
+
+MANUAL_REVIEW: Final = (
+    Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
+    Status.OUT_OF_DISK, Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
+)  # fmt: skip
+MAX_CARRIED = 2.0  # points of a stage; above it, an instructor reads whether they are deserved
+# How a single exercise ended that took more than a submission may.
+_LIMITS: Final = {
+    Status.TIMEOUT: "did not end in time",
+    Status.CRASHED: "ended the process",
+    Status.OUT_OF_MEMORY: "used too much memory",
+    Status.OUT_OF_DISK: "wrote too much to the disk",
+}
+_NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
+# What `submission` says where a lab was submitted and the module was not.
+_NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0,80} were graded")
+# What `submission` says where it had to choose among several files.
+_SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
+# What Python says where the sandbox refuses a system call, or a file outside of its folder.
+_REFUSED: Final = re.compile(r"PermissionError: (?:\[Errno \d+\] )?([^()\n]{1,120})")
+MAX_REFUSED: Final = 3  # named of one submission
+
+
+def review_reasons(result: SubmissionResult) -> Iterator[str]:
+    """Say why an instructor should read *result*.
+
+    Nothing was graded, or less than was written, or the code did what is not allowed, or much was
+    earned above a wrong exercise.
+    """
+    if result.status in MANUAL_REVIEW:
+        yield first_problem(result)
+    said = "\n".join((result.message, *result.notices))
+    if _NO_MODULE.search(said):
+        yield "a lab was submitted without its module"
+    yield from filter(_SEVERAL_FILES.match, result.notices)
+    yield from _limits(result)
+    messages = (check.message for exercise in result.exercises for check in exercise.checks)
+    whole = "\n".join((said, *messages))
+    refused = list(dict.fromkeys(text.strip(" .") for text in _REFUSED.findall(whole)))
+    if refused:
+        yield f"the sandbox refused: {'; '.join(refused[:MAX_REFUSED])}"
+    missing = dict.fromkeys(_NO_PACKAGE.findall(whole))
+    if missing:
+        yield f"not installed here: {', '.join(missing)}"
+    if result.carried > MAX_CARRIED:
+        yield f"{result.carried:g} points are carried forward"
+
+
+def first_problem(result: SubmissionResult) -> str:
+    """Describe the first problem in one line; empty where there is none."""
+    if result.status is not Status.GRADED:
+        return f"{result.status}: {_first_line(result.message)}"
+    for exercise in result.exercises:
+        for check in exercise.checks:
+            if check.outcome is not Outcome.PASSED:
+                text = check.diagnosis.explanation if check.diagnosis else check.message
+                return f"{exercise.name}: {_first_line(text)}"
+    return ""
+
+
+def _limits(result: SubmissionResult) -> Iterator[str]:
+    """Name the exercises that hit a limit, unless the whole submission did."""
+    if result.status in _LIMITS:
+        return
+    for status, how in _LIMITS.items():
+        names = [
+            exercise.name
+            for exercise in result.exercises
+            if any(check.status is status for check in exercise.checks)
+        ]
+        if names:
+            yield f"{', '.join(names)} {how}"
+
+
+def _first_line(message: str) -> str:
+    return message.strip().partition("\n")[0]
