@@ -66,7 +66,7 @@ AUTO = {  # double, Scale, why
     "cleo": (5.0, 0.0, 0.0),
     "dan": (5.0, 5.0, 0.0),
     "eve": (0.0, 0.0, None),
-    "fay": (0.0, 0.0, 0.0),
+    "fay": (None, None, 0.0),
     UNUSUAL: (5.0, 5.0, None),
 }
 LATE_COSTS_ALL = "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
