@@ -17,7 +17,7 @@ from autograder.course import Course, Stage, course_secret
 from autograder.errors import ClusterError
 from autograder.grading.journal import Journal
 from autograder.grading.run import Run, RunOptions, on_cluster
-from autograder.reports.class_report import class_tables
+from autograder.reports.class_report import class_tables, missing_labs
 from autograder.reports.terminal import feedback_text
 from autograder.results import Results, Status
 from autograder.stored_results import scores_of
@@ -270,6 +270,7 @@ def _print_results(course: Course, results: Results, names: Mapping[str, str]) -
     console = Console(highlight=False)
     for table in class_tables(results, console.width, names):
         console.print(table)
+    output.print_lines(missing_labs(results))
 
 
 def _report_faults(results: Results, faults: list[str]) -> None:

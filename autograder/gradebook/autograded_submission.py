@@ -20,7 +20,7 @@ from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.html import exercise_card, exercise_card_text, render
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.assemble import MAX_NOTEBOOK
+from autograder.submission.assemble import MAX_NOTEBOOK, NO_LAB
 from autograder.submission.files import SubmittedFile, UnusableFile
 
 MAX_TEXT = 200  # bytes of nbgrader's timestamp.txt and submission_secret.txt
@@ -113,7 +113,8 @@ def attach_feedback(
 ) -> Notebook:
     """Add to *notebook* the feedback on each of *exercises* and on the whole submission."""
     outputs = {name: _exercise_output(stage, result, name) for name in exercises}
-    lines = [line for line in (result.message, *remarks, *result.notices) if line]
+    notices = [notice for notice in result.notices if not (remarks and notice.startswith(NO_LAB))]
+    lines = [line for line in (result.message, *remarks, *notices) if line]
     return add_outputs(notebook, outputs, _plain_output(lines) if lines else None)
 
 

@@ -21,7 +21,7 @@ from autograder.gradebook.score_rows import NOTEBOOK, parse_timestamp
 from autograder.gradebook.writer import Writer
 from autograder.sandbox.isolation import Isolation, choose_isolation
 from autograder.submission import Submission, collect_one
-from autograder.submission.assemble import STAMP
+from autograder.submission.assemble import STAMP, note_missing_lab
 
 LESS_ISOLATION = (
     'To grade with less isolation, write `c.Autograde.isolation = "process"` at the end of '
@@ -94,7 +94,8 @@ class SandboxedAutograde(Autograde):
         for student in due:
             try:
                 self._require_student(setup, student)
-                submissions.append(collect_one(folders[student], student, stage, course.stages))
+                found = collect_one(folders[student], student, stage, course.stages)
+                submissions.append(note_missing_lab(found, [stage]))
             except UsageError as error:
                 failures[student] = error
         if submissions:

@@ -16,7 +16,7 @@ from autograder.course import Course
 from autograder.reports.check_statistics import CheckStatistics, CheckTally
 from autograder.reports.class_mistakes import MistakeCount, MistakeTally
 from autograder.reports.feedback import counted, percent
-from autograder.reports.manual_review import first_problem, review_reasons
+from autograder.reports.manual_review import first_problem, lacks_lab, review_reasons
 from autograder.reports.page_names import PageNames
 from autograder.reports.similar import SimilarCode, SimilarGroup
 from autograder.results import Results, Status, SubmissionResult, add
@@ -60,6 +60,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
     problem: str
     carried: float
     review: tuple[str, ...] = ()
+    lacks_lab: bool = False
 
     @property
     def states(self) -> str:
@@ -68,7 +69,8 @@ class SubmissionRow(msgspec.Struct, frozen=True):
             state = "none"
         else:
             state = "full" if self.score == self.max_score else "open"
-        return f"{state} review" if self.review else state
+        more = (["review"] if self.review else []) + (["nolab"] if self.lacks_lab else [])
+        return " ".join([state, *more])
 
 
 class StageRows:
@@ -110,6 +112,7 @@ class StageRows:
             problem=first_problem(item),
             carried=item.carried,
             review=tuple(review_reasons(item)),
+            lacks_lab=lacks_lab(item),
         )
 
 
@@ -148,12 +151,13 @@ def build_stage_reports(
 def _stage(title: str, rows: StageRows) -> StageReport:
     """Sum up a stage; its results are read once, and those with the same code once more."""
     shares, carried = array("d"), 0.0  # percent of the points, of all that could be graded
-    count, review = 0, array("L")
+    count, without_lab, review = 0, 0, array("L")
     exercises: dict[str, list[int]] = {}
     checks, mistakes, code = CheckTally(), MistakeTally(), SimilarCode()
     for count, result in enumerate(rows.results(), 1):
         if result.score is not None and result.max_score:
             shares.append(percent(result.score, result.max_score))
+        without_lab += lacks_lab(result)
         if any(review_reasons(result)):
             review.append(count - 1)
         for exercise in result.exercises:
@@ -166,7 +170,7 @@ def _stage(title: str, rows: StageRows) -> StageReport:
         code.add(count - 1, result)
     return StageReport(
         title=title or "Stage unknown",
-        facts=_facts(count, shares, carried),
+        facts=_facts(count, shares, carried, without_lab),
         bars=_bars(shares),
         exercises=[ExerciseShare(name, full, of) for name, (full, of) in exercises.items()],
         checks=checks.statistics(),
@@ -177,7 +181,9 @@ def _stage(title: str, rows: StageRows) -> StageReport:
     )
 
 
-def _facts(count: int, shares: Sequence[float], carried: float) -> list[tuple[str, str]]:
+def _facts(
+    count: int, shares: Sequence[float], carried: float, without_lab: int
+) -> list[tuple[str, str]]:
     facts = [("submissions", str(count)), ("graded", str(len(shares)))]
     if shares:
         full = sum(share == 100 for share in shares)  # noqa: PLR2004  # percent
@@ -186,7 +192,8 @@ def _facts(count: int, shares: Sequence[float], carried: float) -> list[tuple[st
             ("median", f"{median(shares):.0f} %"),
             ("mean", f"{mean(shares):.0f} %"),
         ]
-    return [*facts, ("points carried forward", f"{carried:g}")] if carried else facts
+    facts += [("points carried forward", f"{carried:g}")] if carried else []
+    return [*facts, ("without written answers", str(without_lab))] if without_lab else facts
 
 
 def _bars(shares: Sequence[float]) -> list[HistogramBar]:
@@ -198,6 +205,17 @@ def _bars(shares: Sequence[float]) -> list[HistogramBar]:
         HistogramBar(label, counts[index], round(100 * counts[index] / most, 1))
         for index, label in enumerate(BINS)
     ]
+
+
+def missing_labs(results: Results) -> Iterator[str]:
+    """Say for each stage how many submissions have no lab, so no written answers."""
+    found: dict[str, int] = defaultdict(int)
+    for result in results.submissions:
+        found[result.stage] += lacks_lab(result)
+    for stage, number in found.items():
+        if number:
+            have = f"{counted(number, 'submission')} {'has' if number == 1 else 'have'}"
+            yield f"{stage}: {have} no lab.ipynb, so the written answers count as missing."
 
 
 def class_tables(

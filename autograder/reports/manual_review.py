@@ -25,6 +25,8 @@ _NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0
 _SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
 # What Python says where the sandbox refuses a system call, or a file outside of its folder.
 _REFUSED: Final = re.compile(r"PermissionError: (?:\[Errno \d+\] )?([^()\n]{1,120})")
+# What `submission` says where the questions in the lab were not answered.
+_NO_LAB: Final = re.compile(r"No lab\.ipynb was submitted\b")
 MAX_REFUSED: Final = 3  # named of one submission
 
 
@@ -51,6 +53,11 @@ def review_reasons(result: SubmissionResult) -> Iterator[str]:
         yield f"not installed here: {', '.join(missing)}"
     if result.carried > MAX_CARRIED:
         yield f"{result.carried:g} points are carried forward"
+
+
+def lacks_lab(result: SubmissionResult) -> bool:
+    """Return whether the lab is missing, so that written answers count as missing."""
+    return any(map(_NO_LAB.match, result.notices))
 
 
 def first_problem(result: SubmissionResult) -> str:

@@ -1,13 +1,14 @@
 """Builds the submissions of one student, one per stage, or states why there is none."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
-from autograder.course import Stage
+from autograder.course import LAB, Stage
 from autograder.submission.files import (
     CODE,
     NOTEBOOK,
@@ -30,6 +31,7 @@ MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
 MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
 STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
 FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's, too: names the page that it gives back
+NO_LAB = f"No {LAB} was submitted"  # begins a notice, which the class report counts
 _MAX_NAMED = 10  # names in a sentence; the whole list is in `ignored`
 
 
@@ -260,6 +262,28 @@ def _submission(
         notices=tuple(dict.fromkeys(notice for notice in notices if notice != problem)),
         is_late=work.is_late,
     )
+
+
+def note_missing_lab(submission: Submission, stages: Sequence[Stage]) -> Submission:
+    """Add a notice to a *submission* for a grade if its lab with written answers is missing."""
+    stage = next((one for one in stages if one.name == submission.stage), None)
+    if stage is None or submission.code is None or submission.lab is not None:
+        return submission
+    points = _written_points(stage)
+    if not points:
+        return submission
+    notice = f"{NO_LAB}, so the written answers ({points:g} points) count as missing."
+    return msgspec.structs.replace(submission, notices=(*submission.notices, notice))
+
+
+def _written_points(stage: Stage) -> float:
+    """Return the points of the answers that students write into the lab of *stage*."""
+    try:
+        cells = json.loads(stage.lab.read_bytes())["cells"]
+    except (OSError, ValueError, KeyError, TypeError):  # a stage may have no lab
+        return 0.0
+    facts = [cell["metadata"].get("nbgrader", {}) for cell in cells]
+    return float(sum(one["points"] for one in facts if one.get("grade") and one.get("solution")))
 
 
 def _by_nbgrader(

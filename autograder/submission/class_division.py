@@ -9,7 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.errors import UsageError
-from autograder.submission.assemble import Submission, submissions, without_files_of
+from autograder.submission.assemble import (
+    Submission,
+    note_missing_lab,
+    submissions,
+    without_files_of,
+)
 from autograder.submission.entries import Entries, class_inside, holds_several
 from autograder.submission.files import StudentWork, abbreviated_list, visible
 from autograder.submission.groups import Groups
@@ -93,6 +98,11 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
         """Yield the submissions, sorted by student, then in the order of the stages."""
         for work in self.works:
             yield from self.submissions_of(work)
+
+    def submissions_to_grade(self, work: StudentWork) -> Iterator[Submission]:
+        """Read the submissions in the work of one student, with notices for graders."""
+        for submission in self.submissions_of(work):
+            yield note_missing_lab(submission, self.resolver.stages)
 
     def submissions_of(self, work: StudentWork) -> Iterator[Submission]:
         """Read the submissions in the work of one student."""

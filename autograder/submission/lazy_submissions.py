@@ -37,7 +37,7 @@ class _Rows:
         self._flags = bytearray()
         for at, place in enumerate(self._places):
             for number, work in enumerate(place.works):
-                for submission in place.submissions_of(work):
+                for submission in place.submissions_to_grade(work):
                     self._works.extend((at, number))
                     self._add(submission)
 
@@ -125,7 +125,7 @@ class LazySubmissions(Sequence[Submission]):
         place, number = self._rows.work(row)
         last = self._last
         if last is None or last[0][0] is not place or last[0][1] != number:
-            found = list(place.submissions_of(place.works[number]))
+            found = list(place.submissions_to_grade(place.works[number]))
             self._last = last = (place, number), found
         return last[1]
 

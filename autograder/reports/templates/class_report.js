@@ -55,6 +55,7 @@
     ["open", "points missing"],
     ["full", "full marks"],
     ["none", "no grade"],
+    ["nolab", "no written answers"],
   ]) {
     const option = make("option", words);
     option.value = name;

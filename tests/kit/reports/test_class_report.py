@@ -9,7 +9,7 @@ from rich.console import Console
 
 from autograder.course import Course
 from autograder.reports import class_report
-from autograder.reports.class_report import build_stage_reports, class_tables
+from autograder.reports.class_report import build_stage_reports, class_tables, missing_labs
 from autograder.reports.html import class_page
 from autograder.reports.page_names import PageNames
 from autograder.results import (
@@ -89,6 +89,21 @@ def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_
     assert "ruth unreadable: Nothing was submitted." in listed
     assert "zoe grader-error: Ours." in listed
     assert "emmy" not in listed
+
+
+def test_missing_written_answers_are_counted(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """The page has the number and a filter, and the terminal has a line for the stage."""
+    notice = "No lab.ipynb was submitted, so the written answers (4 points) count as missing."
+    run = results(submission(check(), notices=(notice,)), submission(check(), student="bob"))
+    page = class_page(tiny, run)
+
+    assert "without written answers 1" in words(page)
+    assert page.count('data-states="full nolab"') == 1
+    assert list(missing_labs(run)) == [
+        "01_tiny: 1 submission has no lab.ipynb, so the written answers count as missing."
+    ]
 
 
 def test_the_table_in_the_terminal_has_names(

@@ -1,10 +1,12 @@
 """One submission for each stage says what is graded, or why nothing is; it knows its hash."""
 
 import hashlib
+import json
 
 import pytest
 
 from autograder.submission import Code, Submission
+from autograder.submission.assemble import note_missing_lab
 
 STUB = b"def attend(x):\n    raise NotImplementedError\n"
 WORK = "def attend(x):\n    return x"
@@ -49,6 +51,40 @@ def test_says_where_two_files_were_as_good(collected, write_zip):
     assert submission.notices == (
         "2 files are named self_attention.py; alice/self_attention.py was graded. Submit one.",
     )
+
+
+@pytest.fixture
+def with_question(attention):
+    """Stage 02_self_attention with a question in its lab, worth three points."""
+    facts = {"grade_id": "why", "grade": True, "solution": True, "points": 3}
+    cell = {"cell_type": "markdown", "source": "?", "metadata": {"nbgrader": facts}}
+    attention.lab.write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
+    return attention
+
+
+def test_says_that_the_written_answers_are_missing(collected, write, class_, with_question):
+    """Graders get a notice with the points that cannot be earned; a self-check has none."""
+    write("alice/self_attention.py", WORK.encode())
+    [submission] = collected(class_ / "alice", with_question)
+
+    assert submission.notices == ()
+    assert note_missing_lab(submission, [with_question]).notices == (
+        "No lab.ipynb was submitted, so the written answers (3 points) count as missing.",
+    )
+
+
+@pytest.mark.parametrize(
+    "files", [["self_attention.py", "lab.ipynb"], ["notes.txt"]], ids=["with-lab", "no-module"]
+)
+def test_says_nothing_of_written_answers_that_are_there(
+    collected, write, class_, notebook, with_question, files
+):
+    """A lab is there, or nothing could be graded anyway."""
+    for name in files:
+        write(f"alice/{name}", notebook(WORK) if name.endswith("ipynb") else WORK.encode())
+    [submission] = collected(class_ / "alice", with_question)
+
+    assert note_missing_lab(submission, [with_question]) == submission
 
 
 def test_prefers_the_module_to_the_notebook(collected, write, class_, notebook):
