@@ -116,3 +116,4 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     limits: Limits = Limits()
     reveal: Reveal = Reveal()
     grading: Grading = Grading()
+    points: dict[str, Positive] = {}  # by stage: what its ten points, and others, count in exports

@@ -78,6 +78,9 @@ def export(  # noqa: PLR0913  # each is an option of the command
     ] = None,
     stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
     grade_column: Annotated[str, Option(help="Moodle: the header of the column of grades.")] = "",
+    scale: Annotated[
+        bool, Option("--scale", help="Multiply scores if the LMS has other points than the stage.")
+    ] = False,
     groups: options.GroupsOption = None,
     ungraded: Annotated[
         Literal["blank", "zero"],
@@ -104,6 +107,7 @@ def export(  # noqa: PLR0913  # each is an option of the command
         grade_column=grade_column,
         ungraded_is_zero=ungraded == "zero",
         groups=Groups.read(groups) if groups else None,
+        scale=scale,
     )
     output.write_export(form, asked.make(request), out or Path(asked.file))
 

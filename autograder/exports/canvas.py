@@ -46,11 +46,14 @@ _MAX_TITLE = 255  # characters, in Canvas
 _MUTED = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE | re.DOTALL)
 
 
-def canvas(grades: GradeTable, roster: bytes | None = None) -> ExportFile:
+def canvas(
+    grades: GradeTable, roster: bytes | None = None, *, to_points: bool = False
+) -> ExportFile:
     """Fill *roster*, which was exported from Canvas, or make a new file without names.
 
     Everything else in the roster stays as it is: other columns, excused students (``EX``), and
-    the cells of students who have no grade here.
+    the cells of students who have no grade here. An assignment with other points is left out,
+    unless *to_points* scales its scores.
     """
     if roster is None:
         return ExportFile(
@@ -65,14 +68,18 @@ def canvas(grades: GradeTable, roster: bytes | None = None) -> ExportFile:
     # Canvas finds its students by these cells, so they are not changed.
     remarks += formula_warnings(table.rows, "roster")
     cells = [list(row) for row in table.rows]
+    blocked = 0
     for stage in graded:
         at, is_new = _column(cells, stage)
         remarks += (_new_column(stage),) * is_new
-        for row, score in grades.scores(stage.name):
+        factor, about_points = _factor(cells, at, stage, to_points=to_points)
+        remarks += about_points
+        blocked += not factor
+        for row, score in grades.scores(stage.name) if factor else ():
             if row.student in rows:
-                remarks += _write_score(cells, rows[row.student], at, row, score)
-        if stage.max_score is not None:
-            _set_points(cells, at, stage, stage.max_score)
+                remarks += _write_score(cells, rows[row.student], at, row, score, factor)
+    if graded and blocked == len(graded):
+        problem = problem or "No assignment has the points of its stage; nothing was written."
     lines = partial(csv_lines, cells, table.delimiter, bom=table.bom)
     return ExportFile(lines, (*grades.remarks, *remarks), problem)
 
@@ -164,10 +171,10 @@ def _new_column(stage: StageColumn) -> str:
 
 
 def _write_score(
-    cells: list[list[str]], row: int, at: int, who: StudentGrades, score: Score
+    cells: list[list[str]], row: int, at: int, who: StudentGrades, score: Score, factor: float
 ) -> tuple[str, ...]:
     old = _cell(cells, row, at)
-    new = number(score.score, PLACES)
+    new = number((score.score or 0.0) * factor, PLACES)
     title = line(cells[0][at], MAX_WORD)
     if old.casefold() == "ex":
         return (f"{who.student}: excused in {title}, not changed (would be {new})",)
@@ -177,20 +184,33 @@ def _write_score(
     return ()
 
 
-def _set_points(cells: list[list[str]], at: int, stage: StageColumn, most: float) -> None:
-    """Set the points of a column; raises ``UsageError`` where Canvas has other points."""
+def _factor(
+    cells: list[list[str]], at: int, stage: StageColumn, *, to_points: bool
+) -> tuple[float, tuple[str, ...]]:
+    """Return what scores are multiplied by, and a remark; 0 where Canvas has other points.
+
+    A column without points gets those of the stage.
+    """
+    most = stage.max_score
+    if most is None:
+        return 1.0, ()
     row = next((i for i, row in enumerate(cells) if i and row and POINTS in row[0]), len(cells))
     if row == len(cells):  # Canvas reads it in any row; at the end no other row moves
         cells.append([f"    {POINTS}"])
     old = _cell(cells, row, at)
-    if old and number(points(old), PLACES) != number(most, PLACES):
-        title = line(cells[0][at], MAX_WORD)
-        msg = (
-            f"In Canvas, {title} is worth {old} points, and {stage.name} {most:g} here. "
-            f"Set the assignment's points to {most:g} in Canvas and export the roster again."
-        )
-        raise UsageError(msg)
-    _set_cell(cells, row, at, old or number(most, PLACES))
+    theirs = points(old) if old else most
+    if number(theirs, PLACES) == number(most, PLACES):
+        _set_cell(cells, row, at, old or number(most, PLACES))
+        return 1.0, ()
+    title = line(cells[0][at], MAX_WORD)
+    worth = f"In Canvas, {title} is worth {old} points, and {stage.name} {most:g} here"
+    if to_points and theirs:
+        return theirs / most, (f"{worth}, so scores are multiplied by {theirs / most:g}.",)
+    remark = (
+        f"{worth}, so its column is not filled in. Multiply the scores with --scale, or set the "
+        f"assignment's points to {most:g} in Canvas and export the roster again."
+    )
+    return 0.0, (remark,)
 
 
 def _set_cell(cells: list[list[str]], row: int, at: int, value: str) -> None:

@@ -13,7 +13,7 @@ from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
 from autograder.exports.classroom50 import classroom50, push_of
 from autograder.exports.export_file import ExportFile
-from autograder.exports.grade_table import GradeTable, grade_table, settle_ungraded
+from autograder.exports.grade_table import GradeTable, grade_table, scale, settle_ungraded
 from autograder.exports.gradescope_results import gradescope
 from autograder.exports.group_scores import share_scores
 from autograder.exports.junit import junit
@@ -32,6 +32,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     *record* and *download*, which an LMS wrote, are files. *grades* is the gradebook's table;
     without it the table is made from the record. If nothing of a submission could be graded, its
     cell is empty, or 0 with *ungraded_is_zero*. In *groups*, one submission counts for all members.
+    *scale* converts scores to the points of the assignment in the download.
     """
 
     course: Course
@@ -42,6 +43,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     grade_column: str = ""
     ungraded_is_zero: bool = False
     groups: Groups | None = None
+    scale: bool = False
 
     def grade_table(self) -> GradeTable:
         """Return the grades of the one stage that was asked for, or of all."""
@@ -51,6 +53,10 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         grades = _required(grades, "a record or a gradebook")
         stages = tuple(item for item in grades.stages if self.stage in {"", item.name})
         chosen = msgspec.structs.replace(grades, stages=stages)
+        points = {
+            self.course.stage(name).name: most for name, most in self.course.file.points.items()
+        }
+        chosen = scale(chosen, points) if points else chosen
         shared = share_scores(chosen, self.groups) if self.groups else chosen
         return settle_ungraded(shared, zero=self.ungraded_is_zero)
 
@@ -87,7 +93,13 @@ def _moodle(request: ExportRequest) -> ExportFile:
     graded = [stage.name for stage in grades.graded]
     stage = request.stage or (graded[0] if len(graded) == 1 else None)
     known = f"one stage (--stage); there are grades in {', '.join(graded)}"
-    return moodle(grades, worksheet, _required(stage, known), request.grade_column)
+    return moodle(
+        grades,
+        worksheet,
+        _required(stage, known),
+        request.grade_column,
+        to_points=request.scale,
+    )
 
 
 def _classroom50(request: ExportRequest) -> ExportFile:
@@ -99,7 +111,9 @@ FORMATS: Final = {
     "canvas": ExportFormat(
         "canvas.csv",
         "Canvas gradebook; fills in an exported one, or makes one",
-        lambda request: canvas(request.grade_table(), request.lms_download()),
+        lambda request: canvas(
+            request.grade_table(), request.lms_download(), to_points=request.scale
+        ),
     ),
     "moodle": ExportFormat(
         "moodle.csv", "Moodle's offline grading worksheet, filled in, one stage", _moodle

@@ -13,7 +13,7 @@ import msgspec
 
 from autograder.course import Course, Stage
 from autograder.errors import UsageError
-from autograder.results import Results, Status, SubmissionResult
+from autograder.results import Results, Status, SubmissionResult, add
 from autograder.submission.names import MAX_STUDENT, comparison_key
 
 _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
@@ -108,6 +108,52 @@ def grade_table(results: Results, course: Course) -> GradeTable:
         stages=tuple(_column(stage, given[stage.name]) for stage in course.stages),
         rows=tuple(StudentGrades(student=name, scores=scores) for name, scores in rows.items()),
         remarks=tuple(remarks),
+    )
+
+
+def scale(grades: GradeTable, points: Mapping[str, float]) -> GradeTable:
+    """Multiply the scores of the stages in *points*, so that each stage is worth its number."""
+    factors = {
+        stage.name: points[stage.name] / stage.max_score
+        for stage in grades.stages
+        if stage.max_score and stage.name in points
+    }
+    stages = tuple(
+        msgspec.structs.replace(stage, max_score=points[stage.name])
+        if stage.name in factors
+        else stage
+        for stage in grades.stages
+    )
+    rows = tuple(
+        msgspec.structs.replace(row, scores=_scaled_scores(row.scores, factors))
+        for row in grades.rows
+    )
+    return msgspec.structs.replace(grades, stages=stages, rows=rows)
+
+
+def _scaled_scores(scores: Mapping[str, Score], factors: Mapping[str, float]) -> dict[str, Score]:
+    return {
+        stage: _scaled(score, factors[stage]) if stage in factors else score
+        for stage, score in scores.items()
+    }
+
+
+def _scaled(score: Score, factor: float) -> Score:
+    """Multiply all points of *score*."""
+
+    def times(points: float | None) -> float | None:
+        return None if points is None else add((points * factor,))
+
+    return msgspec.structs.replace(
+        score,
+        raw=times(score.raw),
+        score=times(score.score),
+        max_score=times(score.max_score),
+        penalty=add((score.penalty * factor,)),
+        exercises={
+            name: (times(earned), add((most * factor,)))
+            for name, (earned, most) in score.exercises.items()
+        },
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from autograder.errors import UsageError
 from autograder.exports.export_file import (
     CsvTable,
@@ -44,9 +46,17 @@ NO: Final = frozenset(
 )
 
 
-def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str = "") -> ExportFile:
+def moodle(
+    grades: GradeTable,
+    worksheet: bytes,
+    stage: str,
+    grade_column: str = "",
+    *,
+    to_points: bool = False,
+) -> ExportFile:
     """Fill the grades of *stage* into *worksheet*; every other cell keeps its content.
 
+    With *to_points*, scores are scaled to the maximum grade of the assignment.
     The feedback column stays as it is: Moodle overwrites its own feedback with the file's.
     """
     table = read_csv(worksheet, "worksheet")
@@ -63,7 +73,9 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
     rows = {student: row for student, row in rows.items() if student not in renamed}
     for row, score in scores:
         if row.student in rows:
-            remarks += _write_grade(cells[rows[row.student]], grade, column, row, score)
+            cell = cells[rows[row.student]]
+            filled = _scaled(score, column, cell, grade) if to_points else (score, column)
+            remarks += _write_grade(cell, grade, row, *filled)
     remarks += formula_warnings(table.rows, "worksheet")
     problem = nothing_matched(students, rows, "worksheet")
     # A decimal point is right in every language: Moodle first replaces its own sign by a point.
@@ -152,7 +164,7 @@ def _renamed(rows: Mapping[str, int], participants: Iterable[RosterRow]) -> dict
 
 
 def _write_grade(
-    cells: list[str], at: int, stage: StageColumn, who: StudentGrades, score: Score
+    cells: list[str], at: int, who: StudentGrades, score: Score, stage: StageColumn
 ) -> tuple[str, ...]:
     cells += [""] * (at + 2 - len(cells))
     old, new = line(cells[at], MAX_WORD), number(score.score, PLACES)
@@ -165,6 +177,17 @@ def _write_grade(
     return ()
 
 
+def _scaled(
+    score: Score, stage: StageColumn, cells: list[str], at: int
+) -> tuple[Score, StageColumn]:
+    """Return *score* and *stage* in the points of the row *cells*, if it has any."""
+    most = points(line(cells[at + 1], MAX_WORD)) if at + 1 < len(cells) else None
+    if not most or not stage.max_score or score.score is None:
+        return score, stage
+    factor = most / stage.max_score
+    return replace(score, score=score.score * factor), replace(stage, max_score=most)
+
+
 def _require_same_maximum(maximum: str, stage: StageColumn) -> None:
     most = points(maximum)
     if most is None:
@@ -174,6 +197,6 @@ def _require_same_maximum(maximum: str, stage: StageColumn) -> None:
         msg = (
             f"In Moodle the maximum grade is {maximum}, and {stage.name} is worth "
             f"{stage.max_score:g} points here. Set the assignment's maximum grade to "
-            f"{stage.max_score:g} in Moodle and download the worksheet again."
+            f"{stage.max_score:g} in Moodle and download the worksheet again, or add --scale."
         )
         raise UsageError(msg)

@@ -197,7 +197,6 @@ def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeGrade
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        pytest.param(",10,5,", ",100,5,", "worth 100 points, and 01_tiny 10", id="other-points"),
         pytest.param("Other (78)", "01_tiny (78)", "several columns", id="two-columns"),
         pytest.param("Section", "Group", "Export it in Canvas", id="no-section"),
         pytest.param("Student,ID", "Name,Number", "Export it in Canvas", id="another-table"),
@@ -206,9 +205,44 @@ def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeGrade
 def test_a_roster_that_does_not_fit_is_refused(
     grades: MakeGradeTable, old: str, new: str, words: str
 ):
-    """Scores are never scaled, columns never guessed."""
+    """Columns are never guessed."""
     with pytest.raises(UsageError, match=words):
         canvas(grades(ada=7.5), ROSTER.replace(old, new).encode())
+
+
+WORTH_20 = ROSTER.replace(",10,5,", ",20,5,")
+
+
+def test_an_assignment_with_other_points_does_not_block_the_others():
+    """Its column stays as it is, a remark has both numbers, and the other column is filled in."""
+    both = StudentGrades(
+        student="ada",
+        scores={
+            "01_tiny": Score(raw=7.5, score=7.5, max_score=10.0),
+            "02_other": Score(raw=4.5, score=4.5, max_score=5.0),
+        },
+    )
+    stages = (StageColumn("01_tiny", "Tiny things", 10.0), StageColumn("02_other", "Other", 5.0))
+    done = canvas(GradeTable(stages=stages, rows=(both,)), WORTH_20.encode())
+
+    assert cells(done.content)[3][6:8] == ["", "4.5"]
+    assert not done.problem
+    assert "Tiny things (77) is worth 20 points, and 01_tiny 10 here" in done.remarks[0]
+    assert "--scale" in done.remarks[0]
+
+
+def test_scores_are_scaled_to_canvas_points_if_asked(grades: MakeGradeTable):
+    """A remark has the factor, and Canvas's points stay."""
+    done = canvas(grades(ada=7.5), WORTH_20.encode(), to_points=True)
+
+    assert cells(done.content)[3][6] == "15"
+    assert cells(done.content)[2][6] == "20"
+    assert "multiplied by 2." in done.remarks[0]
+
+
+def test_nothing_is_written_where_no_assignment_has_the_points(grades: MakeGradeTable):
+    """The file would be the old one."""
+    assert "nothing was written" in canvas(grades(ada=7.5), WORTH_20.encode()).problem
 
 
 def test_semicolons_and_a_byte_order_mark_stay(grades: MakeGradeTable):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import UsageError
@@ -84,6 +85,18 @@ def test_the_gradebooks_grades_count_before_the_records(tiny: Course, record: Pa
     request = ExportRequest(course=tiny, record=record, grades=grades)
 
     assert [row.student for row in request.grade_table().rows] == ["emmy"]
+
+
+def test_the_course_gives_a_stage_its_points(tiny: Course):
+    """The number or the name of a stage is a key of `[points]`, and 7.5 of 10 become 15 of 20."""
+    request = ExportRequest(
+        course=Course(tiny.root, replace(tiny.file, points={"1": 20.0})),
+        grades=table_of_rows(row("emmy", 7.5)),
+    )
+    grades = request.grade_table()
+
+    assert grades.stages[0].max_score == 20.0
+    assert grades.rows[0].scores["01_tiny"].score == 15.0
 
 
 def test_an_unknown_format_lists_the_known_ones():

@@ -14,6 +14,7 @@ from autograder.exports.grade_table import (
     grade_table,
     lms_number,
     match_students,
+    scale,
     settle_ungraded,
 )
 from autograder.results import SubmissionResult
@@ -68,6 +69,18 @@ def test_a_submission_with_nothing_to_grade_is_empty_unless_zero_is_asked_for(
     assert grades.remarks == (
         f"01_tiny: in one submission nothing could be graded, so {words}: ruth",
     )
+
+
+def test_a_stage_is_worth_the_points_of_the_course(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """All points of the stage are multiplied, also those of the exercises."""
+    grades = scale(grade_table(results(submission(check())), tiny), {"01_tiny": 5.0})
+    score = grades.rows[0].scores["01_tiny"]
+
+    assert grades.stages[0].max_score == 5.0
+    assert (score.raw, score.score, score.max_score) == (5.0, 5.0, 5.0)
+    assert score.exercises == {"double": (5.0, 5.0)}
 
 
 def test_a_remark_on_ungraded_submissions_has_names():

@@ -37,6 +37,15 @@ def fill(grades: GradeTable, worksheet: str = WORKSHEET, grade_column: str = "")
     return cells(moodle(grades, worksheet.encode(), "01_tiny", grade_column).content)
 
 
+def test_grades_are_scaled_to_the_maximum_grade_if_asked():
+    """Each of two students has a grade out of twenty, and the maximum stays."""
+    worksheet = WORKSHEET.replace("10.00", "20.00").encode()
+    students = (row("Ada Lovelace_11", 7.5), row("Alan Turing_12", 5.0))
+    done = moodle(table_of_rows(*students), worksheet, "01_tiny", to_points=True)
+
+    assert [line[5:7] for line in cells(done.content)[1:3]] == [["15", "20.00"], ["10", "20.00"]]
+
+
 def test_a_grade_is_filled_in_and_nothing_else_changes():
     """Quotes, commas and line ends within cells, feedback and dates stay."""
     done = moodle(table_of_rows(row("Ada Lovelace_11")), WORKSHEET.encode(), "01_tiny")
