@@ -15,6 +15,7 @@ from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import SuiteRunner
+from autograder.reports.feedback import counted
 from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
@@ -54,8 +55,8 @@ class StageVerifier:
         """Return the stage's line of the report."""
         return (
             f"{self._stage.name}: stub 0, solution {STAGE_POINTS:g}, "
-            f"{len(self._bank)} misconceptions caught and named, "
-            f"{len(self._variants)} correct variants right"
+            f"{counted(len(self._bank), 'misconception')} caught and named, "
+            f"{counted(len(self._variants), 'correct variant')} right"
         )
 
     def problems(self) -> Iterator[str]:

@@ -22,6 +22,7 @@ from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.errors import CourseError, UsageError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
+from autograder.reports.feedback import counted
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import documented, public_record
@@ -63,7 +64,7 @@ def verify(
     findings += [f"documented.toml: no check uses {name}." for name in unused]
     if not unused:
         proved = documented.proof(wanted)
-        lines.append(f"{len(wanted)} documented tensors used and reproduced {proved}")
+        lines.append(f"{counted(len(wanted), 'documented tensor')} used and reproduced {proved}")
     rooms = {name: rows for share in shares for name, rows in share.rooms.items()}
     details = [f"{stage.name}, {room}" for stage in stages for room in rooms[stage.name]]
     return VerifyReport(tuple(lines), tuple(findings), tuple(details))

@@ -18,6 +18,7 @@ from autograder.errors import ClusterError
 from autograder.grading.journal import Journal
 from autograder.grading.run import Run, RunOptions, on_cluster
 from autograder.reports.class_report import class_tables, missing_labs
+from autograder.reports.feedback import counted
 from autograder.reports.terminal import feedback_text
 from autograder.results import Results, Status
 from autograder.stored_results import scores_of
@@ -152,7 +153,8 @@ def collect(  # noqa: PLR0913  # each is an option of the command
         written, remarks = collection.write(place, again=again)
         output.print_remarks(remarks)
         book.register(people, [work.student for work in place.works])
-        typer.echo(f"{written} submissions of {collection.stage.name} are in submitted/.")
+        count = f"{counted(written, 'submission')} of {collection.stage.name}"
+        typer.echo(f"{count} {'is' if written == 1 else 'are'} in submitted/.")
     _require_none_set_aside(places)
 
 
@@ -220,7 +222,9 @@ def _grade_and_print(run: Run) -> None:
         output.print_lines(saved.messages)
         _print_results(run.course, results, saved.names)
         if saved.written is not None:
-            typer.echo(f"{saved.written.submissions} submissions are in the gradebook.")
+            written = saved.written.submissions
+            are = "is" if written == 1 else "are"
+            typer.echo(f"{counted(written, 'submission')} {are} in the gradebook.")
             output.print_lines(saved.written.remarks)
         _report_faults(results, saved.faults)
 

@@ -23,7 +23,8 @@ CONFIG_FILE = "nbgrader_config.py"
 _AUTOGRADE = ["autograder.gradebook.converter.RefuseUnprotected"]  # our converter runs no steps
 _FEEDBACK = [
     "autograder.gradebook.feedback_grades.FeedbackGrades",
-    "nbgrader.preprocessors.ClearMarkScheme",  # a late student must not read it in a friend's copy
+    # A late student must not read the mark scheme in a friend's copy.
+    "autograder.gradebook.feedback_cells.RemoveMarkScheme",
     "autograder.gradebook.feedback_cells.ShortenFeedback",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]

@@ -19,6 +19,7 @@ from autograder.errors import AutograderError, UsageError
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.score_rows import NOTEBOOK, parse_timestamp
 from autograder.gradebook.writer import Writer
+from autograder.reports.feedback import counted
 from autograder.sandbox.isolation import Isolation, choose_isolation
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import STAMP, note_missing_lab
@@ -164,7 +165,8 @@ class SandboxedAutograde(Autograde):
                 error,
                 exc_info=None if is_expected else error,
             )
-        msg = f"{len(failures)} submissions of {stage.name} were not graded."
+        count = counted(len(failures), "submission")
+        msg = f"Not graded: {count} of {stage.name}."
         raise NbGraderException(msg)
 
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import ClearMarkScheme, NbGraderPreprocessor
+from traitlets import List
 
 from autograder.course import load
 from autograder.errors import CourseError
@@ -11,11 +12,22 @@ from autograder.gradebook.autograded_notebook import MODULE_CELL
 from autograder.gradebook.autograded_submission import read_master
 
 
+class RemoveMarkScheme(ClearMarkScheme):
+    """nbgrader's own step, which accepts the option that nbconvert gives every step.
+
+    nbgrader hides it in its base class, and traitlets then prints a warning for each page.
+    """
+
+    display_data_priority: Any = List().tag(config=True)
+
+
 class ShortenFeedback(NbGraderPreprocessor):
     """Leaves out the lessons, which the student has in the lab, and the module.
 
     A cell of a lesson that the student has changed stays, as all cells with an answer or points do.
     """
+
+    display_data_priority: Any = List().tag(config=True)  # as above
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Remove the cells from *nb*."""

@@ -111,10 +111,7 @@ def difference_lines(difference: Difference) -> Iterator[str]:
             f"{_score(change.before)} → {_score(change.after)}"
         )
         for check in change.checks:
-            yield (
-                f"{_signed(check.gain):>14}  {check.exercise}, {check.name}: "
-                f"{_outcome(check.before)} → {_outcome(check.after)}"
-            )
+            yield f"{_signed(check.gain):>14}  {check.exercise}, {check.name}: {_change(check)}"
     for change in difference.submissions:
         if not (change.before and change.after):
             where, only = ("old", change.before) if change.before else ("new", change.after)
@@ -182,6 +179,15 @@ def _score(result: SubmissionScore | None) -> str:
     if result is None or result.score is None:
         return "no grade"
     return f"{result.score:g}"
+
+
+def _change(check: CheckChange) -> str:
+    """Return how *check* ended before and after, with the points if only they differ."""
+    before, after = _outcome(check.before), _outcome(check.after)
+    if before != after or not (check.before and check.after):
+        return f"{before} → {after}"
+    points = (f"{one.points:g} of {one.max_points:g}" for one in (check.before, check.after))
+    return f"{before}, {' → '.join(points)} points"
 
 
 def _outcome(check: Ending | None) -> str:

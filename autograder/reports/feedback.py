@@ -50,7 +50,7 @@ class CheckFeedback:
     message: str = ""
     mistake: str = ""
     diagnosis: Diagnosis | None = None
-    same_mistake: bool = False
+    same_mistake: str = ""  # where the mistake is described: "above", "in SelfAttentionV1"
     tables: tuple[TensorTable, ...] = ()
     printed: str = ""
 

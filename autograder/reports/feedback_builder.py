@@ -1,6 +1,8 @@
 """Builds feedback from a record, the most important problem first."""
 
+import dataclasses
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +60,7 @@ def build_feedback(
         encouragement=encouragement,
         message="" if internal else result.message,
         next_step=_next_step(course, stage) if stage and _is_full(result) else "",
-        exercises=_exercises(stage, result),
+        exercises=_without_repetitions(_exercises(stage, result)),
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
@@ -144,6 +146,28 @@ def _exercises(stage: Stage | None, result: SubmissionResult) -> tuple[ExerciseF
     )
 
 
+def _without_repetitions(exercises: tuple[ExerciseFeedback, ...]) -> tuple[ExerciseFeedback, ...]:
+    """Describe each mistake once on a page, in the first exercise in which it was found."""
+    places: dict[str, str] = {}
+    found = []
+    for exercise in exercises:
+        refer = partial(_refer, places=places, exercise=exercise.name)
+        first = refer(exercise.first) if exercise.first else None
+        later = tuple(map(refer, exercise.later))
+        found.append(dataclasses.replace(exercise, first=first, later=later))
+    return tuple(found)
+
+
+def _refer(check: CheckFeedback, places: dict[str, str], exercise: str) -> CheckFeedback:
+    """Refer to the exercise that describes the mistake of *check*, if another one does."""
+    if check.diagnosis is None:
+        return check
+    place = places.setdefault(check.diagnosis.explanation, exercise)
+    if place == exercise:
+        return check
+    return dataclasses.replace(check, diagnosis=None, same_mistake=f"in {place}")
+
+
 def _exercise(
     number: int, result: ExerciseResult, hints: tuple[str, ...], shown: str
 ) -> ExerciseFeedback:
@@ -198,7 +222,7 @@ def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
                 message="" if repeated else check.message,
                 mistake=check.diagnosis.headline if check.diagnosis else "",
                 diagnosis=None if mistake in mistakes else check.diagnosis,
-                same_mistake=mistake in mistakes,
+                same_mistake="above" if mistake in mistakes else "",
                 tables=tensor_tables(check.grid) if check.grid else (),
                 printed=check.printed,
             )

@@ -232,7 +232,7 @@ def diagnosis_parts(check: CheckFeedback, *, beyond: bool = True) -> Iterator[Re
         yield Text.assemble("It looks like this: ", title, more)
         yield Text(check.diagnosis.hint, style="italic cyan")
     elif check.same_mistake:
-        yield Text("The mistake is the same as above.", style="dim")
+        yield Text(f"The mistake is the same as {check.same_mistake}.", style="dim")
 
 
 def _values(check: CheckFeedback, width: int) -> Iterator[RenderableType]:

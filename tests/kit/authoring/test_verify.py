@@ -75,7 +75,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
     assert report.findings == ()
     line, last = report.lines
     assert line.startswith(
-        "01_tiny: stub 0, solution 10, 2 misconceptions caught and named, 1 correct variants right"
+        "01_tiny: stub 0, solution 10, 2 misconceptions caught and named, 1 correct variant right"
     )
     assert "fail only hidden checks" in line
     assert last == f"2 documented tensors used and reproduced with torch {TORCH_VERSION}"

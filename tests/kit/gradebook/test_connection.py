@@ -233,5 +233,5 @@ def test_a_gradebook_that_is_locked_after_the_grading_loses_nothing(
     again = run(class_.root, *WORDS)
 
     assert "locked by another program" in output
-    assert "1 submissions are in the gradebook." in again
+    assert "1 submission is in the gradebook." in again
     assert (len(calls), rows(class_.root)["double"].auto) == (1, 5.0)

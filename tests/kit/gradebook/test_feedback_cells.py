@@ -5,10 +5,11 @@ from collections.abc import Callable
 
 import nbformat
 import pytest
+from traitlets.config import Config
 
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.feedback_cells import ShortenFeedback
+from autograder.gradebook.feedback_cells import RemoveMarkScheme, ShortenFeedback
 from tests.factories import SOLUTION, STAGE, TOUR, Made, StudentWork, WriteBook, cell
 
 Shorten = Callable[..., list[str]]
@@ -27,6 +28,16 @@ def shorten(course: Course, graded: Made, work: StudentWork, write: WriteBook) -
         return [item.source for item in kept.cells]
 
     return run
+
+
+@pytest.mark.parametrize("step", [ShortenFeedback, RemoveMarkScheme])
+def test_a_step_accepts_the_options_of_nbconvert(step: type, caplog: pytest.LogCaptureFixture):
+    """Nbconvert gives every step this option, and a step that does not know it warns."""
+    config = Config(NbConvertBase={"display_data_priority": ["text/html"]})
+    made = step(config=config)
+
+    assert made.display_data_priority == ["text/html"]
+    assert caplog.text == ""
 
 
 def test_lessons_and_the_module_are_left_out(shorten: Shorten, answered: Callable[..., bytes]):

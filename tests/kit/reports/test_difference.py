@@ -63,6 +63,15 @@ def test_who_gained_and_who_lost_is_named_with_the_check(results, submission, ri
     ]
 
 
+def test_a_change_of_points_alone_is_shown_in_points(results, submission, right):
+    """The suite gives other points for the same outcome, so the outcome is printed once."""
+    other = replace(right, points=2.5, max_points=2.5)
+
+    assert "+0.5  double, test_doubles: passed (ok), 2 of 2 → 2.5 of 2.5 points" in lines(
+        results(submission(right)), results(submission(other))
+    )
+
+
 def test_a_change_without_points_is_named_too(results, submission, wrong):
     """A check may fail in another way, or carry its points forward."""
     old = results(submission(wrong))

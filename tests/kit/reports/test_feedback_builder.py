@@ -6,8 +6,12 @@ import pytest
 
 from autograder.course import Course
 from autograder.reports.feedback import FinalGrade
-from autograder.reports.feedback_builder import build_feedback, build_self_check
-from autograder.results import CheckResult, Diagnosis, Outcome, Status
+from autograder.reports.feedback_builder import (
+    build_exercise_feedback,
+    build_feedback,
+    build_self_check,
+)
+from autograder.results import CheckResult, Diagnosis, ExerciseResult, Outcome, Status
 from tests.factories import MakeCheck, MakeSubmission, WriteCourse
 
 
@@ -60,8 +64,24 @@ def test_a_message_is_not_repeated(
 
     assert exercise.first.diagnosis == diagnosis
     assert [(item.message, item.diagnosis, item.same_mistake) for item in exercise.later] == [
-        ("", None, True)
+        ("", None, "above")
     ]
+
+
+def test_a_mistake_is_described_once_on_a_page(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, diagnosis: Diagnosis
+):
+    """The second exercise with the same mistake refers to the first; a card alone does not."""
+    failed = check(Outcome.FAILED, message="Other values.", diagnosis=diagnosis)
+    exercises = tuple(ExerciseResult.of(name, (failed,)) for name in ("v1", "v2"))
+    result = submission(exercises=exercises)
+    first, second = (item.first for item in build_feedback(tiny, result).exercises)
+    card = build_exercise_feedback(tiny.stages[0], result, "v2")
+
+    assert (first.diagnosis, first.same_mistake) == (diagnosis, "")
+    assert (second.diagnosis, second.same_mistake) == (None, "in v1")
+    assert card is not None
+    assert card.first.diagnosis == diagnosis
 
 
 def test_an_import_error_is_shown_once(tiny: Course, check: MakeCheck, submission: MakeSubmission):
