@@ -79,7 +79,7 @@ def export(  # noqa: PLR0913  # each is an option of the command
     stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
     grade_column: Annotated[str, Option(help="Moodle: the header of the column of grades.")] = "",
     scale: Annotated[
-        bool, Option("--scale", help="Multiply scores if the LMS has other points than the stage.")
+        bool, Option("--scale", help="Convert scores to the points of the assignment in the LMS.")
     ] = False,
     groups: options.GroupsOption = None,
     ungraded: Annotated[

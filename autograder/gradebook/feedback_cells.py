@@ -27,7 +27,7 @@ class ShortenFeedback(NbGraderPreprocessor):
     A cell of a lesson that the student has changed stays, as all cells with an answer or points do.
     """
 
-    display_data_priority: Any = List().tag(config=True)  # as above
+    display_data_priority: Any = List().tag(config=True)  # see above: no warning
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Remove the cells from *nb*."""

@@ -187,7 +187,7 @@ def test_a_newer_zip_replaces_an_older_module(collected, write, class_, write_zi
 
 
 def test_a_choice_between_two_copies_is_reported(collected, write, class_, attention):
-    """Two copies in one folder may be two attempts, so the choice is no secret."""
+    """Two copies in one folder may be two attempts, so the page names the choice."""
     write("alice/self_attention (1).py", b"copy")
     write("alice/self_attention.py", b"exact")
     [submission] = collected(class_ / "alice", attention)
