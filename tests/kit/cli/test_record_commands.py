@@ -80,10 +80,13 @@ def test_a_grade_is_explained_from_the_record(invoke: Invoke, module: Path, reco
     assert "no student 'eve'" in unknown.output
 
 
-def test_a_grade_is_explained_by_name(invoke: Invoke, recorded: Recorded, tmp_path: Path):
+def test_a_grade_is_explained_by_name(
+    invoke: Invoke, module: Path, recorded: Recorded, tmp_path: Path
+):
     """With a roster the student is found by a part of the name, and the name is printed."""
     file, roster = recorded(5.0), tmp_path / "students.csv"
     roster.write_text("id,first_name,last_name\nada,Augusta,King\n")
+    invoke("grade", module, "--json", file)
     explained = invoke("explain", file, "king", "--roster", roster)
 
     assert explained.exit_code == 0, explained.output

@@ -65,7 +65,7 @@ def test_a_run_without_a_file_writes_none(save: Save, tmp_path: Path):
     before = sorted(tmp_path.iterdir())
     saved = save()
 
-    assert saved == ([], [], None)
+    assert saved == ([], [], None, {})
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -74,7 +74,7 @@ def test_the_record_has_a_journal_next_to_it(save: Save, tmp_path: Path):
     record = tmp_path / "results.json"
     saved = save(options=RunOptions(record=record))
 
-    assert saved == ([], [], None)
+    assert saved == ([], [], None, {})
     assert [result.score for result in read_record(record).submissions] == [5.0]
     assert (tmp_path / "results.json.journal").exists()
 
