@@ -332,7 +332,7 @@ def test_two_mistakes_below_cost_nothing_above(graded: dict[str, SubmissionResul
 
 
 def test_what_has_no_name_and_passes_no_probe_is_not_carried(graded: dict[str, SubmissionResult]):
-    """Nothing shows that it is an attempt: it may be garbage."""
+    """A wrong exercise that may be garbage carries no points."""
     lower, upper = both(graded[NEW_MISTAKE], SCORES_01)
 
     assert lower.score < lower.max_score
@@ -341,7 +341,7 @@ def test_what_has_no_name_and_passes_no_probe_is_not_carried(graded: dict[str, S
 
 @pytest.mark.parametrize("student", OTHERS)
 def test_a_second_mistake_costs_too(graded: dict[str, SubmissionResult], student: str):
-    """Nothing is carried to an exercise that is wrong itself, or does not use the one below."""
+    """An exercise that is wrong itself, or does not use the one below, gets no carried points."""
     lower, upper = both(graded[student], OTHERS[student])
 
     assert lower.score < lower.max_score

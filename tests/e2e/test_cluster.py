@@ -108,12 +108,12 @@ def disturbed(scene: Scene) -> Disturbed:
 
 
 def test_a_cluster_gives_the_results_of_one_machine(disturbed: Disturbed):
-    """Byte for byte but for the times, after an interruption and the death of a worker."""
+    """A cluster's record is that of one machine, after an interruption and a worker's death."""
     assert to_json(without_times(disturbed.results)) == to_json(without_times(disturbed.local))
 
 
 def test_a_run_goes_on_where_it_was_interrupted(disturbed: Disturbed):
-    """A submission in the journal is not graded again."""
+    """A resumed run does not grade a submission in the journal again."""
     again = [result for result in disturbed.results.submissions if result in disturbed.first]
 
     assert len(disturbed.first) == FIRST
@@ -169,7 +169,7 @@ def test_another_secret_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_command_says_what_is_wrong_with_an_address(scene: Scene):
-    """A network that others can read is refused; nothing is connected or sent."""
+    """An address that others could read is refused before a connection."""
     words = ["grade", str(scene.home / "class"), "--course", str(scene.course.root)]
     done = CliRunner().invoke(app, [*words, "--cluster", "tcp://192.0.2.1:8786"])
 

@@ -276,7 +276,7 @@ def test_nothing_is_collected_outside_of_a_students_folder(part: int):
 
 
 def test_the_command_ends_as_it_says(tmp_path: Path):
-    """Exit code 1, a sentence and no record; or 0 and a record of the student alone."""
+    """`collect` ends with code 1, a sentence and no record, or with the student's record alone."""
     chance = random.Random(SEED)  # noqa: S311  # no secret depends on it
     codes = set()
     for number in range(10):

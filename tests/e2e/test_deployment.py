@@ -77,7 +77,7 @@ def test_the_image_gets_files_that_exist():
 
 
 def test_the_image_gets_what_the_package_is_built_from():
-    """The project's metadata name files that its build reads."""
+    """The image gets every file that the project's metadata name."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert {project["readme"], *project["license-files"], "constraints.txt"} <= {*copied()}
@@ -110,7 +110,7 @@ def test_the_image_does_not_run_as_root():
 
 
 def test_git_ignores_all_that_the_documents_create(not_ignored):
-    """Submissions, grades and names of students cannot be committed by accident."""
+    """Git ignores the submissions, grades and names that the documents create."""
     created = created_by_documents()
 
     assert {"results.json", "students.csv", "pages", "gradescope.zip"} <= created

@@ -22,7 +22,7 @@ def test_the_image_has_the_python_of_the_constraints():
 
 
 def test_the_test_explorer_finds_the_public_suites(tmp_path: Path):
-    """After the last command, pytest with the arguments of the settings collects the checks."""
+    """After the container's commands, pytest with its settings collects the public suites."""
     course = with_stages((ROOT / "course.toml").read_text("utf-8"), [STAGE])
     (tmp_path / "course.toml").write_text(course, "utf-8")
     for parent in ("source", "assignments"):

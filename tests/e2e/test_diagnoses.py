@@ -122,7 +122,7 @@ def unrefused(text: str, exercise: str) -> str:
 @pytest.mark.nightly  # three minutes; the golden diagnoses have such programs, too
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_missing_refusal_hides_no_misconception(stage: str):
-    """Real code often has a second small fault: the mistake is named all the same."""
+    """A missing refusal, a common second fault, does not hide the name of a mistake."""
     found = COURSE.stage(stage)
     solution = found.solution.read_text("utf-8")
     hidden = []

@@ -178,7 +178,7 @@ def test_a_document_has_full_marks_on_what_it_defines(result, document, stage):
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize(("document", "stage"), CASES)
 def test_what_a_document_leaves_out_is_missing(result, document, stage):
-    """Every other exercise earns nothing, and its message says that it is not defined."""
+    """An exercise that a document leaves out earns nothing and is reported as not defined."""
     left_out = [
         exercise for exercise in result.exercises if exercise.name not in DEFINES[stage][document]
     ]

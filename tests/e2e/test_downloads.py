@@ -127,7 +127,7 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Downloads:
 
 
 def test_each_download_is_recognized(downloads: Downloads):
-    """Packed or not; a broken archive is its student's and stops nobody."""
+    """Each download is recognized, packed or not, and a broken archive affects one student."""
     for route in FORMS:
         origin = "Canvas" if route in CANVAS else "Moodle"
         what = "a class" if route == "zips" else f"a download from {origin}"
@@ -154,7 +154,7 @@ def test_equal_files_earn_equal_points(downloads: Downloads):
 
 
 def test_who_was_late_in_canvas_is_late_in_the_gradebook(downloads: Downloads):
-    """One second, by both of its routes; other downloads don't say."""
+    """A late mark of Canvas becomes one second late, by both routes."""
     with NbgraderSetup.of_course(courses.load(downloads.root)).gradebook() as book:
         late = {
             item.student_id

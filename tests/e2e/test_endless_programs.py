@@ -210,7 +210,7 @@ def checks_of(result: SubmissionResult, exercise: str) -> list[CheckResult]:
 
 
 def test_verify_ends_and_names_what_does_not_end(course: Course):
-    """A loop, a recursion and an allocation without bounds are wrong programs like others."""
+    """`verify` ends and names a loop, a recursion and an allocation without bounds."""
     assert verify.verify(course).findings == ()
 
 
@@ -225,6 +225,6 @@ def test_an_endless_loop_of_a_student_is_named(results: dict[str, SubmissionResu
 
 
 def test_the_rest_goes_on(results: dict[str, SubmissionResult]):
-    """The other exercises of that student are graded, and so are the other students."""
+    """After an endless program the other exercises and students are graded."""
     assert results["endless"].score == 5.0
     assert results["right"].score == 10.0

@@ -110,7 +110,7 @@ def test_who_submitted_another_way_is_named(exchange_run: ExchangeRun):
 
 
 def test_the_secret_of_a_submission_reaches_the_feedback(exchange_run: ExchangeRun):
-    """Unchanged, as the student's copy of it names the page that is fetched."""
+    """The secret of a submission stays unchanged, so its student can fetch the page."""
     for student in STUDENTS:
         steps = ("submitted", "autograded", "feedback")
         secrets = {
@@ -123,7 +123,7 @@ def test_the_secret_of_a_submission_reaches_the_feedback(exchange_run: ExchangeR
 
 
 def test_students_are_told_what_there_is(exchange_run: ExchangeRun):
-    """The list has the released stage, and the submission arrives under their names."""
+    """The exchange lists the released stage, and submissions arrive under students' names."""
     assert f"tiny {STAGE}" in exchange_run.output["list ada"]
     assert f"Collecting submission: bob {STAGE}" in exchange_run.output["collect"]
 

@@ -158,7 +158,7 @@ def graded(runner: SuiteRunner, stage: courses.Stage, talker: Talker) -> list[Ch
     ],
 )
 def test_hidden_checks_repeat_nothing(answer, hidden_results: Results):
-    """For any kind of answer, the sentence comes from the suite."""
+    """A hidden check shows a sentence of the suite for any kind of answer."""
     results = hidden_results(answer, diagnose=False)
     texts = [check.message for check in results]
 
@@ -231,7 +231,7 @@ def test_kinds_of_mistake_say_the_same_of_every_factor(hidden_results: Results):
 def test_hidden_checks_repeat_nothing_of_an_exception_that_is_explained(
     kind: str, text: str, hidden_results: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """A forged text brings one sentence of the table, without its words and numbers."""
+    """A forged exception in a hidden check shows one sentence without its own words."""
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
     forged = Problem(kind="raised", type=kind, text=text)
     texts = [str(one.diagnosis) for one in hidden_results(forged, diagnose=True) if one.diagnosis]

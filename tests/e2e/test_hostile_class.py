@@ -69,7 +69,7 @@ def everybody(root: Path) -> list[str]:
 
 
 def test_everybody_has_a_grade(hostile: HostileClass):
-    """No attack prevents the grading of its own student or of another."""
+    """No attack prevents the grade of its own student or of another."""
     submitted = {path.name for path in (hostile.root / "submitted").iterdir()}
 
     assert set(everybody(hostile.root)) == submitted | {"zip", "bea"}
@@ -84,7 +84,7 @@ def test_nobody_earns_what_is_not_theirs(hostile: HostileClass):
 
 
 def test_warnings_cost_nothing(hostile: HostileClass):
-    """Plain nbgrader gives 0 for any output on stderr."""
+    """Output on stderr loses no points, although plain nbgrader gives 0 for it."""
     assert rows(hostile.root, "warns")["double"] == Row(5.0, None, None, waits=False)
 
 
@@ -110,7 +110,7 @@ def test_what_was_in_the_gradebook_is_there_unchanged(hostile: HostileClass):
 
 
 def test_added_rows_are_as_many_as_there_were_submissions(hostile: HostileClass):
-    """Each with a grade for each of four cells, and comments for two."""
+    """Each submission adds grades for four cells and comments for two."""
     count = len(hostile.results.submissions)
     added = {name: len(hostile.after[name]) - len(known) for name, known in hostile.before.items()}
 
@@ -157,14 +157,14 @@ def test_no_secret_reaches_a_student(hostile: HostileClass, student: str):
 
 
 def test_links_are_not_graded(hostile: HostileClass):
-    """Formgrader shows the lab with a sentence about them, and no module."""
+    """A linked file is not graded, and formgrader shows the lab with a sentence about it."""
     assert set(autograded(hostile.root, "links")) == {"lab.ipynb"}
     assert b"is a link or a special file" in autograded(hostile.root, "links")["lab.ipynb"]
     assert set(autograded(hostile.root, "links_a_folder")) == {"lab.ipynb"}
 
 
 def test_no_other_file_is_copied(hostile: HostileClass):
-    """Only the module and the lab, under their own names, and the time of submission."""
+    """Only the module, the lab and the time of submission are copied."""
     found = {
         name: {path.name for path in (hostile.root / name).glob("*/*/*")} - {"timestamp.txt"}
         for name in ("autograded", "feedback")
@@ -226,14 +226,14 @@ def test_active_content_is_detected(formgraded: dict[str, str]):
 
 
 def test_each_grade_has_one_box_for_points(formgraded: dict[str, str]):
-    """Formgrader finds it by an id, and no heading of a student's gets the same id."""
+    """No heading of a student's gets the id by which formgrader finds a box for points."""
     for student, page in formgraded.items():
         for name in (*POINTS, "why", "sketch"):
             assert page.count(f'id="{name}"') == 1, student
 
 
 def test_a_time_from_an_archive_is_ignored(hostile: HostileClass):
-    """Only the file that nbgrader itself wrote next to a submission says when it was made."""
+    """Only nbgrader's own file next to a submission contains its time."""
     times = query(
         hostile.root, "select timestamp from submitted_assignment where student_id = 'zip'"
     )
@@ -302,7 +302,7 @@ def leaks(hostile: HostileClass) -> list[tuple[str, str, str]]:
 
 
 def test_there_is_something_to_leak():
-    """The tests below search for lines of every kind."""
+    """The secrets include lines of the solution, the suite and the misconceptions."""
     assert "self.factor = nn.Parameter(torch.rand(d))" in secrets()
     assert 'agrees(student.call("double", x), reference.call("double", x))' in secrets()
     assert 'swaps=(("2 * x", "x ** 2"),),' in secrets()
@@ -317,7 +317,7 @@ def test_students_get_no_secret(hostile: HostileClass):
 
 
 def test_a_leak_is_detected(hostile: HostileClass):
-    """A page with a coloured line of the solution is one, so the test above can fail."""
+    """A page with a coloured line of the solution is detected as a leak."""
     page = hostile.root / "feedback" / "hal" / STAGE / "lab.html"
     before = page.read_text("utf-8")
     page.write_text(f"{before}<pre><b>self.factor</b> = nn.Parameter(torch.rand(d))</pre>", "utf-8")

@@ -134,7 +134,7 @@ def test_honest_students_have_full_marks(batch):
 
 
 def test_nothing_outside_has_changed(batch):
-    """Suites, solutions and files of others are unchanged."""
+    """Suites, solutions and files of others are unchanged after the attacks."""
     assert batch.traces.changed_files == []
 
 
@@ -154,7 +154,7 @@ def test_every_group_of_attacks_is_represented():
 
 
 def test_a_check_that_works_without_end_costs_its_submission_only(tmp_path, monkeypatch):
-    """A source that keeps the suite busy loses its own seconds; the next one has full marks."""
+    """A source that keeps the suite busy uses its own seconds; the next submission is graded."""
     known = Student.uses
 
     def uses(student: Student, name: str, **options: bool) -> tuple[Use, ...]:

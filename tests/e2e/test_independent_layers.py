@@ -162,7 +162,7 @@ def test_no_secret_is_in_the_memory_of(memories, process, secrets):
 
 @pytest.mark.skipif(unprivileged_owner() is None, reason="only root may read a worker's memory")
 def test_the_search_finds_what_is_there(memories):
-    """The student's own words are in the worker, and not in the fork server."""
+    """The search of the memory finds a student's own words in the worker only."""
     found = {
         name: any(OWN_WORDS.encode() in piece for piece in pieces)
         for name, pieces in memories.items()

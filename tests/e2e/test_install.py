@@ -22,7 +22,7 @@ def handout(tmp_path: Path) -> Path:
 
 @pytest.mark.nightly  # installs torch; tests/kit/authoring/test_wheels.py reads the same wheel
 def test_the_line_of_the_guide_installs_the_course(handout: Path):
-    """In a new environment, in an empty folder: `start`, the solution typed in, `check`."""
+    """The guide's command installs the course in a new environment, where a check passes."""
     line = re.search(r"```console\n(python3 -m venv .*)\n", (handout / "START_HERE.md").read_text())
     assert line is not None
 

@@ -39,7 +39,7 @@ def prove(pytestconfig: pytest.Config, environment: dict[str, str], words: Seque
     ],
 )
 def test_two_stages_hold_under_other_kernels(pytestconfig: pytest.Config, names: Sequence[str]):
-    """`verify` finds nothing, both matchers give the same names, and release keeps the bytes."""
+    """Under other kernels `verify` finds nothing, and names and built files are the same."""
     settings = {key: value for name in names for key, value in SETS[name].items()}
     words = ["01", "09", "--every", "25", "--build", "01"]
 

@@ -388,7 +388,7 @@ def test_a_grade_cell_has_the_points_of_its_hidden_checks(
 
 
 def test_a_lab_asks_one_or_two_questions(stage: Stage, lab: NotebookNode):
-    """Students answer in cells that they may edit, for points beyond the ten."""
+    """A lab has one or two questions with cells for answers, worth extra points."""
     answers = answer_cells(lab)
 
     assert len(answers) in ({1, 2} if stage.file.graded else {0})
@@ -423,7 +423,7 @@ def test_every_question_has_a_mark_scheme_for_graders_only(stage: Stage):
 
 
 def test_students_receive_the_source_lab(stage: Stage):
-    """Cell by cell, except for mark schemes and cells for answers."""
+    """Students receive the source lab without mark schemes and contents of answers."""
     source, received = read("source", stage), read("assignments", stage)
     for cell in answer_cells(source):
         cell.source = "YOUR ANSWER HERE"  # nbgrader's placeholder
@@ -442,7 +442,7 @@ def test_a_lab_begins_with_the_lab(stage: Stage, lab: NotebookNode):
 
 
 def test_a_lab_draws_the_shapes(lab: NotebookNode):
-    """One diagram shows the way from the inputs to the result."""
+    """One diagram of each lab shows the shapes from the inputs to the result."""
     assert sum(cell.source.startswith("shapes(") for cell in lab.cells) == 1
 
 

@@ -183,7 +183,7 @@ def test_no_page_is_wider_than_its_window(browser: Browser, pages: list[str], wi
 def test_a_grid_that_is_too_wide_for_a_phone_scrolls_to_its_last_entry(
     browser: Browser, tiny: Course, graded_class: Results
 ):
-    """Inside its own box, with a finger or from the keyboard."""
+    """On a phone a wide grid scrolls inside its own box, by touch or keyboard."""
     browser.show(feedback_page(tiny, graded_class.submissions[1]), PHONE, unfold=True)
     scrolls = browser.value(SCROLLS)
 
@@ -240,7 +240,7 @@ def report(browser: Browser, tiny: Course, large_class: Results) -> Browser:
 
 
 def test_the_report_sorts_numbers_as_numbers_and_names_as_words(report: Browser):
-    """By a click on a head, the other way round by a second one."""
+    """A click on a head sorts the report, and a second click reverses the order."""
     heads = "[...document.querySelectorAll('.submissions thead button')]"
     points = "[...document.querySelectorAll('.submissions td.number')].map(td => td.dataset.value)"
     report.value(f"{heads}[0].click()")
@@ -271,7 +271,7 @@ def test_the_report_is_filtered_and_searched(report: Browser):
 def test_without_its_script_the_report_can_be_read(
     browser: Browser, tiny: Course, large_class: Results
 ):
-    """All rows are shown, and no tool that does nothing."""
+    """Without its script the report shows all rows, and no tool that would do nothing."""
     page = class_page(tiny, large_class).replace('"use strict"', '"changed"', 1)
     browser.show(page, DESKTOP)
 
@@ -284,7 +284,7 @@ def test_without_its_script_the_report_can_be_read(
 def test_a_large_class_fits_its_window(
     browser: Browser, tiny: Course, large_class: Results, width: int, tmp_path: Path
 ):
-    """The first trouble of each student is as wide as a sentence needs, on a phone too."""
+    """A large class fits the window, on a phone too, and nothing is cut off."""
     browser.show(class_page(tiny, large_class), width, unfold=True)
     browser.photograph(tmp_path / f"large-{width}.png")
 

@@ -179,7 +179,7 @@ def test_a_hostile_module_reaches_nothing(run: Run, course: Course):
 
 
 def test_the_isolation_is_reported(run: Run):
-    """In the results, and to the instructor where student code was not fully confined."""
+    """The results contain the isolation, and so does the instructor's output if it is not full."""
     is_reduced = run.level == "process"
 
     assert run.results["extra_data"]["isolation"] == run.level

@@ -320,7 +320,7 @@ def test_right_code_earns_all_ten_points(semester: Semester, student: str):
     "student", ["dorothy", "katherine", "mary", "niels", "olga", "vera", "xenia"]
 )
 def test_submissions_without_working_code_earn_0(semester: Semester, student: str):
-    """A stub, text alone, no module, no file, a module that ends the process, broken archives."""
+    """Stubs, texts, missing files, a module that exits and broken archives earn 0."""
     assert total(semester, student) == 0.0
 
 
@@ -346,7 +346,7 @@ def test_nbgrader_autograde_gives_the_same_scores(semester: Semester):
 
 
 def test_nbgrader_autograde_writes_the_same_notebooks(semester: Semester):
-    """The files for formgrader are equal byte by byte."""
+    """`nbgrader autograde` writes the same files for formgrader, byte by byte."""
     folders = [semester.root / name for name in ("first-autograded", "autograded")]
     where = re.compile(rb"; it was at line \d+ then")  # an endless loop is at one of its lines
     files = [
@@ -392,7 +392,7 @@ def test_late_work_is_penalised_as_the_configuration_says(semester: Semester):
 
 
 def test_the_manual_score_is_in_every_export(semester: Semester):
-    """Ada has ten points, and one and a half by hand."""
+    """Each export contains Ada's ten points and the one and a half by hand."""
     root = semester.root
     by_nbgrader = {row["student_id"]: row for row in read(root / "grades.csv")}["ada"]
     by_canvas = {row["ID"]: row for row in read(root / "canvas.csv")}["7"]

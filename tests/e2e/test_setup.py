@@ -47,12 +47,12 @@ def setup(tmp_path: Path):
 
 
 def test_torch_is_the_cpu_build(setup):
-    """Without settings of pip, it comes from PyTorch's own index."""
+    """Without settings of pip, torch comes from PyTorch's own index of CPU builds."""
     assert "UV_TORCH_BACKEND=cpu" in setup("global.cert='/ca.crt'\n")
 
 
 def test_uv_gets_the_settings_of_pip(setup):
-    """Variables come before files, and a list may have a line for each item."""
+    """Setting up passes settings of pip to uv: variables before files, one line for each item."""
     output = setup(
         ":env:.index-url='https://a/simple'\n"
         "global.extra-index-url='\\nhttps://b/simple\\nhttps://c/simple'\n"
@@ -69,7 +69,7 @@ def test_uv_gets_the_settings_of_pip(setup):
 
 
 def test_the_settings_of_uv_come_first(setup):
-    """A variable that is set keeps its value."""
+    """A variable of uv that is set keeps its value."""
     output = setup("global.find-links='/wheels'\n", UV_FIND_LINKS="/mine", UV_TORCH_BACKEND="auto")
 
     assert {"UV_FIND_LINKS=/mine", "UV_TORCH_BACKEND=auto"} <= {*output}

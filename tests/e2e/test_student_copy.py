@@ -68,7 +68,7 @@ def run(copy: Path, *words: str, code: int = 0) -> str:
 
 
 def test_neither_solutions_nor_hidden_suites_are_there(copy: Path):
-    """The zip holds stubs, and the commands that would need more say so."""
+    """The zip holds stubs only, and commands that need more report this."""
     run(copy, "start")
     names = {path.name for path in copy.rglob("*") if path.is_file()}
     stubs = list(copy.rglob("self_attention.py"))
@@ -80,7 +80,7 @@ def test_neither_solutions_nor_hidden_suites_are_there(copy: Path):
 
 
 def test_the_commands_of_a_learner_work_alone(copy: Path):
-    """start, next, hint, check and progress need only the copy."""
+    """start, next, hint, check and progress need only the student's copy."""
     assert "Next: autograder watch" in run(copy, "start")
     assert "start_here.py, line" in run(copy, "next")
     assert "mix, hint 1 of 3:" in run(copy, "hint")

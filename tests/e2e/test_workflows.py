@@ -51,7 +51,7 @@ def test_it_may_only_read_contents(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_actions_are_githubs_own_and_pinned(name: str):
-    """By their major version; none keeps the token on disk."""
+    """Actions are GitHub's own, pinned by major version, and keep no token on disk."""
     used = [step for step in steps(name) if "uses" in step]
 
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"]) for step in used)
@@ -189,7 +189,7 @@ def test_a_repository_that_cannot_be_read_costs_itself(bash: Bash, tmp_path: Pat
 
 
 def test_the_last_push_before_the_deadline_is_fetched(bash: Bash, tmp_path: Path):
-    """GitHub's own time decides; the commit is recorded."""
+    """The last push before the deadline, by GitHub's own time, is fetched and recorded."""
     (tmp_path / "students.txt").write_text(STUDENTS)
     text = script("grade.yml", "Fetch what students pushed")
     _, called = bash(text, {"gh": GITHUB}, DEADLINE=DEADLINE)
@@ -277,7 +277,7 @@ esac
 
 @pytest.mark.parametrize(("problems", "code"), [("", 0), ("alan: c/alan can't be read\n", 1)])
 def test_the_run_fails_at_its_end_if_something_is_missing(bash: Bash, tmp_path, problems, code):
-    """Everybody else has grades and feedback by then."""
+    """If a student's work is missing, the run fails after all others have feedback."""
     (tmp_path / "grades").mkdir()
     (tmp_path / "grades" / "problems.txt").write_text(problems)
     *_, upload, last = steps("grade.yml")

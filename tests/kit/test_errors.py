@@ -55,6 +55,6 @@ def test_a_lack_of_memory_is_recognized(error: Exception):
     ],
 )
 def test_other_errors_are_none(error: Exception | None):
-    """The words of a student's exception decide nothing."""
+    """An exception with the words of a student's code decides nothing."""
     assert not lacks_memory(error)
     require_memory(error)

@@ -92,7 +92,7 @@ def test_what_is_sanitized_stays_as_it_is(text: str, limit: int):
 
 @given(st.lists(HOSTILE), st.integers(2, 5))
 def test_a_long_list_says_how_much_is_left_out(items: list[str], most: int):
-    """At most that many entries, and a second time changes nothing."""
+    """A long list is cut to its limit once, with the number of missing entries."""
     once = listed(items, most, 80)
 
     assert len(once) == min(most, len(items))

@@ -52,7 +52,7 @@ def file(tmp_path: Path, class_: Results) -> Path:
 
 
 def test_a_record_is_read_result_by_result(file: Path, class_: Results):
-    """As often as it is asked for, in any order; written again, it is the same text."""
+    """A record is read in any order, any number of times, and written again equally."""
     read = read_record(file)
 
     assert isinstance(read.submissions, StoredResults)
@@ -80,7 +80,7 @@ def test_small_records_are_records(file: Path, class_: Results, count: int):
 
 
 def test_a_record_that_is_cut_off_is_refused(file: Path):
-    """Within a submission, and behind one; nothing of it is used."""
+    """A record that is cut within or after a submission is refused as a whole."""
     record = file.read_bytes()
 
     for size in (len(record) - 20, 300, 0):
@@ -143,7 +143,7 @@ def test_changes_of_scores_are_said_in_one_line(class_: Results):
 
 
 def test_of_many_changes_the_first_are_named():
-    """In the order of the students; the class report shows everybody."""
+    """The first of many changes are listed in the order of the students."""
     changes = ScoreChanges()
     for number in reversed(range(MAX_CHANGES + 7)):
         changes.add(f"s{number:03}", "01_tiny", 1.0, 2.0)

@@ -41,7 +41,7 @@ def test_reading_counts_at_200_words_a_minute(stage: Stage):
 
 
 def test_text_above_the_exercises_of_the_stub_counts_for_the_first(stage: Stage):
-    """Students read the rules of the stage before they write a line."""
+    """The text at the top of the stub counts for the first exercise."""
     long = '"""' + "rule " * 1000 + '"""\ndef double(x): ...\n'
     short, longer = (effort.measure(stage, stub) for stub in ("def double(x): ...\n", long))
 
@@ -50,7 +50,7 @@ def test_text_above_the_exercises_of_the_stub_counts_for_the_first(stage: Stage)
 
 
 def test_a_longer_solution_takes_longer_and_is_harder(stage: Stage):
-    """Statements are counted: half a minute each for six, one minute for each further one."""
+    """Six statements take half a minute each, and each further one takes a minute."""
     stage.solution.write_text(f"{HEAD}{LINES}{END}\n\n{SCALE}", "utf-8")
     measured = effort.measure(stage, "")
 
@@ -59,7 +59,7 @@ def test_a_longer_solution_takes_longer_and_is_harder(stage: Stage):
 
 
 def test_a_wrapped_line_counts_once(stage: Stage):
-    """A formatter changes no figure."""
+    """A statement that a formatter wraps counts once."""
     before = effort.measure(stage, "")
     text = stage.solution.read_text("utf-8")
     wrapped = text.replace("return 2 * x", "return (\n        2 * x\n    )")
@@ -69,7 +69,7 @@ def test_a_wrapped_line_counts_once(stage: Stage):
 
 
 def test_a_stage_without_a_lab_is_measured(stage: Stage):
-    """Its stub and its solution are enough; `release` reports a broken one."""
+    """A stage without a lab, or with a broken one, is measured by its stub and solution."""
     stage.lab.write_text("no notebook", "utf-8")
     broken = effort.measure(stage, "")
     stage.lab.unlink()
@@ -80,12 +80,12 @@ def test_a_stage_without_a_lab_is_measured(stage: Stage):
 
 @pytest.mark.parametrize(("statements", "marks"), [(1, 1), (6, 1), (7, 2), (12, 2), (13, 3)])
 def test_marks_go_from_one_to_three(statements: int, marks: int):
-    """Six statements are easy, twelve are of medium length."""
+    """An exercise has one mark up to six statements and two up to twelve."""
     assert effort.difficulty(statements) == marks
 
 
 def test_students_receive_the_figures(stage: Stage, tmp_path: Path):
-    """A stage reads what was built, and shows it in a few characters."""
+    """A stage reads the built figures and shows them in a few characters."""
     stage.effort_file.write_bytes(effort.encode(effort.measure(stage, "")))
     without = Stage(tmp_path, stage.name, stage.file)
 

@@ -44,14 +44,14 @@ def test_every_program_with_one_kind_of_mistake_has_a_number(public: PublicCheck
 
 
 def test_a_kind_says_which_lines_it_changes(public: PublicChecks):
-    """An author reads what a program does that no check notices."""
+    """Each program with a kind of mistake shows the lines that it changes."""
     changes = [one.change for one in kinds_of(public.stage, public.solution)]
 
     assert any("-return 2 * x" in change for change in changes)
 
 
 def test_a_program_that_passes_has_no_wording(public: PublicChecks, made: Made):
-    """A student's copy says nothing of what no public check notices."""
+    """Fingerprints contain no text about a program that passes every public check."""
     kinds = kinds_of(public.stage, public.solution)
     first = len(made.fingerprints.mistakes)
     failing = {

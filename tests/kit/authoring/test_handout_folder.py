@@ -63,7 +63,7 @@ def test_a_changed_title_makes_the_hand_out_stale(course: Course, own: Path):
 
 
 def test_a_course_without_a_hand_out_has_no_stale_one(course: Course):
-    """Only a folder that is there is kept up to date."""
+    """Only a hand-out folder that exists can be stale."""
     assert handout_folder.stale(course) == []
     assert handout_folder.refresh(course) == []
 
@@ -96,7 +96,7 @@ def test_a_folder_that_can_not_be_written_is_named(course: Course, tmp_path: Pat
 
 
 def test_solutions_are_a_separate_file(course: Course, tmp_path: Path):
-    """An instructor hands it out later, or not at all."""
+    """The wheel of solutions is a separate file, which an instructor may hand out later."""
     path = handout_folder.write_solutions(course, course.every_stage, tmp_path)
 
     assert [*tmp_path.glob("*.whl")] == [path]

@@ -51,7 +51,7 @@ def test_without_a_bank_kinds_are_named(write_course: WriteCourse):
 
 
 def test_what_only_hidden_checks_notice_is_counted(write_course: WriteCourse):
-    """Students read that all is right although it is not."""
+    """Programs that only hidden checks fail are counted."""
     everywhere = reported(write_course({}))
     report = reported(write_course({SUITE: HIDES_SCALE}))
 

@@ -320,7 +320,7 @@ def test_a_picture_next_to_a_mark_scheme_is_refused(author: Author):
 
 
 def test_a_text_may_mention_mark_schemes(author: Author):
-    """Only lines that resemble markers are markers."""
+    """A text that mentions mark schemes is not a marker."""
     assert author(*CHECKS, prose("In the end, mark schemes are read by graders."))
 
 
@@ -339,7 +339,7 @@ def test_students_receive_everything_but_the_mark_scheme(author: Author):
 
 
 def test_students_receive_checksums(author: Author):
-    """With them nbgrader sees whether a locked cell changed and an answer was given."""
+    """Students' cells have checksums, by which nbgrader sees changes and answers."""
     cells = read(lab_notebook.build_student_lab(author(*WHOLE)))["cells"]
     locked = [cell["metadata"]["nbgrader"]["locked"] for cell in cells[1:]]
 
@@ -348,7 +348,7 @@ def test_students_receive_checksums(author: Author):
 
 
 def test_the_instructor_notebook_keeps_the_mark_scheme(author: Author):
-    """Everything else is the same as in the students' version."""
+    """The instructor's notebook is the students' version with the mark schemes."""
     text = author(*WHOLE)
     instructor, student = (
         lab_notebook.instructor_notebook(text),
@@ -411,7 +411,7 @@ LEFT_BEHIND = st.fixed_dictionaries(
 def test_everything_that_a_run_writes_is_removed(
     tmp_path_factory: pytest.TempPathFactory, left: dict[str, Any], whole: dict[str, Any]
 ):
-    """Outputs, counts and metadata of any kind do not change the bytes."""
+    """Outputs, counts and metadata of a run do not change the built bytes."""
     path = tmp_path_factory.getbasetemp() / "left_behind.ipynb"
     made = []
     for cell, metadata in ((code("x"), {}), (code("x") | left, whole)):
@@ -434,7 +434,7 @@ def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, source: str
 
 
 def test_what_was_encoded_is_decoded():
-    """The text of a cell is one string again, for any line ends."""
+    """A notebook that is encoded and decoded has the same text, for any line ends."""
     cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "one\r\ntwo\n\nthree"}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 

@@ -62,7 +62,7 @@ def test_what_students_receive_is_built(made: Course):
 
 
 def test_a_prerequisite_that_is_missing_gives_way_to_its_own(made: Course):
-    """The third stage needs the second, which needs the first."""
+    """A missing prerequisite is replaced by its own prerequisite."""
     assert made.stage("03").file.prerequisites == ("01_tiny",)
 
 
@@ -122,7 +122,7 @@ def test_a_title_cannot_end_a_text(three: Course, tmp_path: Path):
     ],
 )
 def test_stages_that_are_not_there_are_refused(three: Course, tmp_path: Path, wanted, words):
-    """The message says which, before anything is written."""
+    """Unknown stages are refused by name before anything is written."""
     with pytest.raises(UsageError, match=words):
         new_course(three, wanted, tmp_path / "mine")
 
@@ -152,7 +152,7 @@ def test_a_link_to_a_lab_that_is_not_there_is_text(made: Course):
 
 
 def test_the_folder_for_a_class_is_there(made: Course):
-    """It holds the wheel with these stages, and `release --check` finds nothing to build."""
+    """The new course has an up-to-date folder for a class with the wheel of its stages."""
     folder = made.root / "handout"
 
     assert handout_folder.stages_in(made, folder) == [*made.every_stage]
@@ -160,7 +160,7 @@ def test_the_folder_for_a_class_is_there(made: Course):
 
 
 def test_numbers_are_taken_from_the_course(three: Course, tmp_path: Path, monkeypatch):
-    """A stage whose code is the same is not computed again, which would give the same files."""
+    """Numbers of a stage with the same code are copied and not computed again."""
     computed: list[Stage] = []
     with forget_suites():
         release.build(three)
@@ -175,7 +175,7 @@ def test_numbers_are_taken_from_the_course(three: Course, tmp_path: Path, monkey
 
 
 def test_numbers_are_computed_where_the_code_differs(three: Course, tmp_path: Path, monkeypatch):
-    """The docstring of the third solution names a stage that is left out."""
+    """Numbers are computed only for the stage whose code differs."""
     computed: list[Stage] = []
     with forget_suites():
         release.build(three)

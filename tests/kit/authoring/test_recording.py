@@ -90,7 +90,7 @@ def test_a_request_that_depends_on_answers_may_be_hidden(write_course: WriteCour
 
 
 def test_a_word_that_students_do_not_know_stops_the_release(write_course: WriteCourse):
-    """The name of a parameter may give the solution away."""
+    """A record with a word that students do not know stops the release."""
     course = write_course({SUITE: ASKS_FOR_STATE})
     stage = course.stages[0]
 
@@ -103,7 +103,7 @@ def test_a_word_that_students_do_not_know_stops_the_release(write_course: WriteC
 def test_answers_by_heart_are_green_and_lose_points(
     tiny: Course, submit: Submit, fork_server: ForkServer
 ):
-    """A module that is right on the public inputs only passes the public suite, and no other."""
+    """A module that has memorized the public answers passes only the public suite."""
     built(tiny)
     known = HiddenInputs(PUBLIC_SEED, "tiny", "test_doubles_unseen_numbers").normal(3, 2)
     by_heart = f"x * 2 if x.dim() == 1 or torch.equal(x, torch.tensor({known.tolist()})) else x * 0"

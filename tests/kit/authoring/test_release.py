@@ -225,7 +225,7 @@ def test_surplus_is_removed_from_the_assignment(course, stage):
 
 
 def test_nothing_else_is_written(course, tmp_path):
-    """Building changes the stub and the assignment, and no other file of the course."""
+    """Building writes the stub and the assignment, and no other file of the course."""
     other = tmp_path / "assignments" / "99_exam" / "exam.py"
     write(other, "a = 1\n")
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
@@ -407,7 +407,7 @@ def without_digests(text: str) -> str:
 
 
 def test_what_is_undecided_is_counted(tiny):
-    """The author reads how much of what wrong programs show rounding could decide."""
+    """`release` prints the number of results that rounding could decide."""
     path = tiny.stages[0].fingerprints
     release.build(tiny)
     known = json.loads(path.read_text())
@@ -504,7 +504,7 @@ def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
 
 @pytest.mark.parametrize("folder", ["source", "assignment"])
 def test_a_lab_that_was_run_is_stale(with_lab, folder):
-    """The next build removes what running or editing it changed."""
+    """A lab that was run or edited is stale, and the next build removes the changes."""
     path = getattr(with_lab.stages[0], folder) / "lab.ipynb"
     before = path.read_bytes()
     path.write_bytes(before.replace(b'"execution_count": null', b'"execution_count": 7'))

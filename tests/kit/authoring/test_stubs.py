@@ -323,7 +323,7 @@ def test_a_module_without_a_region_is_refused():
 
 
 def test_a_stub_must_be_python():
-    """A region whose removal breaks the module is refused."""
+    """A region is refused if the module is not Python without it."""
     solution = "class A:\n    ### BEGIN SOLUTION\n    a = 1\n    ### END SOLUTION\n"
 
     with pytest.raises(CourseError, match=r"without its solutions.*valid Python"):
@@ -386,7 +386,7 @@ def test_a_suite_without_rules_has_the_rule_of_the_grader(stage: Stage):
 
 
 def test_an_unknown_rule_is_refused(stage: Stage):
-    """There is no sentence that students could read."""
+    """A rule without a sentence in rules.toml is refused."""
     with pytest.raises(CourseError, match=r"names the rule 'dtyp', which .*rules\.toml lacks"):
         stubs.add_rules(UNRULED, stage, BOTH.replace('"dtype"', '"dtyp"'))
 

@@ -52,7 +52,7 @@ def test_a_kind_of_mistake_is_tried_as_well(lines):
     ],
 )
 def test_an_author_reads_why_nothing_was_carried(lines, write_course, quadruple: str, reason: str):
-    """An exercise that uses a wrong one keeps no points for a reason."""
+    """A trial contains the reason why an exercise keeps no points."""
     text = SOLUTION.replace("2 * x", "x * x") + CHAIN.replace("double(double(x))", quadruple)
     shown = lines(text, write_course(chain_files("01_tiny")))
 

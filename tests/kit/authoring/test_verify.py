@@ -256,7 +256,7 @@ def test_a_reason_why_only_hidden_inputs_can_show_it_is_enough(write_course: Wri
 
 
 def test_too_many_are_a_finding_with_reasons_too(write_course: WriteCourse):
-    """At most 2 % of a stage's misconceptions may pass."""
+    """More than 2 % of misconceptions that pass are a finding, even with reasons."""
     assert gaps(write_course, LISTED) == [SHARE]
 
 
@@ -329,7 +329,7 @@ def test_rules_are_verified(write_course: WriteCourse, file: str, old: str, new:
 
 
 def test_a_record_of_other_numbers_is_a_finding(added: Course):
-    """The digest of its sources is right, but not what the solution replies."""
+    """A record with a right digest and wrong numbers is a finding."""
     stage = added.stages[0]
     record = public_record.read(stage.public_record)
     other = replace(record, replies=record.replies | {"test_scales_each_feature": ()})

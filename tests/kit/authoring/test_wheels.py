@@ -48,7 +48,7 @@ def test_the_wheel_of_this_course_holds_the_engine_and_the_assignments_only():
 
 
 def test_no_secret_of_this_course_is_in_the_wheel():
-    """Solutions, hidden suites, misconceptions, documented tensors and rules stay away."""
+    """The wheel has no solution, hidden suite, misconception, documented tensor or rule."""
     course = load(ROOT)
     files = set(contents(wheels.kit_wheel(course, course.every_stage)).values())
     folders = (ROOT / "solutions", ROOT / "tests" / "hidden")
@@ -93,7 +93,7 @@ def test_equal_courses_give_equal_wheels(built: Course):
 
 
 def test_any_change_gives_another_version(built: Course):
-    """Without that pip would not install the newer wheel over the older one."""
+    """Any change gives the wheel a new version, so that pip installs it."""
     before = wheels.kit_wheel(built, built.every_stage)
     hints = built.stages[0].assignment / "hints.toml"
     hints.write_text("# one more\n")
@@ -113,7 +113,7 @@ def test_a_wheel_holds_the_stages_that_are_asked_for(write_course):
 
 
 def test_a_stage_that_is_not_built_is_refused(tiny: Course):
-    """The message names the command that builds it."""
+    """A stage that is not built is refused with the command that builds it."""
     with pytest.raises(CourseError, match="autograder release"):
         wheels.kit_wheel(tiny, tiny.every_stage)
 

@@ -95,7 +95,7 @@ def test_a_command_that_lacks_a_library_names_the_extra(
     library: str,
     extra: str,
 ):
-    """One line that can be copied, exit code 2; nothing is graded."""
+    """A missing library is reported with the command that installs it, exit code 2."""
     done = without_extras(tiny.root, *[word.format(module=module) for word in words])
 
     assert done.returncode == 2

@@ -119,7 +119,7 @@ def test_a_failure_of_the_grader_is_exit_code_1(
 
 
 def test_a_regrade_says_whose_scores_changed(invoke: Invoke, module: Path, recorded: Recorded):
-    """Compared with the record that is overwritten."""
+    """A regrade lists the changed scores, compared with the record that it overwrites."""
     first = invoke("grade", module, "--json", recorded(5.0))
     again = invoke("grade", module, "--json", recorded(7.5))
     same = invoke("grade", module, "--json", recorded(7.5))
@@ -132,7 +132,7 @@ def test_a_regrade_says_whose_scores_changed(invoke: Invoke, module: Path, recor
 def test_a_full_disk_is_noticed_before_the_grading(
     invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ):
-    """Nobody waits for grades that could not be kept."""
+    """A full disk is reported before the grading."""
     file = recorded(5.0)
     monkeypatch.setattr("autograder.disk.TemporaryFile", full_disk)
     for words in (["--json", file], ["--report", file.with_name("pages")]):
@@ -179,7 +179,7 @@ def full_once() -> Callable[..., Any]:
 def test_a_gradebook_that_fails_after_the_grading_loses_nothing(
     invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ):
-    """Without --json, the record is kept all the same; no traceback, and the table is shown."""
+    """If the gradebook fails after grading, the record is kept and the table is shown."""
     recorded(5.0)
     writer = SimpleNamespace(write=lambda *_given: full_disk(), registered=())
     monkeypatch.setattr("autograder.gradebook.course_gradebook.Writer", lambda *_given: writer)

@@ -16,7 +16,7 @@ Recorded = Callable[..., Path]
 
 
 def test_feedback_is_packed_from_the_record(invoke: Invoke, tmp_path: Path):
-    """The zip is where -o says; without a student's page the exit code is 2."""
+    """`feedback` writes the zip of -o, with exit code 2 if a page is missing."""
     record, made = tmp_path / "r.json", tmp_path / "pages.zip"
     one = SubmissionResult(
         student="Ada_7", stage="01_tiny", status=Status.UNREADABLE, score=0.0, max_score=None
@@ -69,7 +69,7 @@ def test_two_records_are_compared(invoke: Invoke, tmp_path: Path):
 
 
 def test_a_grade_is_explained_from_the_record(invoke: Invoke, module: Path, recorded: Recorded):
-    """By student and, if there are several, by stage."""
+    """`explain` finds a grade by student and, if there are several, by stage."""
     file = recorded(5.0)
     invoke("grade", module, "--json", file)
     explained, unknown = invoke("explain", file, "ada", "1"), invoke("explain", file, "eve")

@@ -58,7 +58,7 @@ def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expecte
 
 
 def test_a_table_keeps_what_may_agree():
-    """In the order of the programs; an answer without numbers is none with numbers."""
+    """A table finds the programs whose answers may agree, in their order."""
     answers = {0: NUMBERS + 1, 2: "text", 3: NUMBERS, 4: NUMBERS.T, 5: NUMBERS + 1e-6}
     table = SampleTable({place: sample(answer) for place, answer in answers.items()})
 

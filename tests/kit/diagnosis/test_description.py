@@ -50,7 +50,7 @@ def test_next_to_hidden_inputs_a_pattern_has_no_word_of_an_answer(key: str):
 
 
 def test_each_placeholder_that_is_allowed_is_used():
-    """A name that no sentence has would let a typing error pass."""
+    """Every allowed placeholder is used in a sentence."""
     assert {word for key in KEYS for word in words_of(key)} == description.PLACEHOLDERS
 
 

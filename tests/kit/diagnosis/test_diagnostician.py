@@ -175,7 +175,7 @@ def test_only_explained_checks_get_the_name(make_grader):
 
 
 def test_indistinguishable_misconceptions_are_named_together(make_grader):
-    """The explanation says: either the one or the other."""
+    """Misconceptions that no answer distinguishes are named with "either … or"."""
     explained = make_grader("squares", "cubes", "multiplies_by_itself").explain("x.pow(2)")
 
     assert set(names(explained).values()) == {"squares / multiplies_by_itself"}
@@ -260,7 +260,7 @@ def test_the_text_of_an_exception_alone_is_not_a_diagnosis(make_grader):
     ],
 )
 def test_one_mistake_is_certain(make_grader, known: tuple[str, ...], certain: tuple[str, ...]):
-    """Several are not, unless no answer can distinguish them: none is carried forward."""
+    """A single mistake is certain, and several are not, unless no answer distinguishes them."""
     grader = make_grader(*known)
     found = grader.diagnose("x ** 2 + 0 * x").explanation
     named = grader.source.mistakes("double", found) if found.diagnoses else ()

@@ -23,7 +23,7 @@ def test_a_layer_draws_its_weight():
 
 
 def test_the_callers_generator_stays_as_it_was():
-    """A comparison must not change what is drawn next."""
+    """Recognizing draws does not change the caller's generator."""
     before = torch.default_generator.get_state()
     drawn((3, 5))
 

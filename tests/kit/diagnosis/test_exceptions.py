@@ -290,7 +290,7 @@ def raised(statement: str) -> Raised:
 
 @pytest.mark.parametrize(("name", "statement", "part"), CASES, ids=[case[1] for case in CASES])
 def test_an_exception_is_explained(name: str, statement: str, part: str):
-    """Where values are shown, the sentence holds sizes; elsewhere it is one of the table's."""
+    """An exception is explained with its sizes, and in a hidden check without them."""
     found = explain_exception(raised(statement))
 
     assert found is not None
@@ -352,7 +352,7 @@ def test_a_text_of_the_students_own_is_not_explained():
 
 
 def test_a_refusal_of_the_students_own_is_explained():
-    """Where the solution answers, the arguments are allowed."""
+    """A refusal of arguments for which the solution answers is explained."""
     found = explain_exception(raised("raise ValueError('3 tokens')"))
 
     assert found is not None

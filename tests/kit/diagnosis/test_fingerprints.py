@@ -72,7 +72,7 @@ def test_release_keeps_what_kinds_of_mistake_show(known):
 
 
 def test_a_file_is_read_as_it_was_written(known):
-    """Encoding twice gives the same bytes, in lines that a diff can show."""
+    """A file that is read and written again has the same bytes."""
     text = fingerprints.to_json(known)
 
     assert fingerprints.from_json(text) == known
@@ -93,7 +93,7 @@ def test_answers_share_their_parts(known):
 
 
 def test_strings_are_hashed():
-    """A message may quote a line of code; no part of it is kept."""
+    """No part of a message, which may quote code, is kept."""
     status, kind, said, *_ = end_of(raised("keys are missing"), torch.ones(1))
 
     assert (status, kind) == ("raised", "ValueError")
@@ -149,7 +149,7 @@ def test_programs_refuse_in_their_own_words(known):
 
 
 def test_what_ends_without_gradients_is_not_an_exception_to_compare():
-    """Only the shape of an answer is known then, which many mistakes have."""
+    """A check that ends without gradients is not compared as an exception."""
     error = NoGradients("RuntimeError", "no gradients: shape 2 3", "f returned ...", public="")
 
     assert not end_of(error).raised

@@ -159,7 +159,7 @@ def raises(text: str) -> Failure:
 
 
 def test_programs_with_the_same_exception_are_named(grader: Grader):
-    """The sizes in the text are those of the check."""
+    """Programs with the same exception, for the sizes of the check, are named."""
     text = "mat1 and mat2 shapes cannot be multiplied (3x4 and 5x4)"
     found = grader.source.explain("attend", [raises(text)], []).diagnoses
 
@@ -188,7 +188,7 @@ def test_another_student_costs_no_further_run(grader: Grader):
 
 
 def test_a_stage_silences_and_rewords_kinds(write_stage):
-    """The file of misconceptions has the last word."""
+    """A stage's file of misconceptions turns off and rewords kinds."""
     words = 'OPERATORS = {"softmax_twice": None, "scale_missing": ("Too large.", "Why?")}\n'
     grader = Grader(write_stage(words))
     unscaled = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(-1) @ values"))
@@ -199,6 +199,6 @@ def test_a_stage_silences_and_rewords_kinds(write_stage):
 
 
 def test_a_stage_that_rewords_no_kind_is_refused(write_stage):
-    """A typing error is reported before anything is graded."""
+    """A stage that rewords an unknown kind is refused before grading."""
     with pytest.raises(CourseError, match="scale_mising"):
         Grader(write_stage('OPERATORS = {"scale_mising": None}\n'))

@@ -69,7 +69,7 @@ def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():
 
 
 def test_sizes_that_do_not_fit_name_no_two_kinds():
-    """Any step with two tensors may raise that text."""
+    """An exception about sizes, which many steps raise, names no two kinds."""
     one, two, product = (
         name_same_error(found, refused=False, broadcasts=broadcasts)
         for found, broadcasts in (([SCALE], True), ([SCALE, AXIS], True), ([SCALE, AXIS], False))

@@ -69,7 +69,7 @@ def test_answers_that_differ_are_not_the_same(left: object, right: object):
 
 @pytest.mark.parametrize("distance", [7e-4, 5e-3])
 def test_answers_in_between_are_undecided(distance: float):
-    """Rounding may bring them so far apart, or another mistake; the largest entry is 30."""
+    """A difference that rounding or a mistake could cause is undecided."""
     assert compare(ran(X), ran(X + distance)) is Match.UNDECIDED
 
 
@@ -80,7 +80,7 @@ def test_every_answer_counts():
 
 
 def test_the_outcome_counts():
-    """The same answers with another status are not the same; the message may differ."""
+    """Equal answers with a different status are different; messages may differ."""
     assert compare(ran(X), ran(X, error=SHAPE)) is Match.NO
     assert compare(ran(X), ran(X, error=None)) is Match.NO
     assert compare(ran(X), ran(X, error=OTHER)) is Match.YES
@@ -96,7 +96,7 @@ def test_answers_that_show_an_idiom_are_not_compared(verb: str):
 
 
 def test_without_answers_the_messages_must_agree():
-    """Numbers in them may differ, such as those of lines."""
+    """Without answers the messages must agree, except for numbers such as lines."""
     fault = Fault(Status.NOT_IMPLEMENTED, "f still raises NotImplementedError in line 3.")
     moved = Fault(Status.NOT_IMPLEMENTED, "f still raises NotImplementedError in line 7.")
 

@@ -237,7 +237,7 @@ def test_the_documents_own_draws_are_recognised():
 
 
 def test_the_first_pattern_of_several_tensors_is_returned():
-    """Answers that are tuples are compared one by one."""
+    """The first pattern in a tuple of tensors is returned."""
     assert name_of((X, [W.mT]), [X, (W,)]) == "transposed"
     assert name_of({"W_q": X.mT}, {"W_q": X}) == ""
 
@@ -253,7 +253,7 @@ def test_a_parameter_is_named():
 
 @pytest.mark.parametrize("verb", ["buffers", "state", "operators", "draw", "gradients"])
 def test_numbers_that_are_free_or_follow_from_others_have_no_pattern(verb: str):
-    """Gradients depend on all that came before, and buffers may hold anything."""
+    """Gradients and buffers have no pattern."""
     answer, expected = {"gradients": {"W": W.mT}, "W": W.mT}, {"gradients": {"W": W}, "W": W}
 
     assert name_of(answer, expected, verb) == ""

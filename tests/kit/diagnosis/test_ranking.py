@@ -120,7 +120,7 @@ def test_three_kinds_are_named_together_and_four_are_not():
 
 
 def test_what_an_author_wrote_comes_first():
-    """A kind of mistake is named where no misconception explains as many wrong answers."""
+    """A misconception comes before a kind that explains as many wrong answers."""
     both = Table([wrong("a")], {"a": same(0, 9)})
     more = Table([wrong("a"), wrong("b")], {"a": same(0, 9), "b": same(0)})
 
@@ -163,7 +163,7 @@ def test_a_size_that_explains_only_some_answers_is_not_named():
 
 
 def test_answers_that_tell_little_name_no_kind():
-    """A few numbers agree by chance, but an author who wrote of them meant them."""
+    """A few numbers may name a misconception, but not a kind."""
     failed = [wrong("a", tells=False), wrong("b")]
 
     assert names(Table(failed, {"a": same(0)})) == {}

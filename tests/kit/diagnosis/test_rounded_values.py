@@ -45,7 +45,7 @@ def test_of_a_large_tensor_only_some_entries_are_kept():
 
 
 def test_strings_are_hashed():
-    """A text may quote a line of code; no part of it is kept."""
+    """No part of a text, which may quote code, is kept."""
     kept = to_json_value("x = queries @ keys.T")
 
     assert set(kept) <= set("0123456789abcdef")

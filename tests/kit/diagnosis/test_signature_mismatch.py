@@ -84,7 +84,7 @@ def layer(arguments: str, forward: str = "self, x, mask=None") -> str:
     ],
 )
 def test_other_arguments_of_a_class_are_named(arguments: str, reason: str):
-    """The sentence lists those of the solution, and no word of the student's."""
+    """The sentence lists the solution's arguments, and no word of the student's."""
     said = sentence(layer(arguments), lambda student: student.new("Layer", 3, 2, qkv_bias=True))
 
     listed = "Layer takes d_in, d_out and qkv_bias (optional) in this course"
@@ -92,7 +92,7 @@ def test_other_arguments_of_a_class_are_named(arguments: str, reason: str):
 
 
 def test_an_argument_that_may_be_left_out_is_named():
-    """The student's class needs what the solution's does not."""
+    """An argument that only the student's class requires is named."""
     code = layer("self, d_in, d_out, qkv_bias")
 
     assert sentence(code, lambda student: student.new("Layer", 3, 2)).endswith("requires qkv_bias.")
@@ -115,7 +115,7 @@ def test_other_arguments_of_forward_and_of_functions_are_named():
 
 
 def test_the_arguments_of_another_definition_are_not_meant():
-    """The student's own code may call something else wrongly."""
+    """A wrong call inside the student's own code is not explained as the exercise's."""
     code = (
         "class Inner:\n"
         "    def __init__(self, size): ...\n"

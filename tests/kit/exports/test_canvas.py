@@ -79,7 +79,7 @@ def test_a_stage_without_grades_gets_no_column():
 
 
 def test_a_roster_keeps_every_other_cell(grades: MakeGradeTable):
-    """Columns, notes, other assignments, special rows and their order stay."""
+    """Columns, notes, other assignments, special rows and their order stay in the file."""
     done = canvas(grades(lovelaceada_123=7.5), ROSTER.encode())
     before, after = cells(ROSTER.encode()), cells(done.content)
     before[3][6] = "7.5"
@@ -100,7 +100,7 @@ def test_a_roster_keeps_every_other_cell(grades: MakeGradeTable):
     ],
 )
 def test_a_student_is_found_by(student: str):
-    """The number at the end, any identifier, and the name where there is none."""
+    """A student is found by the number at the end, any identifier, or else the name."""
     done = canvas(table_of_rows(row(student)), ROSTER.encode())
 
     assert cells(done.content)[3][6] == "7.5"
@@ -136,7 +136,7 @@ def test_no_student_is_guessed(students: list[str], words: str):
 
 
 def test_identifiers_that_disagree_are_ambiguous():
-    """A number points to one row and a login to another: neither is taken."""
+    """If the number and the login point to two rows, neither row is taken."""
     roster = ROSTER.replace(",emmy,", ",x_123,")
     done = canvas(table_of_rows(row("x_123")), roster.encode())
 
@@ -168,7 +168,7 @@ def test_no_grade_leaves_the_rosters_cell(grades: MakeGradeTable):
 
 @pytest.mark.parametrize("header", ["01_tiny (77)", "01_TINY", "tiny  THINGS", "Tiny things"])
 def test_a_column_is_found_by_title_or_name(grades: MakeGradeTable, header: str):
-    """With Canvas's number or without, in any case."""
+    """A column is found by title or name, with Canvas's number or without, in any case."""
     roster = ROSTER.replace("Tiny things (77)", header)
     after = cells(canvas(grades(ada=7.5), roster.encode()).content)
 
@@ -177,7 +177,7 @@ def test_a_column_is_found_by_title_or_name(grades: MakeGradeTable, header: str)
 
 
 def test_a_new_column_comes_last_with_its_points(grades: MakeGradeTable):
-    """Every row of a student is as long as the header."""
+    """A new column is the last one, in each row of a student."""
     roster = ROSTER.replace("Tiny things", "Something else")
     after = cells(canvas(grades(ada=7.5), roster.encode()).content)
 
@@ -205,7 +205,7 @@ def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeGrade
 def test_a_roster_that_does_not_fit_is_refused(
     grades: MakeGradeTable, old: str, new: str, words: str
 ):
-    """Columns are never guessed."""
+    """A file whose columns do not fit is refused, because columns are never guessed."""
     with pytest.raises(UsageError, match=words):
         canvas(grades(ada=7.5), ROSTER.replace(old, new).encode())
 
@@ -246,7 +246,7 @@ def test_nothing_is_written_where_no_assignment_has_the_points(grades: MakeGrade
 
 
 def test_semicolons_and_a_byte_order_mark_stay(grades: MakeGradeTable):
-    """Canvas writes them where the decimal sign is a comma."""
+    """Canvas's semicolons and byte order mark stay."""
     roster = b"\xef\xbb\xbfStudent;ID;SIS Login ID;Section;Tiny things (7)\r\nA;1;ada;S;\r\n"
     done = canvas(grades(ada=7.5), roster)
 
@@ -296,7 +296,7 @@ def test_any_name_and_score_make_a_file_that_canvas_reads(name: str, score: floa
 
 
 def test_only_students_with_scores_are_looked_for():
-    """A class list that was imported has many who submitted nothing."""
+    """Only students with scores are searched, not a whole imported class."""
     rows = (row("123"), *(StudentGrades(student=f"s{n}") for n in range(60)))
     done = canvas(table_of_rows(*rows), ROSTER.encode())
 
@@ -312,7 +312,7 @@ def test_a_file_without_any_of_the_students_is_a_problem():
 
 
 def test_a_new_assignment_is_announced():
-    """Perhaps the one in Canvas only has another name."""
+    """A new assignment is announced, as Canvas's may only have a different name."""
     roster = ROSTER.replace("Tiny things", "Homework 1")
     done = canvas(table_of_rows(row("123")), roster.encode())
 

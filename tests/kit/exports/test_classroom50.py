@@ -55,7 +55,7 @@ def accepted(content: bytes) -> dict:
 def test_points_are_whole_hundredths(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults, push: Push
 ):
-    """Ratios stay exact, and a remark says what a unit is."""
+    """Points are whole hundredths with exact ratios, and a remark explains the unit."""
     checks = (
         check(points=0.15, max_points=0.15),
         check(Outcome.FAILED, max_points=0.35),
@@ -81,27 +81,27 @@ def test_a_test_has_message_and_diagnosis(
 def test_an_unreadable_submission_does_not_pass(
     unread: SubmissionResult, results: MakeResults, push: Push
 ):
-    """An empty list of tests would count as passed."""
+    """An unreadable submission has a failed test, because no tests would count as passed."""
     (test,) = accepted(classroom50(results(unread), push).content)["tests"]
 
     assert (test["passed"], test["score"], test["output"]) == (False, 0, "Nothing was submitted.")
 
 
 def test_no_grade_is_not_a_file(broken: SubmissionResult, results: MakeResults, push: Push):
-    """The runner then reports that grading failed, which is true."""
+    """Without a grade no file is written, so the runner reports a failure."""
     with pytest.raises(GraderError, match="The grader failed"):
         classroom50(results(broken), push)
 
 
 def test_a_third_of_a_point_is_refused():
-    """Rounding would change ratios without a message."""
+    """Points that cannot be whole hundredths are refused and not rounded."""
     assert hundredths(0.1 + 0.2) == 30
     with pytest.raises(CourseError, match="whole hundredths"):
         hundredths(1 / 3)
 
 
 def test_the_push_is_read_from_the_environment(push: Push):
-    """Without a link to review, the commit's link is used."""
+    """The push is read from the environment, with the commit's link if there is no other."""
     assert push == Push(
         classroom="dl",
         assignment="tiny",

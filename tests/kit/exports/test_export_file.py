@@ -36,7 +36,7 @@ def test_a_file_is_written_as_it_is(tmp_path: Path):
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
-    """No traceback for a folder that does not exist."""
+    """A file in a folder that does not exist is reported without a traceback."""
     with pytest.raises(UsageError, match="can't be written"):
         ExportFile(lambda: [b""]).write(tmp_path / "nowhere" / "x.csv")
 
@@ -136,13 +136,13 @@ def test_a_table_is_written_as_it_was_read(rows: list[list[str]]):
     ],
 )
 def test_a_number_is_plain(value: float | None, places: int, shown: str):
-    """No exponent, no separator of thousands, no digits that were not given."""
+    """A number has no exponent, no separator of thousands and no added digits."""
     assert number(value, places) == shown
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e300])
 def test_what_is_not_a_number_of_points_is_refused(value: float):
-    """A gradebook would read it as text, or as a zero."""
+    """A value that a gradebook would read as text or zero is refused."""
     with pytest.raises(GraderError, match="not a number of points"):
         number(value)
 

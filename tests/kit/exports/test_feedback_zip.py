@@ -70,7 +70,7 @@ def pages(content: bytes) -> dict[str, str]:
 
 
 def test_canvas_finds_every_student_by_the_names(tiny: Course, graded: Results):
-    """User and file of the download, also of one that is marked as late."""
+    """Names for Canvas contain the user and the file of the download, late or not."""
     made = feedback_zip(tiny, graded, FeedbackRequest(platform="canvas", download=CANVAS))
 
     assert [*map(canvas_reads, pages(made.content))] == [("101", "555"), ("102", "556")]
@@ -167,7 +167,7 @@ def test_a_record_of_several_stages_needs_a_choice(
 def test_a_page_has_the_gradebooks_total_and_its_parts(
     tiny: Course, graded: Results, grades: GradeTable
 ):
-    """Name, written points, what waits, the penalty, the time, and how late."""
+    """A page has the name, written points, waiting answers, penalty and lateness."""
     request = FeedbackRequest(platform="canvas", download=CANVAS, grades=grades)
     made = feedback_zip(tiny, graded, request)
     page = pages(made.content)["lovelaceada_101_555_feedback.html"]

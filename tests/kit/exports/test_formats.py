@@ -55,7 +55,7 @@ def test_every_format_is_made_from_one_request(
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_missing_is_named(name: str, tiny: Course):
-    """Every format says in a sentence what it needs."""
+    """Each format reports in a sentence what it lacks."""
     with pytest.raises(UsageError, match="This format needs"):
         FORMATS[name].make(ExportRequest(course=tiny))
 
@@ -129,7 +129,7 @@ def test_a_file_that_is_not_a_record_is_named(tiny: Course, tmp_path: Path):
 
 
 def test_a_missing_download_is_named(tiny: Course, record: Path, tmp_path: Path):
-    """The message names the file that the LMS should have written."""
+    """A missing download is reported with the file that the LMS writes."""
     request = ExportRequest(course=tiny, record=record, download=tmp_path / "gone.csv")
     with pytest.raises(UsageError, match=r"gone\.csv can't be read"):
         find_format("moodle").make(request)

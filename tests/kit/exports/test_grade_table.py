@@ -122,7 +122,7 @@ def test_a_stage_twice_is_refused(
 def test_two_maxima_of_one_stage_are_refused(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """Scores from two versions of a suite can't be compared."""
+    """Scores of one stage from two versions of a suite are refused."""
     with pytest.raises(UsageError, match="worth 2 and 4 points"):
         grade_table(results(submission(check()), submission(check(), check(), student="b")), tiny)
 
@@ -173,7 +173,7 @@ def test_spelling_does_not_prevent_a_match(one: str, other: str):
 
 
 def test_every_student_is_matched_or_named_in_a_remark():
-    """One row fits ada, two fit alan, none fits emmy."""
+    """A student with one row is matched; one with two or no rows gets a remark."""
     students = [StudentGrades(student=name) for name in ("ada", "alan", "emmy")]
     roster = [RosterRow(row, "", (name,)) for row, name in enumerate(("ada", "alan", "Alan"))]
     matched, remarks = match_students(students, roster, "roster")

@@ -53,7 +53,7 @@ def accepted(content: bytes) -> dict:
 def test_every_check_is_a_test(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """With its points, numbered like the exercises; message and diagnosis are plain text."""
+    """Each check is a test with its points and number, and plain text."""
     answer = accepted(gradescope(results(submission(check(), failed_check))).content)
 
     assert answer["score"] == 2.0

@@ -68,7 +68,7 @@ def test_every_check_is_a_case(
 def test_trouble_of_the_whole_submission_is_an_error(
     results: MakeResults, unread: SubmissionResult, broken: SubmissionResult
 ):
-    """No grade has no score, nothing to read has zero."""
+    """A submission without a grade has no score, and an unreadable one has zero."""
     suites = parsed(junit(results(unread, broken)).content)
 
     assert [properties(suite) for suite in suites] == [{"score": "0"}, {}]

@@ -112,7 +112,7 @@ def test_a_number_with_another_name_gets_no_grade(name: str):
 
 
 def test_a_grade_that_cannot_be_changed_stays():
-    """Moodle would ignore it; the remark says so before the import."""
+    """A locked grade, which Moodle would not change, stays and gets a remark."""
     done = moodle(table_of_rows(row("Emmy Noether_13")), WORKSHEET.encode(), "01_tiny")
 
     assert cells(done.content)[3][5] == "3.00"
@@ -151,7 +151,7 @@ def test_no_grade_leaves_the_cell():
     ],
 )
 def test_other_languages_worksheets_are_filled_in(header: str):
-    """The word for grade is known, or the maximum grades to its right are equal."""
+    """The grade's column is found by its word, or by equal maximum grades to its right."""
     rows = ROWS.replace("Participant ", "Teilnehmer/in ")
     worksheet = header + re.sub(r"(\d+)\.00", r'"\1,00"', rows)
     after = fill(table_of_rows(row("Ada Lovelace_11")), worksheet)
@@ -179,7 +179,7 @@ def test_a_column_can_be_named():
     ],
 )
 def test_a_worksheet_that_does_not_fit_is_refused(old: str, new: str, words: str):
-    """Grades are never scaled; the message says what to do."""
+    """A worksheet with different points is refused, because grades are never scaled."""
     worksheet = WORKSHEET.replace(old, new)
     if not words:
         assert fill(table_of_rows(row("Ada Lovelace_11")), worksheet)[1][5] == "7.5"
@@ -204,7 +204,7 @@ def test_an_unknown_stage_is_refused(grades: MakeGradeTable):
 
 
 def test_semicolons_become_the_commas_that_moodle_wants():
-    """A spreadsheet may have written the file again; the byte order mark stays."""
+    """A spreadsheet's semicolons become commas, and the byte order mark stays."""
     page = io.StringIO(newline="")
     csv.writer(page, delimiter=";").writerows(cells(WORKSHEET.encode()))
     done = moodle(

@@ -44,12 +44,12 @@ def lines(content: bytes) -> list[dict[str, str]]:
 
 
 def test_the_columns_are_nbgraders(grades: MakeGradeTable):
-    """Each with its name, in its order, without a mark in front."""
+    """The columns have nbgrader's names and order, without a byte order mark."""
     assert nbgrader_csv(grades()).content.decode() == NBGRADER + "\r\n"
 
 
 def test_a_line_has_what_a_gradebook_knows():
-    """Names, dates, the score as given, what was taken off and what counts."""
+    """A line has names, dates, the score as given, the penalty and the final score."""
     score = Score(
         raw=8.0, penalty=1.5, score=6.5, max_score=10.0,
         timestamp="2026-06-01 12:00:00", duedate="2026-05-31 12:00:00",
@@ -76,7 +76,7 @@ def test_no_grade_is_empty_and_nothing_submitted_is_not_a_line():
 
 
 def test_stages_come_in_the_order_of_the_course():
-    """All students of the first, then all of the second."""
+    """All students of the first stage come before those of the second."""
     score = Score(raw=1.0, score=1.0, max_score=1.0)
     rows = [StudentGrades(student=name, scores={"02": score, "01": score}) for name in ("b", "a")]
     grades = GradeTable(

@@ -191,7 +191,7 @@ def test_the_master_is_not_changed(master: Notebook, merge: Merge):
 
 
 def test_answers_are_the_students(merge: Merge):
-    """Written ones and sketches, each in the instructor's cell."""
+    """Written answers and sketches are in the instructor's cells."""
     sketch = cell("code", "x = 1 if 1<2 else 0", "sketch", grade=True, solution=True, points=99)
     made = by_name(merge(answer("Since x + x."), sketch))
 
@@ -244,7 +244,7 @@ def test_deleted_cells_are_restored_in_their_place(merge: Merge):
 
 
 def test_the_students_order_stays(merge: Merge):
-    """Answers from the end to the beginning are shown so."""
+    """Answers in reverse order are shown in that order."""
     order = ["sketch", "why", "double", "setup"]
     made = merge(*(answer("x", name) for name in order))
 
@@ -365,7 +365,7 @@ def test_the_lessons_keep_their_pictures(master: Notebook):
 
 
 def test_thousands_of_cells_do_not_hide_an_answer(merge: Merge):
-    """Only some are shown; those that are graded by hand are among them."""
+    """Some of thousands of cells are shown, including those that are graded by hand."""
     made = merge(*(cell("code", f"x = {i}") for i in range(1900)), answer("Mine."))
 
     assert by_name(made)["why"]["source"] == "Mine."

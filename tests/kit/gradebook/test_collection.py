@@ -48,7 +48,7 @@ def students(course: Course) -> dict[str, tuple[str, str, str]]:
 
 
 def test_a_student_of_canvas_is_one_person(packed: Packed, course: Course):
-    """From the download to formgrader: the course's own id, with a name."""
+    """From Canvas to formgrader a student has the course's own id and a name."""
     packed({"lovelaceada_101_9_tiny.py": RIGHT, "hoppergrace_102_8_README.md": b"Later."})
     output = run(
         course.root, "autograder", "collect", "1", "submissions.zip", "--roster", "canvas.csv"
@@ -89,7 +89,7 @@ def test_the_grades_find_their_way_back(packed: Packed, course: Course):
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_an_export_that_places_nothing_fails(packed: Packed, course: Course):
-    """Without the roster, the ids of a download are unknown in a class of other numbers."""
+    """An export fails if no id of the download is in the class."""
     packed({"lovelaceada_901_9_tiny.py": RIGHT})
     run(course.root, "autograder", "grade", "submissions.zip", "--stage", "1", "--gradebook")
     fill = ("--fill", "canvas.csv", "-o", "out.csv")
@@ -100,7 +100,7 @@ def test_an_export_that_places_nothing_fails(packed: Packed, course: Course):
 
 
 def test_what_was_collected_is_replaced_on_demand_only(packed: Packed, course: Course):
-    """A second download may be older, or another student's work by mistake."""
+    """A collected submission is replaced only on request."""
     collect = ("autograder", "collect", "1", "submissions.zip")
     place = course.root / "submitted" / "ada_1" / STAGE / "tiny.py"
     packed({"ada_1_9_tiny.py": b"1"})
@@ -126,7 +126,7 @@ def test_a_submission_that_two_claim_is_exit_code_1(packed: Packed, course: Cour
 @pytest.mark.usefixtures("lent_fork_server")
 @pytest.mark.parametrize("due", ["2026-11-20 23:00:00 UTC", None])
 def test_canvas_marks_become_late_submissions(packed: Packed, course: Course, due: str | None):
-    """Straight from the download, too; without a due date the command says what to do."""
+    """Canvas's late marks become late submissions if there is a due date."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.update_or_create_assignment(STAGE, duedate=due)
     packed({"ada_LATE_1_9_tiny.py": RIGHT})
@@ -141,7 +141,7 @@ def test_canvas_marks_become_late_submissions(packed: Packed, course: Course, du
 
 
 def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, course: Course):
-    """Exit code 1, and no file is made, not even a gradebook."""
+    """An unconfirmed only entry ends with exit code 1, and no file is made."""
     packed({"ada_1_9_tiny.py": RIGHT, "bob_2_8_tiny.py": RIGHT})
     (course.root / "class").mkdir()
     (course.root / "submissions.zip").rename(course.root / "class" / "mallory.zip")

@@ -33,7 +33,7 @@ def test_the_command_and_the_button_use_our_converter(
 
 @pytest.mark.parametrize("module", MODULES)
 def test_another_nbgrader_is_reported(course: Course, monkeypatch: pytest.MonkeyPatch, module):
-    """Without the name, its converter could not be replaced."""
+    """An nbgrader without the name of the converter is reported."""
     monkeypatch.delattr(module, "Autograde")
 
     with pytest.raises(UsageError, match=rf"has no {module.__name__}\.Autograde any more"):
@@ -60,7 +60,7 @@ def hide_kit(_course: Course, patch: pytest.MonkeyPatch) -> None:
 def test_a_failure_ends_the_command(
     course: Course, monkeypatch: pytest.MonkeyPatch, damage: Callable
 ):
-    """By itself, nbgrader would log it and run students' code with its default settings."""
+    """An error in the configuration ends the command before nbgrader runs student code."""
     trace = course.root / "student-code-ran"
     folder = course.root / "submitted" / "ada" / STAGE
     folder.mkdir(parents=True)

@@ -74,7 +74,7 @@ def test_a_file_that_is_not_a_gradebook_is_reported(
     ],
 )
 def test_unusable_settings_are_reported(course: Course, work: StudentWork, more: str):
-    """The message names the file, before anything is graded."""
+    """A configuration file that cannot be used is reported before grading."""
     add_settings(course, more)
 
     with pytest.raises(UsageError, match=r"nbgrader_config\.py can't be used: "):
@@ -82,7 +82,7 @@ def test_unusable_settings_are_reported(course: Course, work: StudentWork, more:
 
 
 def test_a_course_without_settings_has_ours(course: Course, write: WriteBook, graded: Made):
-    """Only nbgrader's commands need nbgrader_config.py."""
+    """A course without nbgrader_config.py has the kit's settings."""
     (course.root / "nbgrader_config.py").unlink()
     write(graded())
 
@@ -147,7 +147,7 @@ def test_every_stage_of_our_course_is_configured():
 
 
 def test_every_class_that_is_named_exists(config: Config):
-    """A typing error would only show in the middle of a grading."""
+    """Every class that the settings name exists."""
     names = (
         *config.Autograde.sanitize_preprocessors,
         *config.Autograde.autograde_preprocessors,
@@ -167,7 +167,7 @@ def test_no_step_runs_a_notebook(config: Config):
 
 
 def test_alembic_is_found_next_to_this_python(course: Course, monkeypatch: pytest.MonkeyPatch):
-    """The PATH of a scheduler or a Windows shortcut does not have the environment."""
+    """Alembic is found next to this Python, even if PATH lacks the environment."""
     monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
     set_options(Config(), course.root / "nbgrader_config.py")
     set_options(Config(), course.root / "nbgrader_config.py")

@@ -140,7 +140,7 @@ def api(course: Course, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer
 
 
 def test_every_submission_gets_its_points(graded: Graded):
-    """A module, a notebook, both, a damaged one, a renamed one, nothing, and an unusual name."""
+    """A module, a notebook, both, a damaged one, a renamed one and none get points."""
     names = ("double", "Scale", "why")
     earned = {
         student: tuple(found[name].auto for name in names) for student, found in graded.rows.items()
@@ -180,7 +180,7 @@ def test_formgrader_gets_lab_module_and_time_only(graded: Graded):
 
 
 def test_every_notebook_becomes_a_lab(graded: Graded):
-    """The renamed one keeps its answer, the damaged one has a blank one."""
+    """A renamed notebook keeps its answer, and a damaged one has a blank answer."""
     labs = {
         student: by_name(nbformat.reads(files["lab.ipynb"].decode(), 4))
         for student, files in graded.files.items()
@@ -192,7 +192,7 @@ def test_every_notebook_becomes_a_lab(graded: Graded):
 
 
 def test_lateness_costs_what_the_instructor_set(graded: Graded):
-    """The setting is below ours in nbgrader_config.py; no second course is added."""
+    """The penalty that the instructor set applies, and no second course is added."""
     penalties = query(
         graded.root,
         "select student_id, late_submission_penalty from submitted_notebook join"

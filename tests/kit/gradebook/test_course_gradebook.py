@@ -22,7 +22,7 @@ def roster(tmp_path: Path) -> Path:
 
 
 def test_no_roster_is_read_where_there_is_none(course: Course):
-    """A gradebook without numbers of the LMS gives nobody another id."""
+    """Without an LMS's numbers in the gradebook, ids stay as they are."""
     assert CourseGradebook(course).roster(None) is None
 
 

@@ -31,7 +31,7 @@ from tests.factories import (
 def test_changed_points_are_registered(
     course: Course, write: WriteBook, graded: Made, write_lab: WriteLab
 ):
-    """A lab that was built again has new limits; manual scores stay."""
+    """The points of a rebuilt lab are registered, and manual scores stay."""
     write(graded(double=2.5))
     query(course.root, "update grade set manual_score = 4 where auto_score = 2.5")
     write_lab(points={"double": 8.0, "Scale": 2.0})

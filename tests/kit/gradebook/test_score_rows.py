@@ -148,7 +148,7 @@ MOMENT = dt.datetime(2026, 11, 1, 10, 0, 0, 123456)  # noqa: DTZ001  # nbgrader 
     ],
 )
 def test_a_timestamp_is_read_as_nbgrader_reads_it(text: str, expected: dt.datetime | None):
-    """A text that is none gives None, never an error."""
+    """A text that is not a time gives None, never an error."""
     found = parse_timestamp(text)
 
     assert found == expected
@@ -168,7 +168,7 @@ def test_any_text_is_a_timestamp_or_none(text: str):
 
 
 def test_a_timestamp_with_an_unknown_zone_gives_no_warning():
-    """The library warns of it, but the instructor can do nothing about it."""
+    """A timestamp with an unknown time zone gives no warning."""
     expected = dt.datetime(2026, 11, 1, 10)  # noqa: DTZ001  # nbgrader keeps UTC without a zone
 
     assert parse_timestamp("2026-11-01 10:00:00 B") == expected
@@ -249,7 +249,7 @@ def test_lateness_costs_what_the_plugin_says(
 def test_a_failing_plugin_is_reported(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, body: str
 ):
-    """Nothing is written for the late student; the other is written."""
+    """A plugin that fails for a late student is reported, and the other is written."""
     add_settings(course, PLUGIN.format(body=body))
     written = write(graded("ada"), graded("bob"), ada=work("ada", stamp=LATE))
 
@@ -323,7 +323,7 @@ def test_a_manual_score_is_reviewed_again_if_the_answer_changed(
 def test_a_review_that_is_due_stays_due(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, answered
 ):
-    """Grading once more does not forget that the text has changed."""
+    """A review that is due stays due after another grading."""
     write(graded(), ada=work(lab=answered(why="Since x + x.")))
     by_hand = "update grade set manual_score = 2, needs_manual_grade = 1 where cell_id = ?"
     query(course.root, by_hand, cell_id(course.root, "why"))

@@ -107,7 +107,7 @@ def test_a_submission_of_no_stage_is_a_fault(write: WriteBook, work: StudentWork
 
 
 def test_duplicates_are_rejected(course: Course, graded: Made, write: WriteBook):
-    """Nothing says which of two submissions counts."""
+    """Two submissions of one student and stage are refused."""
     with pytest.raises(
         UsageError, match=f"ada has several submissions of {STAGE}.*Name each place once"
     ):
@@ -124,7 +124,7 @@ def test_a_stage_without_a_lab_is_refused_before_the_grading(course: Course, wor
 
 
 def test_the_gradebook_has_one_course(course: Course, write: WriteBook, graded: Made):
-    """The steps of nbgrader itself add a second one without a name."""
+    """The gradebook has one course, although nbgrader adds one without a name."""
     write(graded())
 
     assert query(course.root, "select id from course") == [("tiny",)]

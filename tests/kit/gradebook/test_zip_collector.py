@@ -74,7 +74,7 @@ def test_every_submission_is_collected(
 
 
 def test_what_no_student_made_is_left_out(download: Download, course: Course):
-    """A time of their own would be taken for nbgrader's."""
+    """A timestamp that a student packed is left out."""
     names = ("timestamp.txt", "submission_secret.txt", "__MACOSX/._tiny.py", "tiny.py")
     download({f"{student}/{name}": b"1" for name in names for student in ("ada", "bob")})
 
@@ -93,7 +93,7 @@ def test_a_packed_class_is_a_class(download: Download, course: Course, name: str
 
 
 def test_an_only_entry_that_nothing_confirms_is_not_collected(download: Download, course: Course):
-    """A student may have packed it; the message says what to do."""
+    """An unconfirmed only entry is not collected, and the message states what to do."""
     with pytest.raises(AssertionError, match=r"mallory\.zip, the only entry of archive") as raised:
         download({"mallory.zip": archive({"a" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})})
 
@@ -126,7 +126,7 @@ def test_a_damaged_archive_stops_nobody_else(download: Download, course: Course)
 
 
 def test_no_bomb_is_unpacked(download: Download, course: Course):
-    """In the class's archive it is left out with the reason, in a student's it stays packed."""
+    """A bomb in a class's archive is left out with a reason, and a student's stays packed."""
     bomb = archive({"tiny.py": b"0" * (4 * 2**20)})
     members = {"a_1201_88_hw.zip": bomb, "b_1202_89_data.bin": b"0" * (4 * 2**20)}
     download({"submissions.zip": archive(members)}, UNWRAP)
@@ -138,7 +138,7 @@ def test_no_bomb_is_unpacked(download: Download, course: Course):
 
 
 def test_a_late_mark_becomes_a_time_after_the_due_date(download: Download, course: Course):
-    """Canvas does not say by how much, so it is one second."""
+    """A late mark of Canvas becomes one second after the due date."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.update_or_create_assignment(STAGE, duedate="2026-11-20 23:00:00 UTC")
     download({"a_LATE" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})

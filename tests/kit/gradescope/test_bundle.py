@@ -45,7 +45,7 @@ def test_two_bundles_of_a_course_are_equal(tiny: Course):
 
 
 def test_the_instructor_learns_what_to_set(write_course: WriteCourse):
-    """Points of all stages, memory, and whether the hidden inputs are secret."""
+    """The command prints the points, the memory, and whether hidden inputs are secret."""
     course = write_course(stages=("01_tiny", "02_tiny"))
     remarks = " ".join(build_zip(course).remarks)
 
@@ -84,7 +84,7 @@ def test_shellcheck_finds_nothing(name: str):
 
 
 def test_the_command_writes_the_zip(tiny: Course, tmp_path: Path):
-    """`autograder bundle gradescope --stage 01 -o FILE`."""
+    """`autograder bundle gradescope --stage 01 -o FILE` writes the zip."""
     file = tmp_path / "made.zip"
     arguments = ["bundle", "gradescope", "--stage", "01", "--isolation", "full", "-o", str(file)]
     result = CliRunner().invoke(app, [*arguments, "--course", str(tiny.root)])
@@ -132,7 +132,7 @@ def test_a_course_without_constraints_gets_our_versions(tiny: Course):
 
 
 def test_it_holds_what_grading_reads_and_nothing_of_a_class(tiny: Course):
-    """No gradebook, no submission, no report, no secret of the course."""
+    """The bundle holds no gradebook, submission, report or secret of the course."""
     write_files(
         tiny.root,
         {

@@ -74,7 +74,7 @@ pytestmark = pytest.mark.skipif(CAPABILITIES.level != "full", reason=CAPABILITIE
     ],
 )
 def test_any_files_are_one_submission(files: dict[str, bytes], score: float, laid_out: LayOut):
-    """One result, in Gradescope's format; where nothing is graded, it says why."""
+    """Any files are one result in Gradescope's format, with a reason if nothing is graded."""
     answer = grade_container(laid_out(files))
 
     assert answer["score"] == score
@@ -86,7 +86,7 @@ def test_any_files_are_one_submission(files: dict[str, bytes], score: float, lai
 def test_the_instructor_sees_score_and_isolation(
     laid_out: LayOut, capsys: pytest.CaptureFixture[str]
 ):
-    """One line for the submission, one for the conditions."""
+    """The output has one line for the submission and one for the conditions."""
     grade_container(laid_out({"tiny.py": RIGHT}))
 
     assert capsys.readouterr().out.splitlines() == [
@@ -212,7 +212,7 @@ def test_less_isolation_than_configured_is_refused(laid_out: LayOut):
 
 @pytest.mark.usefixtures("without_landlock", "without_root")
 def test_without_landlock_and_root_nothing_is_graded(laid_out: LayOut):
-    """Student code would run as the user who may read the solutions."""
+    """Nothing is graded if student code would run as a user who can read solutions."""
     root = laid_out({"tiny.py": RIGHT})
 
     with pytest.raises(SandboxError, match="must be root"):
@@ -223,7 +223,7 @@ def test_without_landlock_and_root_nothing_is_graded(laid_out: LayOut):
 def test_without_landlock_root_runs_student_code_as_nobody(
     laid_out: LayOut, monkeypatch: pytest.MonkeyPatch
 ):
-    """The sandbox is started by the script, once that user was shut out of the solutions."""
+    """Without Landlock, root runs student code as nobody, who cannot read solutions."""
     root = laid_out({"tiny.py": RIGHT})
     monkeypatch.setattr("os.geteuid", lambda: 0)
     script = root / "source" / "as_nobody"

@@ -155,7 +155,7 @@ def test_many_submissions_travel_together(run, graded):
 
 
 def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, graded):
-    """Each of them: which one it was, nobody can see."""
+    """Submissions of a task that ends its worker are graded again one by one."""
     students = [f"s{number}" for number in range(60)]
     results, workers = run(
         lambda one: KilledWorker("task", None, 3) if one.student == "bea" else graded(one),

@@ -178,7 +178,7 @@ def test_a_submission_whose_process_dies_is_graded_once_more_by_a_new_one(
 def test_an_error_crosses_as_a_sentence(
     run: ClusterRun, solved: Submission, processes: Processes, what: str, expected: Refused
 ):
-    """Never as a pickled exception; the process that raised it is ended."""
+    """An error is sent as a sentence, never as a pickled exception."""
     processes.plans.append([what])
 
     assert answer(run, solved) == expected

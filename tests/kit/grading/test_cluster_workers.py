@@ -66,7 +66,7 @@ def test_another_version_is_named_with_both_values(facts: Facts, name: str, sent
 
 
 def test_another_suite_is_named(facts: Facts):
-    """By its stage, and the first digits of both digests."""
+    """A different suite is reported by its stage and the first digits of both digests."""
     there = replace(facts, suites={"01_tiny": "b" * 64})
 
     assert difference(facts, there) == (

@@ -67,7 +67,7 @@ def test_it_answers_each_submission_until_the_pipe_is_closed(start: Start):
 
 @pytest.mark.parametrize(("submission", "code"), [("die", 3), ("lose", 0), ("starve", 0)])
 def test_a_process_that_has_ended_gives_no_result(start: Start, submission: str, code: int):
-    """Whether it died, lost its sandbox or has no memory: the submission is graded elsewhere."""
+    """A process that ended for any reason gives no result, so another one grades."""
     pipe, process = start()
     pipe.send(submission)
     result = receive(pipe)
@@ -77,7 +77,7 @@ def test_a_process_that_has_ended_gives_no_result(start: Start, submission: str,
 
 
 def test_what_it_inherits_is_looked_at_by_no_collection(start: Start):
-    """Torch and the suites stay as long as it does."""
+    """No garbage collection visits the objects that a grading process inherits."""
     pipe, _ = start()
     pipe.send("frozen")
 

@@ -94,7 +94,7 @@ def test_a_regrade_with_nothing_changed_grades_nobody(run, graded: list[str]):
 
 
 def test_a_regrade_grades_only_what_changed(run, graded: list[str], class_: Path):
-    """A new submission of one student costs one grading."""
+    """A new submission of one student makes a regrade of one submission."""
     run()
     del graded[:]
     (class_ / "bea" / "tiny.py").write_text("x = 1\n")
@@ -153,7 +153,7 @@ def test_no_grade_is_never_used_again(run, graded: list[str], tiny: Course):
 def test_what_cannot_be_read_is_graded_again(
     run, graded: list[str], record: Path, damage: Callable[[bytes], bytes], again: list[str]
 ):
-    """Everything else is used, and the next run has all."""
+    """Submissions of unreadable lines are graded again, and all other results are used."""
     run()
     del graded[:]
     journal_of(record).write_bytes(damage(journal_of(record).read_bytes()))
@@ -220,7 +220,7 @@ def other_run(record: Path) -> Iterator["subprocess.Popen[str]"]:
 def test_two_runs_into_one_record_are_refused(
     run, graded: list[str], other_run: "subprocess.Popen[str]"
 ):
-    """The second one says so and harms nothing; after a kill there is no lock to remove."""
+    """A second run into one record is refused, and a killed run leaves no lock."""
     with pytest.raises(UsageError, match="Another run grades into"):
         run()
     other_run.kill()
@@ -279,7 +279,7 @@ def test_the_journal_may_be_read_by_those_who_may_read_the_record(run, graded, r
 def test_a_result_of_another_code_is_not_used(
     tiny: Course, class_: Path, record: Path, graded: list[str]
 ):
-    """A file that changes between listing and grading is kept under what was graded."""
+    """A file that changes between listing and grading is stored by the graded contents."""
     with Journal(record) as journal:
         submissions = LazySubmissions.of([find(class_, tiny.stages)])
         original = (class_ / "ada" / "tiny.py").read_text()
@@ -303,7 +303,7 @@ def test_a_result_without_an_audit_is_not_used_again(record: Path, submission):
 
 
 def test_without_a_record_the_journal_has_no_file(tiny: Course, class_: Path, graded: list[str]):
-    """The results are read from a temporary one, which is gone afterwards."""
+    """Without a record the journal is a temporary file, which is removed."""
     before = sorted(class_.parent.iterdir())
     with Journal() as journal:
         submissions = LazySubmissions.of([find(class_, tiny.stages)])

@@ -69,7 +69,7 @@ def test_discrimination_compares_with_the_other_checks(
     weak: Outcome,
     expected: float,
 ):
-    """1 where all good ones pass and no weak one, -1 the other way round."""
+    """Discrimination is 1 if all good submissions pass and no weak one, -1 in reverse."""
     half = LEAST_SUBMISSIONS // 2
     run = [*[student(good, 2.0)] * half, *[student(weak, 0.0)] * half]
 

@@ -30,7 +30,7 @@ def words(page: str) -> str:
 
 
 def test_the_class_is_summed_up(tiny: Course, graded_class: Results):
-    """How many, how many were graded, and the median."""
+    """The summary has the number of submissions, the graded ones, and the median."""
     text = words(class_page(tiny, graded_class))
 
     assert "5 submissions, isolation full" in text
@@ -38,7 +38,7 @@ def test_the_class_is_summed_up(tiny: Course, graded_class: Results):
 
 
 def test_scores_are_drawn_and_listed(tiny: Course, graded_class: Results):
-    """A histogram, and the same numbers as a table."""
+    """Scores are shown as a histogram and as a table with the same numbers."""
     page = class_page(tiny, graded_class)
 
     assert len(re.findall("<rect ", page)) == 3
@@ -178,7 +178,7 @@ def test_points_that_are_carried_forward_are_counted_apart(
     results: MakeResults,
     carried_check: CheckResult,
 ):
-    """In the sums of the stage, and behind the score of the submission."""
+    """Carried points are shown in the sums of the stage and after each score."""
     text = words(class_page(tiny, results(submission(check(), carried_check), submission(check()))))
 
     assert "points carried forward 2" in text
@@ -276,7 +276,7 @@ def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
 def test_each_check_has_its_statistics(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """Passed, difficulty, and a dash where the class is too small for a correlation."""
+    """A check has its share and difficulty, and a dash without a correlation."""
     outcomes = (Outcome.PASSED, Outcome.PASSED, Outcome.FAILED)
     text = words(class_page(tiny, results(*(submission(check(item)) for item in outcomes))))
 
@@ -287,7 +287,7 @@ def test_each_check_has_its_statistics(
 def test_the_same_code_is_shown_without_a_claim(
     tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """Both students, what is the same, and that it says nothing about who wrote it."""
+    """Both students with the same code are shown, without a claim about the author."""
     run = results(
         *(
             submission(failed_check, student=name, sha256=name, syntax_sha256="s")
@@ -302,7 +302,7 @@ def test_the_same_code_is_shown_without_a_claim(
 
 
 def test_the_first_trouble_is_never_hidden(tiny: Course, graded_class: Results):
-    """On a phone it goes below the name; the class that hides a column is not used for it."""
+    """On a phone the first problem is below the name and not hidden."""
     page = class_page(tiny, graded_class)
 
     assert page.count('class="problem small soft"') == 5
@@ -327,7 +327,7 @@ def test_a_row_has_the_words_by_which_it_is_filtered(
 
 
 def test_a_class_of_three_hundred_is_a_small_page(tiny: Course, large_class: Results):
-    """Every student has a row, with the name of the roster; no picture, no network."""
+    """A class of 300 has a row for each student, without pictures or network."""
     names = {item.student: f"Name {item.student}" for item in large_class.submissions}
     page = class_page(tiny, large_class, names)
 

@@ -24,7 +24,7 @@ def shown(parts, rows: int) -> str:
 
 
 def test_tables_shrink_to_the_first_wrong_row_then_to_its_difference(parts):
-    """The name of the mistake and the question stay, and a note says how to see the rest."""
+    """Tables shrink while the name of the mistake and the question stay."""
     full = render(whole(parts), 80, colour=False)
     row, difference, note = shown(parts, 12), shown(parts, 10), shown(parts, 7)
 

@@ -199,7 +199,7 @@ def test_a_carried_check_passes_with_its_sentence(
 def test_a_grade_of_the_gradebook_is_the_total(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """Right checks do not give full marks while points for answers are missing."""
+    """The gradebook's grade is the total, so missing points for answers count."""
     grade = FinalGrade(score=2.0, max_score=5.0, penalty=0.0, checks=2.0, max_checks=2.0)
     feedback = build_feedback(tiny, submission(check()), name="Ada\x1b[31m\u202e", grade=grade)
 

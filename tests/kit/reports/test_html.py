@@ -118,7 +118,7 @@ def test_the_first_failure_is_before_all_that_is_folded(page: str):
 
 
 def test_wrong_entries_are_marked_without_colour(page: str):
-    """Underlined for readers, and named for screen readers."""
+    """Wrong entries are underlined, and named for screen readers."""
     assert '<span class="unseen">wrong: </span><span class="wrong">0.9000</span>' in page
     assert re.search(r"\.wrong \{[^}]*text-decoration: underline", page)
 
@@ -144,7 +144,7 @@ def test_a_page_brings_all_it_needs_and_runs_nothing(pages: list[str]):
 
 
 def test_no_text_of_a_student_becomes_a_tag(hostile_pages: list[str]):
-    """No script, no handler, and only our own links."""
+    """A student's text becomes no script, no handler and no link."""
     for page in hostile_pages:
         for tag, attributes in Tags(page).seen:
             addresses = attributes.get("href") or "#"
@@ -170,7 +170,7 @@ def test_only_the_class_report_has_a_script_and_it_is_ours(
 
 
 def test_no_control_character_reaches_a_page(hostile_pages: list[str]):
-    """No terminal escape, no NUL, and nothing that reverses the reading direction."""
+    """A page has no terminal escape, no NUL and no reversed reading direction."""
     for page in hostile_pages:
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
         page.encode("utf-8")
@@ -221,7 +221,7 @@ def test_every_fold_has_a_summary(pages: list[str]):
 
 
 def test_every_reference_has_its_target(pages: list[str]):
-    """Links within the page and `aria-labelledby`; no id is used twice."""
+    """Links within the page and `aria-labelledby` have targets, and no id occurs twice."""
     for page in pages:
         tags = [attributes for _, attributes in Tags(page).seen]
         known = [item["id"] for item in tags if "id" in item]
@@ -279,7 +279,7 @@ def test_text_stands_out_from_its_background(
     ink: str,
     grounds: tuple[str, ...],
 ):
-    """At least 4.5 to 1, as WCAG 2 AA requires, in the light and in the dark scheme."""
+    """Contrast is at least 4.5 to 1 (WCAG 2 AA), in the light and in the dark scheme."""
     colours = palette(scheme)
 
     for ground in grounds:
@@ -404,7 +404,7 @@ def unwritten(exercise_feedback, submission: MakeSubmission, check: MakeCheck):
 
 
 def test_a_card_shows_the_first_problem(incorrect: ExerciseFeedback):
-    """Sentence, message, the mistake by its name, why, a question, and the numbers."""
+    """A card shows the sentence, the message, the mistake, a question and the numbers."""
     text = Read(exercise_card(incorrect, points=False)).text
 
     for part in (
@@ -471,7 +471,7 @@ def test_a_note_comes_last(form, complete: ExerciseFeedback):
 
 @pytest.mark.parametrize("kind", ["incorrect", "complete", "unwritten"])
 def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
-    """Every word of the plain lines is in the card."""
+    """The card contains every word of the plain lines."""
     exercise = request.getfixturevalue(kind)
     plain = exercise_card_text(exercise, points=True, note="Ask me.")
     page = Read(exercise_card(exercise, points=True, note="Ask me."))
@@ -542,7 +542,7 @@ def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Result
 def test_a_card_says_what_its_points_are_given(
     form, exercise_feedback, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """The exercise is right, and another one is to be fixed."""
+    """A card with carried points states which exercise to fix."""
     card = form(exercise_feedback(submission(carried_check)), points=True)
     text = " ".join(re.sub("<[^>]*>", "", card).split())
 
@@ -557,7 +557,7 @@ def test_values_are_escaped():
 
 
 def test_an_undefined_name_is_an_error():
-    """A template never shows an empty place for a value that was forgotten."""
+    """A template with an undefined name is an error, not an empty place."""
     with pytest.raises(UndefinedError, match="lines"):
         render("plain.html")
 

@@ -73,7 +73,7 @@ def test_everything_is_there_for_those_who_ask():
 
 
 def test_text_is_cut_where_a_mark_says_so():
-    """From a message the first rows are kept, and from output the last ones."""
+    """Messages keep their first rows, and outputs keep their last ones."""
     assert first_rows("one\ntwo\nthree", 20, 2) == "one\ntwo …"
     assert first_rows("one\ntwo", 20, 2) == "one\ntwo"
     assert last_rows("one\ntwo\nthree\n", 2) == "…\ntwo\nthree"

@@ -26,7 +26,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def test_the_terminal_shows_what_the_page_shows(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Points, the first failure, the mistake, the question, and where the hints are."""
+    """The terminal shows the points, the first failure, the mistake and the question."""
     result = submission(
         check(), failed_check, failed_check, notices=("Cell 7 raised.",), ignored=("a.txt",)
     )
@@ -101,7 +101,7 @@ def test_colour_adds_colour_and_changes_no_word(
 
 
 def test_nothing_that_a_student_wrote_acts_on_the_terminal(tiny: Course, hostile: Results):
-    """No escape but our colours, no markup, and a bounded number of lines."""
+    """A student's text has no escape or markup, and a bounded number of lines."""
     for result, colour in product(hostile.submissions, (True, False)):
         text = COLOURS.sub("", feedback_text(tiny, result, 80, colour=colour))
 

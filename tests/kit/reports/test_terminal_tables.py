@@ -18,7 +18,7 @@ def test_a_picture_has_digits_where_they_fit():
 
 
 def test_two_pictures_are_next_to_each_other_where_they_fit():
-    """With their digits; in a narrow terminal one is below the other."""
+    """Two pictures are next to each other, or below each other in a narrow terminal."""
     pictures = {"One": WEIGHTS, "Two": ((-0.5, 1.5), (0.25, 0.75))}
     wide, narrow = (
         render(pictures_parts(pictures, ("a", "b"), ("a", "b"), width), width, colour=False)

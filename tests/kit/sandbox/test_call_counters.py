@@ -56,7 +56,7 @@ def test_products_are_measured_in_every_form(code, product):
 
 
 def test_the_largest_result_is_no_view_of_an_input():
-    """Slices and expanded tensors hold no new numbers; a mask and a product do."""
+    """Slices and expanded tensors are not counted as results; a mask and a product are."""
     x = torch.ones(8, 8)
     counters = CallCounters()
     with counters.counting():

@@ -123,7 +123,7 @@ def test_a_source_that_has_no_digest_costs_nothing():
 
 
 def test_has_is_true_of_what_can_be_called(ask: Ask):
-    """A function and a class count, a missing name and a plain value do not."""
+    """`has` is true of a function and a class, and false of other names and values."""
     found = [value(ask("has", name=name)) for name in ("double", "Scale", "triple", "__file__")]
 
     assert found == [True, True, False, False]
@@ -183,7 +183,7 @@ def test_buffers_and_state_are_listed_by_name(ask: Ask, scale: int):
 
 
 def test_shapes_are_listed_without_the_values(ask: Ask, scale: int):
-    """The sizes of a model too large to send are known."""
+    """The sizes of a model are listed even if it is too large to send."""
     assert value(ask("shapes", handle=scale)) == {"factor": [2], "unused": [1]}
 
 
@@ -239,7 +239,7 @@ def test_load_copies_values_into_parameters(ask: Ask, scale: int):
     ],
 )
 def test_load_refuses_what_does_not_fit(ask: Ask, scale: int, name, wanted, words):
-    """The message names the parameter and the reason."""
+    """A value that does not fit is refused with the parameter and the reason."""
     problem = problem_in(ask("load", handle=scale, kwargs={name: wanted}))
 
     assert problem.kind == "missing"
@@ -376,7 +376,7 @@ def test_a_failure_at_module_level_costs_itself(statement: str, place: str):
 
 
 def test_what_depends_on_a_failed_statement_fails_in_its_own_right():
-    """The class derived from a missing sibling is not defined; the next class is."""
+    """A class derived from a missing one is not defined, and the next class is."""
     ask = asking("from multihead import Attention\nclass A(Attention): ...\nclass B: ...\n")
 
     assert [item["statement"]["names"] for item in ask.imported] == [("Attention",), ("A",)]
@@ -402,7 +402,7 @@ def test_a_name_that_shadows_torch_costs_the_calls_that_need_it():
     ],
 )
 def test_a_syntax_error_is_the_whole_files(cell: str):
-    """Nothing runs, as in Python; the headings say what is lost."""
+    """Nothing of a file with a syntax error runs, and the headings state the loss."""
     ask = asking(cell)
 
     assert [(item["kind"], item["line"]) for item in ask.imported] == [("not-compiled", 2)]
@@ -513,7 +513,7 @@ def test_any_exception_becomes_data(statement: str, kind: str, type_: str, text:
 
 
 def test_a_stub_differs_from_a_mistake():
-    """``NotImplementedError`` means that the exercise has not been started."""
+    """``NotImplementedError`` has its own kind: the exercise is not started."""
     ask = asking("def f():\n    raise NotImplementedError\n")
 
     assert problem_in(ask("call", name="f")).kind == "not-implemented"

@@ -93,7 +93,7 @@ def test_a_fork_for_own_code_keeps_nothing_open(tmp_path: Path):
 
 
 def test_a_process_with_threads_starts_a_new_one():
-    """A fork would inherit their locks, and nobody to release them."""
+    """A process with threads starts a new one, because a fork would inherit their locks."""
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait)
     thread.start()
@@ -188,7 +188,7 @@ def test_a_disk_that_is_full_costs_no_grade(
 
 
 def test_every_request_of_the_rehearsal_is_answered():
-    """One with a problem would end it, and less memory would be copied at the start of a worker."""
+    """Every request of the rehearsal is answered, so that it is not cut short."""
     fork_server_module._rehearse()
 
     assert "warm_up" in sys.modules

@@ -24,7 +24,7 @@ needs_full = pytest.mark.skipif(
 
 @needs_full
 def test_refuses_a_python_that_only_root_may_read(monkeypatch, tmp_path):
-    """The sentence says which folder and what to do; no capability makes up for it."""
+    """A Python that only root may read is refused with the folder and what to do."""
     (tmp_path / "packages").mkdir(mode=0o700)
     monkeypatch.setattr(isolation, "readable_roots", lambda: (str(tmp_path / "packages"),))
     monkeypatch.setattr(isolation, "is_root", lambda: True)

@@ -70,7 +70,7 @@ def restricted(folders):
     ],
 )
 def test_allows_what_is_granted(restricted, source, answer):
-    """Reading works, and writing works in the writable folder."""
+    """Granted reading works, and writing works in the writable folder."""
     assert restricted(source) == answer
 
 

@@ -94,7 +94,7 @@ def test_the_names_of_a_scope_are_its_own():
 
 
 def test_a_walk_visits_what_holds_something():
-    """Operators and contexts are left out; everything else is there once."""
+    """A walk visits each node once, except operators and contexts."""
     tree = ast.parse("x = a + b")
 
     assert {type(node).__name__ for node in walk(tree)} == {"Module", "Assign", "Name", "BinOp"}

@@ -40,12 +40,12 @@ def test_each_way_to_use_a_name_is_a_mention(source: str, name: str, is_passed_o
 
 
 def test_a_parameter_hides_an_import():
-    """Inside of the function the name is a variable."""
+    """Inside of a function, a parameter hides an import of the same name."""
     assert "torch.exp" not in mentions("def f(exp): return exp", exp="torch.exp")
 
 
 def test_an_object_that_is_made_may_be_called_later():
-    """The class, and not only its name, is passed on."""
+    """The class of a new object is passed on, and not only its name."""
     assert mentions("keep(Thing())")["Thing"]
     assert not mentions("Thing().go()")["Thing"]
 

@@ -60,7 +60,7 @@ def test_a_refusal_differs_from_an_accident(source: str, refusal: bool):  # noqa
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG])
 def test_a_full_disk_has_its_own_kind(code: int):
-    """The limit of the private folder is not a mistake in the formula."""
+    """A full private folder has its own kind of problem."""
     assert problem_of(f"raise OSError({code}, 'full')\n").kind == "out-of-disk"
 
 

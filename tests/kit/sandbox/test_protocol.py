@@ -90,7 +90,7 @@ def test_a_reply_is_silent_if_it_holds_no_value(reply: Reply, silent: str | None
 
 
 def test_a_reply_of_another_type_than_its_request_has_is_refused():
-    """The kit's own code in a worker answers to ``has`` with true or false alone."""
+    """A reply to ``has`` that is not true or false is refused."""
     with pytest.raises(BadMessageError, match="to no request"):
         read_reply(pack(Reply(value=1.5)), "has")
 
@@ -104,7 +104,7 @@ def test_a_reply_of_another_type_than_its_request_has_is_refused():
     ],
 )
 def test_a_dictionary_of_the_kits_own_has_its_names_alone(names: set[str]):
-    """Nothing else can be in it that nobody asked for."""
+    """A dictionary of the kit's own with an unexpected key is refused."""
     right = Reply(value=DictValue({"output": None, "gradients": DictValue({"any": None})}))
     other = Reply(value=DictValue(dict.fromkeys(names)))
 
@@ -218,7 +218,7 @@ def test_the_parts_of_a_message_are_counted_without_decoding_it(value: object, p
     ],
 )
 def test_what_would_cost_memory_is_refused_before_it_is_decoded(body: bytes):
-    """No more parts are looked at than an honest message has."""
+    """A message with more parts than an honest one is refused before it is decoded."""
     with pytest.raises(BadMessageError):
         count_parts(body, 1000)
 

@@ -174,7 +174,7 @@ def test_a_crash_costs_its_call_and_the_next_is_answered(open_session, name: str
 
 
 def test_a_hang_is_killed_and_the_next_is_answered(open_session):
-    """The supervisor ends the worker and starts another."""
+    """The supervisor ends a worker that hangs, and a new one serves the next call."""
     session = open_session(BREAKING, call_seconds=1.0)
     fault = asked(session, "hang")
 
@@ -208,7 +208,7 @@ def hang():
 
 
 def test_a_hang_is_told_from_other_faults(open_session):
-    """The code had a request, and did not end it: the diagnosis explains that."""
+    """A hang of the student's code is distinguished from other faults."""
     fault = asked(open_session("def hang():\n    while True: pass\n", call_seconds=0.3), "hang")
 
     assert isinstance(fault, NotFinished)
@@ -229,7 +229,7 @@ def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
 
 
 def test_an_import_that_loops_is_killed(open_session):
-    """Nothing of such a module can be used; it is not tried again."""
+    """An import that loops is ended, and not tried again."""
     session = open_session("while True: pass", import_seconds=0.3)
     fault = opened(session)
 
@@ -239,7 +239,7 @@ def test_an_import_that_loops_is_killed(open_session):
 
 
 def test_deterministic_algorithms_import_no_compiler(open_session):
-    """Torch's own function takes some seconds of the limits for code that is right."""
+    """`use_deterministic_algorithms` imports no compiler, which would take seconds."""
     session = open_session(
         "import sys\nimport torch\ntorch.use_deterministic_algorithms(True, warn_only=False)\n"
         "def known(): return torch.are_deterministic_algorithms_enabled()\n"
@@ -533,7 +533,7 @@ def test_what_the_grader_needs_for_an_answer_is_charged(open_session):
 
 
 def test_what_the_grader_needs_is_charged_while_it_works(open_session):
-    """A check that compares for too long asks nothing more, and not only the next one does not."""
+    """A check that compares for too long is stopped before its next request."""
     session = open_session(BREAKING, submission_seconds=1.0)
     session.ask("call", name="double")
     with session.charged(-100.0):
@@ -568,7 +568,7 @@ def test_a_submission_has_a_limit_of_seconds(open_session):
 
 
 def test_a_submission_has_a_limit_on_the_clock(open_session):
-    """However long others use the processor, nothing more runs after a multiple of its seconds."""
+    """A multiple of a submission's seconds is its limit on the clock."""
     session = open_session(BREAKING)
     session.open()
     before = session._wall_seconds

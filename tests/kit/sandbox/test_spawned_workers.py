@@ -52,7 +52,7 @@ def test_a_module_answers_and_what_it_prints_is_seen(workers: SpawnedWorkers):
 
 
 def test_the_same_source_is_served_by_the_same_process(workers: SpawnedWorkers):
-    """The other exercises of a file need not wait for torch; the module is imported again."""
+    """The same source is served by the same process, which imports it again."""
     text = (
         "import os\nN = []\n\ndef double(x):\n    N.append(x)\n    return [os.getpid(), len(N)]\n"
     )
@@ -65,7 +65,7 @@ def test_the_same_source_is_served_by_the_same_process(workers: SpawnedWorkers):
 
 
 def test_another_source_gets_a_process_that_has_run_nothing(workers: SpawnedWorkers):
-    """Settings of torch that a module changed do not outlive a change of the module."""
+    """A changed module gets a new process without the settings of the old one."""
     sets = "import torch\ntorch.set_default_dtype(torch.float64)\n\ndef double(x):\n    return x\n"
     reads = "import torch\n\ndef double(x):\n    return str(torch.get_default_dtype())\n"
     with closing(session(workers, sets)) as opened:
@@ -132,7 +132,7 @@ def test_processes_and_folders_are_gone_at_the_end():
     ],
 )
 def test_the_system_or_the_environment_chooses(monkeypatch, platform, chosen, kind):
-    """Forks are for Linux; elsewhere they may crash, or do not exist."""
+    """Workers are forks on Linux only, unless the environment chooses others."""
     monkeypatch.setattr(spawned_workers.sys, "platform", platform)
     monkeypatch.delenv(VARIABLE, raising=False)
     if chosen:

@@ -92,7 +92,7 @@ def test_a_stand_in_for_a_class_shows_its_sizes_and_weights():
 
 
 def test_what_no_right_code_does_is_not_answered():
-    """An argument of another shape, or of another kind, is an error."""
+    """A stand-in refuses arguments of a different shape or kind."""
     namespace: dict[str, object] = {"outer": outer}
     stand_in = StandIn(namespace, "outer", {"2x2 3": '["floats", [4, 3]]'})
 
@@ -121,7 +121,7 @@ def attend(x: Tensor, cache: tuple[Tensor, Tensor] | None = None) -> tuple:
 
 
 def test_a_stand_in_gives_and_takes_a_cache():
-    """Every entry of a nested result has its shape, and its numbers differ from the others."""
+    """A stand-in's nested result has right shapes and different numbers."""
     cache = (torch.ones(3, 2), torch.ones(3, 2))
     context, (keys, values), sizes = stood_in(attend, attend, A, cache)
     _, (others, _), _ = stood_in(attend, attend, A, (cache[0] + 1, cache[1]))
@@ -164,7 +164,7 @@ def test_a_mask_shows_the_scale_of_what_it_is_made_of():
 
 
 def test_a_whole_number_alone_has_no_stand_in():
-    """It would be 0 or 1, which hardly shows what the code was given."""
+    """A whole number has no stand-in, because it hardly depends on the arguments."""
     namespace: dict[str, object] = {"count": len}
     learning = StandIn(namespace, "count", {})
     namespace["count"]([1.0])

@@ -99,7 +99,7 @@ def test_a_function_of_the_student_keeps_its_bare_name():
 
 
 def test_a_part_of_the_module_itself_is_not_a_lookup():
-    """Honest code goes through its own layers by name."""
+    """Looking up the module's own layers by name is not a notice."""
     source = "class f:\n    def g(self, n): return getattr(self, n)(getattr(self, 'W' + n))"
 
     assert not any("computed" in name for name in names_in(source))
@@ -275,7 +275,7 @@ def test_what_a_name_may_mean_is_a_possible_use(source: str):
     ],
 )
 def test_honest_code_that_compares_itself_uses_nothing(source: str):
-    """Students call the ready function to check their own; nobody need read that."""
+    """Calling the ready function to check one's own result is not a use."""
     for names in certain_and_possible(source):
         assert not any(name.endswith((".softmax", ".Softmax")) for name in names)
 
@@ -331,7 +331,7 @@ def source_of_many(number: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", source_of_many(1))
 def test_the_names_of_a_source_are_limited(kind: str):
-    """The grader goes through them for every check, so there are some thousands at most."""
+    """The names of a source are limited to some thousands."""
     found = definitions(parse((source_of_many(6_000)[kind].encode(),)))
 
     assert len(found) <= MAX_DEFINITIONS + 1

@@ -106,7 +106,7 @@ def test_every_python_gives_the_same_digest():
 
 
 def test_where_nothing_is_given_counts():
-    """`x[1:]` is not `x[:1]`, though both have one number."""
+    """`x[1:]` and `x[:1]` have different digests."""
     assert digest("x[1:]") != digest("x[:1]")
 
 

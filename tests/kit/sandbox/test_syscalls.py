@@ -39,7 +39,7 @@ def test_a_32_bit_python_has_no_numbers(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_number_depends_on_the_architecture():
-    """The first column is x86-64, the second aarch64."""
+    """The numbers of calls are those of x86-64 or of aarch64."""
     assert syscalls.number((1, 64), "x86_64") == 1
     assert syscalls.number((1, 64), "aarch64") == 64
 

@@ -19,7 +19,7 @@ def transcript() -> Transcript:
 
 
 def test_what_was_asked_already_has_the_same_reply(transcript: Transcript):
-    """The next request has none, and is kept when it is added."""
+    """A repeated request has the same reply, and a new one is kept when it is added."""
     assert transcript.find(ASKED.request) is ASKED.reply
     assert transcript.find(ASKED.request) is None
 
@@ -39,6 +39,6 @@ def test_the_request_after_the_last_reply_raises_the_fault(transcript: Transcrip
 
 
 def test_another_request_than_before_is_an_error(transcript: Transcript):
-    """The check then depends on more than on its replies."""
+    """A check that sends a different request than before is an error."""
     with pytest.raises(OtherRequestError):
         transcript.find(Request(verb="has", name="triple"))

@@ -28,7 +28,7 @@ def wire():
 
 
 def test_a_reply_arrives_and_its_output_is_there(wire: PipeWire):
-    """The mark after what was printed does not belong to it."""
+    """The mark after the output of a worker is not part of the output."""
     wire.send(memoryview(b"question"))
     while not wire.wait(1.0, to_send=False)[0]:
         wire.read_printed()
@@ -41,7 +41,7 @@ def test_a_reply_arrives_and_its_output_is_there(wire: PipeWire):
 
 
 def test_nothing_is_there_before_it_is_sent(wire: PipeWire):
-    """A reader is told to wait, as by a socket that does not block."""
+    """A reader of an empty wire has to wait, as with a socket that does not block."""
     with pytest.raises(BlockingIOError):
         wire.receive(1)
     assert not wire.wait_printed(0)

@@ -8,7 +8,7 @@ from autograder.sandbox.worker_process import Allowance
 
 
 def test_short_replies_with_too_many_parts_together_are_refused():
-    """Each of them is far within what one check may send."""
+    """Short replies that have too many parts in total are refused."""
     eleven = msgspec.msgpack.encode([0] * 10)
     allowance = Allowance(10_000, parts=40)
     for _ in range(3):

@@ -32,7 +32,7 @@ def received(built: Course, tmp_path: Path) -> Path:
 
 
 def test_a_received_folder_is_enough(received: Path):
-    """Without the course there is the public suite alone."""
+    """`check` runs the public suite in a received folder without the course."""
     target = find_target("", received)
 
     assert (target.file, target.stage.name, target.course) == (
@@ -97,7 +97,7 @@ def not_scaled(root: Path, solution: str) -> str:
 
 
 def test_an_untouched_stub_has_everything_left_to_do(check, handed_out):
-    """Every exercise is listed, the first is next, exit code 1."""
+    """An untouched stub lists every exercise, the first as next, with exit code 1."""
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
@@ -107,7 +107,7 @@ def test_an_untouched_stub_has_everything_left_to_do(check, handed_out):
 
 
 def test_right_answers_complete_the_stage(check, handed_out, solution):
-    """Exit code 0, and it is said which suite ran and which did not."""
+    """Right answers end with exit code 0 and the suites that ran."""
     work(handed_out, solution)
     result = check(handed_out)
 
@@ -148,7 +148,7 @@ def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
 
 
 def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, pytestconfig):
-    """Fingerprints identify it: sentence, message, name, explanation, question, numbers."""
+    """Fingerprints name a known mistake, with a question and the numbers."""
     work(handed_out, not_scaled(pytestconfig.rootpath, solution))
     result = check(handed_out)
 
@@ -183,7 +183,7 @@ def test_what_right_code_printed_is_not_shown(check, handed_out, solution):
 
 
 def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solution, pytestconfig):
-    """Nothing else is lost with a missing or broken file."""
+    """A missing or broken file of fingerprints loses only the name of the mistake."""
     work(handed_out, not_scaled(pytestconfig.rootpath, solution))
     (handed_out / "fingerprints.json").write_text('{"format_version": 2}')
     result = check(handed_out)
@@ -194,7 +194,7 @@ def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solutio
 
 
 def test_a_syntax_error_is_shown_once(check, handed_out):
-    """The line is named, and no exercise could be checked."""
+    """A syntax error is shown once with its line, and no exercise is checked."""
     work(handed_out, "def broken(\n")
     result = check(handed_out)
 
@@ -265,7 +265,7 @@ def test_a_notebook_is_checked_as_well(check, handed_out, solution):
     ],
 )
 def test_what_cannot_be_served_is_exit_code_2(check, handed_out, words, name, sentence):
-    """One plain message that says what to do, no traceback."""
+    """A wrong path ends with exit code 2 and one message on what to do."""
     if name:
         (handed_out / name).unlink()
     result = check(handed_out, *words)

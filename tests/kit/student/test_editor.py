@@ -22,7 +22,7 @@ def test_an_editor_opens_the_file_at_the_line(environ: dict[str, str], words: li
 
 
 def test_without_a_choice_vs_code_opens_it_if_it_is_there(monkeypatch: pytest.MonkeyPatch):
-    """Where it is not there either, there is no command."""
+    """VS Code opens a file if it is installed and no other editor is chosen."""
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
     found = editor.command({}, "a.py", 0)
     monkeypatch.setattr("shutil.which", lambda _name: None)

@@ -66,7 +66,7 @@ def step(hunt: Hunt, answer: int | None = None) -> str:
 
 
 def test_see_fix_and_catch(hunt: Hunt, solution: str):
-    """The picture, a wrong answer, the right one, not fixed, fixed, three tests."""
+    """A hunt goes from the picture to the fix and to a test that catches every mistake."""
     hunt.begin()
     state = hunt._known
     hunt._fill_bank(state)

@@ -103,7 +103,7 @@ def test_a_right_exercise_is_complete(solved: Lab, exercise: str):
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_an_exercise_to_do_is_not_written_yet(lab: Lab, exercise: str):
-    """One line, without the list of what is missing then; the hints are folded below."""
+    """An exercise that is not written yet has one line and folded hints."""
     checked = lab.check(exercise)
 
     assert not checked.passed
@@ -113,7 +113,7 @@ def test_an_exercise_to_do_is_not_written_yet(lab: Lab, exercise: str):
 
 
 def test_a_known_mistake_is_named(mistaken: Lab):
-    """Sentence, message, name, explanation and question; the numbers are for the card alone."""
+    """A known mistake is shown with its explanation and question; numbers are in the card."""
     checked = mistaken.check("SelfAttention_v1")
 
     assert not checked.passed

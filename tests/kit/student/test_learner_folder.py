@@ -44,7 +44,7 @@ def run(own: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_start_copies_what_students_receive(course: Course, own: Path):
-    """Every stage, and nothing that is an instructor's."""
+    """`start` copies every stage, and no file of an instructor."""
     stage = own / "01_tiny"
 
     assert {path.name for path in stage.iterdir()} == {
@@ -69,7 +69,7 @@ def test_a_second_start_keeps_work_and_adds_what_is_missing(course: Course, own:
 
 
 def test_the_files_of_the_course_are_renewed_and_a_copy_is_kept(course: Course, own: Path):
-    """A suite and its numbers must fit together; an edit of them is not lost."""
+    """`start` renews the course's files, and keeps a copy of an edited one."""
     suite = own / "01_tiny" / "test_public.py"
     suite.write_text("# mine\n")
     learner_folder.start(course.root, own)
@@ -168,7 +168,7 @@ def test_installed_solutions_are_found(empty: Path):
 
 
 def test_reset_gives_one_exercise_back(own: Path):
-    """The others stay as they are, and the whole file is kept as a copy."""
+    """`reset` restores one exercise and keeps a copy of the whole file."""
     module = own / "01_tiny" / "tiny.py"
     stub = module.read_text()
     solved = stub.replace("raise NotImplementedError", "return x + x  # mine", 1)
@@ -238,7 +238,7 @@ def test_a_check_is_progress(own: Path):
 
 
 def test_a_check_of_another_file_is_no_progress(own: Path, tmp_path: Path):
-    """It says nothing about the module in the learner's folder."""
+    """A check of a file outside the learner's folder does not change the progress."""
     stage = learner_folder.find(own).stages[0]
     learner_folder.remember(tmp_path / "tiny.py", stage, {"double": True})
 
@@ -286,7 +286,7 @@ def test_a_reset_exercise_is_open_again(run, own: Path):
 
 
 def test_a_name_of_several_exercises_is_not_guessed(run, own: Path):
-    """Without a terminal the choices are listed, and nothing is reset."""
+    """Without a terminal an ambiguous name lists the choices and resets nothing."""
     before = (own / "01_tiny" / "tiny.py").read_bytes()
     code, output = run("reset", "double")
 

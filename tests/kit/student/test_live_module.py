@@ -16,7 +16,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_saved_file_is_used_at_once(file: Path):
-    """Without a new import, also within the same second and of the same length."""
+    """A saved file is used without a new import, even within the same second."""
     module = LiveModule(file)
     before = module.answer
     file.write_text("answer = 2\n")
@@ -52,7 +52,7 @@ def test_a_name_that_was_deleted_is_gone(file: Path):
     ],
 )
 def test_a_file_that_cannot_run_says_why_in_one_line(file: Path, text: str, words: str):
-    """No traceback, and nothing that ran before takes its place."""
+    """A file that cannot run gives one line and no traceback, and no old code runs."""
     module = LiveModule(file)
     assert module.answer == 1
     file.write_text(text)

@@ -35,7 +35,7 @@ def progress(tmp_path: Path) -> Progress:
 
 
 def test_what_is_saved_is_read_again(progress: Progress, tmp_path: Path):
-    """Passed exercises, hints and exercises given up."""
+    """Passed exercises, shown hints and solutions are saved and read again."""
     progress.passed.add("01_tiny/double")
     progress.gave_up.add("01_tiny/Scale")
     progress.hints["01_tiny/double"] = 2
@@ -92,7 +92,7 @@ def test_one_more_hint_each_time(progress: Progress, course: Course):
 
 
 def test_the_first_open_exercise_comes_next(progress: Progress, course: Course):
-    """Behind a given one, else from the start; none when all are passed."""
+    """The next exercise is the first open one after a given one, or none."""
     every = tasks(course)
     progress.passed = {every[0].key, every[2].key}
 

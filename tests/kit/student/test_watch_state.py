@@ -93,7 +93,7 @@ def test_a_lost_progress_file_is_made_again(own: Path):
 
 
 def test_a_save_in_another_stage_goes_there(own: Path):
-    """To its first open exercise, because the learner has gone there."""
+    """A save in another stage goes to its first open exercise."""
     course = handouts(own)
     state = Watch(course, KnownAnswers())
     state.saved([course.stages[1]])

@@ -30,7 +30,7 @@ MODULE = "self_attention.py"
     ],
 )
 def test_refuses_a_hostile_name(collected, write_zip, name, reason):
-    """One such member, and nothing of the archive is read."""
+    """An archive with one hostile name is refused as a whole."""
     [submission] = collected(write_zip("alice.zip", {MODULE: b"", name: b""}))
 
     assert submission.code is None

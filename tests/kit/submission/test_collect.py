@@ -562,7 +562,7 @@ def test_refuses_the_course_itself(stages):
     ],
 )
 def test_says_what_it_recognized(stages, write, class_, name, what):
-    """In one line, so that a wrong path is noticed at once."""
+    """The recognized form is printed in one line, so a wrong path is noticed."""
     write(name)
 
     assert find(class_ / name.split("/")[0], stages).what.endswith(what)

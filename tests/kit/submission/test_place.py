@@ -48,7 +48,7 @@ def test_survives_a_loop(collected, write, class_):
 
 
 def test_finds_the_module_among_thousands_of_files(collected, write, class_):
-    """The search is bounded, says so, and looks at code first."""
+    """The search for a module is bounded, reports this, and looks at code first."""
     for number in range(MAX_ENTRIES + 10):
         write(f"alice/{number}.png", b"")
     write("alice/self_attention.py")

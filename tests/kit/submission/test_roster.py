@@ -54,7 +54,7 @@ def read(tmp_path: Path) -> Read:
     ],
 )
 def test_finds_a_student(read: Read, text: str, name: str, student: str | None):
-    """By Canvas's number; elsewhere by id, address or full name."""
+    """A student is found by Canvas's number, or by id, address or full name."""
     person = read(text).find(parse_download_name(name))
 
     assert (person.student if person else None) == student

@@ -47,7 +47,7 @@ def refused(actual: object, expected: torch.Tensor = EXPECTED) -> WrongAnswer:
     ],
 )
 def test_the_first_thing_that_is_wrong_is_named(actual: object, status: Status, excerpt: str):
-    """The order is type, shape, dtype, NaN or infinity, values."""
+    """The first wrong property is named: type, shape, dtype, NaN, infinity, values."""
     wrong = refused(actual)
 
     assert wrong.status is status
@@ -190,7 +190,7 @@ def laid_out(answer: torch.Tensor, expected: torch.Tensor, decimals: int = 4, to
 
 
 def test_a_matrix_is_shown_in_printed_digits():
-    """Expected, yours, their difference and which entries are wrong, each as rows."""
+    """A matrix is shown as expected, yours, difference and wrong entries, in rows."""
     found = laid_out(torch.tensor([[0.5, 2.25, 1.0]] * 2), torch.tensor([[0.5, 2.0, 1.0]] * 2), 2)
 
     assert found.expected == (("0.50", "2.00", "1.00"),) * 2
@@ -266,7 +266,7 @@ def test_the_largest_matrix_is_shown():
     ],
 )
 def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
-    """One thing has wrong values, several have them."""
+    """One result "has" wrong values, and several "have" them."""
     with pytest.raises(WrongAnswer) as caught:
         agrees(EXPECTED + 1, EXPECTED, what)
 

@@ -60,7 +60,7 @@ def test_the_timer_of_a_check_stops_nothing():
 
 
 def test_no_garbage_is_collected_meanwhile():
-    """The code is not charged for the objects of this process."""
+    """Limited code is not charged for a garbage collection of this process."""
     with limited(5.0, 512):
         assert not gc.isenabled()
 

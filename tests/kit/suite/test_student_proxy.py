@@ -258,7 +258,7 @@ def test_a_notice_shows_sizes(student: Student, argument: object, shown: str):
 
 
 def test_a_refusal_on_purpose_has_no_notice(student: Student):
-    """A ValueError of the student's own says enough."""
+    """A ValueError that the student raises on purpose gives no notice."""
     student.refuses("strict", -1)
 
     assert student.notices == []

@@ -151,7 +151,7 @@ return torch.relu(self.linear2(torch.relu(self.linear1(x))))
 
 @pytest.mark.parametrize(("code", "made"), MADE)
 def test_a_step_has_its_mistakes(code: str, made: str):
-    """Each has its sentence and its program."""
+    """Each mistake in a step has its sentence and its program."""
     assert as_made(made).items() <= made_by(decoders, code).items()
 
 
@@ -161,5 +161,5 @@ def test_a_mean_of_squares_is_no_variance_without_a_difference():
 
 
 def test_other_code_has_none():
-    """No rule fits what it does not know."""
+    """A rule makes no mistake in code that it does not recognize."""
     assert made_by(decoders, "def wanted(n: int):\n    return n / 2\n") == {}

@@ -69,12 +69,12 @@ The scores of the first head are used for all heads.
 
 @pytest.mark.parametrize(("code", "made"), MADE)
 def test_a_step_has_its_mistakes(code: str, made: str):
-    """Each has its sentence and its program."""
+    """Each mistake in a step has its sentence and its program."""
     assert as_made(made).items() <= made_by(heads, code).items()
 
 
 def test_other_code_has_none():
-    """No rule fits what it does not know."""
+    """A rule makes no mistake in code that it does not recognize."""
     assert made_by(heads, "def wanted(n: int):\n    pass\n") == {}
 
 

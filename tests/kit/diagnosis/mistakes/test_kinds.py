@@ -59,7 +59,7 @@ def test_each_sentence_is_used_and_each_one_used_exists():
 
 
 def test_each_placeholder_that_is_allowed_is_used():
-    """A name that no sentence has would let a typing error pass."""
+    """Every allowed placeholder is used in a sentence."""
     texts = [
         text
         for kind in KINDS.values()

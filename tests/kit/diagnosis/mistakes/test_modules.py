@@ -119,12 +119,12 @@ The biases of the layers have no effect.
 
 @pytest.mark.parametrize(("code", "made"), MADE)
 def test_a_step_has_its_mistakes(code: str, made: str):
-    """Each has its sentence and its program."""
+    """Each mistake in a step has its sentence and its program."""
     assert as_made(made).items() <= made_by(modules, code).items()
 
 
 def test_other_code_has_none():
-    """No rule fits what it does not know."""
+    """A rule makes no mistake in code that it does not recognize."""
     assert made_by(modules, "def wanted(n: int):\n    pass\n") == {}
 
 

@@ -39,7 +39,7 @@ def test_arguments_are_tensors_by_their_annotations(exercise: ExerciseCode):
 
 
 def test_the_inner_edit_comes_first(exercise: ExerciseCode):
-    """Two mistakes in one expression show together."""
+    """The inner of two edits in one expression is applied first, so both show."""
     power = next(
         site for site in exercise.scopes[-1].of(ast.BinOp) if isinstance(site.node.op, ast.Pow)
     )

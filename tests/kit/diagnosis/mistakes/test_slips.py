@@ -84,7 +84,7 @@ def test_a_slip_has_its_sentence_and_its_program(code: str, made: str):
 
 
 def test_other_code_has_none():
-    """No rule fits what it does not know."""
+    """A rule makes no mistake in code that it does not recognize."""
     assert made_by(slips, "def wanted(n: int):\n    pass\n") == {}
     assert made_by(slips, "def wanted(n: int):\n    return n, n\n") == {}
 

@@ -91,7 +91,7 @@ return losses
 
 @pytest.mark.parametrize(("code", "made"), MADE)
 def test_a_step_has_its_mistakes(code: str, made: str):
-    """Each has its sentence and its program."""
+    """Each mistake in a step has its sentence and its program."""
     assert as_made(made).items() <= made_by(training, code).items()
 
 
@@ -128,5 +128,5 @@ def test_a_kept_cache_reaches_the_next_text():
 
 
 def test_other_code_has_none():
-    """No rule fits what it does not know."""
+    """A rule makes no mistake in code that it does not recognize."""
     assert made_by(training, "def wanted(n: int):\n    return n / 2\n") == {}

@@ -38,7 +38,7 @@ def test_a_quantity_is_known_by_its_name(code: str, role: str):
     [("1", "the second axis"), ("-1", "the last axis"), ("self.col_dim", "`col_dim`")],
 )
 def test_an_axis_is_known_by_its_number_or_its_argument(code: str, said: str):
-    """Readers count axes from the first or the last one."""
+    """An axis is recognized by its number from either end, or by its argument."""
     assert axis_of(ast.parse(code, mode="eval").body) == said
 
 
@@ -70,7 +70,7 @@ def test_alternatives_are_said_once(sentences: list[str], joined: str):
 
 
 def test_further_alternatives_are_mentioned():
-    """A reader learns that the list is not complete."""
+    """A list of alternatives that is not complete ends with a note."""
     assert alternatives(["A.", "B."], more=True).endswith(
         "Or: a different mistake with the same result."
     )

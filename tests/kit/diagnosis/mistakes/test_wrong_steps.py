@@ -107,17 +107,17 @@ Parameters are overwritten while torch records gradients, which torch does not a
 
 @pytest.mark.parametrize(("code", "made"), MADE)
 def test_a_step_has_its_mistakes(code: str, made: str):
-    """Each has its sentence and its program."""
+    """Each mistake in a step has its sentence and its program."""
     assert as_made(made).items() <= made_by(wrong_steps, code).items()
 
 
 def test_other_code_has_none():
-    """No rule fits what it does not know."""
+    """A rule makes no mistake in code that it does not recognize."""
     assert made_by(wrong_steps, "def wanted(n: int):\n    pass\n") == {}
 
 
 def test_a_value_is_called_by_what_it_is():
-    """Names of the solution are not in the sentences, but for those of arguments."""
+    """Sentences name a value by its role, and only arguments by their names."""
     said = " ".join(made_by(wrong_steps, FUNCTION))
 
     assert "The scores do not exist yet where they are used" in said
@@ -141,10 +141,10 @@ def test_a_value_is_called_by_what_it_is():
 def test_an_exception_is_named_by_the_step_that_is_wrong(
     step: str, filled: str, kind: str, grader: Grader
 ):
-    """Students choose other names for quantities than the solution does."""
+    """An exception is named by the wrong step, also if the student uses other names."""
     assert grader.kinds("Causal", CAUSAL.format(step, filled)) == {kind}
 
 
 def test_a_name_that_says_nothing_has_no_kind(grader: Grader):
-    """Another quantity may be missing than the one that the solution lacks."""
+    """A missing name without a known role is explained as an undefined name."""
     assert grader.kinds("Causal", CAUSAL.format("y.mT", FILL)) == {"name_not_defined"}
