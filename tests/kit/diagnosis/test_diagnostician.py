@@ -1,4 +1,4 @@
-"""Naming the mistake: which misconception is chosen, and what else is said."""
+"""Names the mistakes of a submission, and describes other failures."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -174,7 +174,7 @@ def test_a_regrade_says_whose_scores_changed(write: WriteBook, graded: Made):
 
 
 def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_lab: WriteLab):
-    """Each of them, until it was graded by the new ones."""
+    """A grade by old points is listed until its submission is graded again."""
     write(graded("ada"), graded("bob"))
     write_lab(points={"double": 8.0, "Scale": 5.0})
     new = (exercise("double", 8.0, 8.0), exercise("Scale", 5.0, 5.0))

@@ -238,7 +238,7 @@ def test_refuses_methods_without_a_bound(collected, write_zip, method):
 
 
 def test_refuses_too_many_members(collected, write_zip):
-    """The number of members is bounded, for any members."""
+    """The number of members of an archive is bounded."""
     path = write_zip("alice.zip", {f"{number}": b"" for number in range(MAX_MEMBERS + 1)})
 
     [submission] = collected(path)

@@ -100,7 +100,7 @@ def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
 
 
 def test_a_stage_rewords_a_kind():
-    """The words of the stage replace those of the course; None silences the kind."""
+    """The words of the stage replace those of the course, and None turns off the kind."""
     words = {"dtype": None, "scale_missing": ("Not scaled.", "By what?")}
 
     assert wording("dtype", words) is None
