@@ -69,6 +69,10 @@ HABITS = (
     ("a noun", r"(?<=[a-z\d`)*\]]\.) +(?-i:What) [a-z][^.?!:\"|]{3,140}\."),
     ("a full stop", r"; (and|so|but)\b"),
     (
+        "reports, prints, contains",
+        r"\b(command|message|sentence|remark|notice|column|screen|card|title) (says|knows)\b",
+    ),
+    (
         "subject, verb, object",
         (
             r"(?<=[a-z\d`)*\]][.?!]) +(?-i:So|Thus|Nor|Neither|Only then) "

@@ -193,7 +193,7 @@ def entries(answer: Any) -> int:
 
 
 def refuses(error: BaseException | None) -> bool:
-    """Whether a ``raise ValueError`` in the code itself ended it, as its quoted line says."""
+    """Whether a ``raise ValueError`` in the code itself ended it, as its quoted line shows."""
     if not isinstance(error, Raised) or error.kind != "ValueError":
         return False
     return error.refusal and ": raise " in error.message.partition("\n")[0]

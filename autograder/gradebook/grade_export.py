@@ -96,9 +96,9 @@ def grade_table_of_gradebook(
 ) -> GradeTable:
     """Read every score in *book*, stages in the order of *course*, other assignments after them.
 
-    As in nbgrader, an answer that is not graded by hand yet counts 0; a remark says so, and others
-    name the submissions in *coursedir* that were graded with points that have changed since. Where
-    an exercise has no score at all, nothing of the submission could be graded.
+    As in nbgrader, an answer that is not graded by hand yet counts 0, and a remark lists it.
+    Other remarks list the submissions in *coursedir* that were graded with points that have changed
+    since. If an exercise has no score at all, nothing of the submission could be graded.
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}

@@ -223,7 +223,7 @@ def check_with_suite(
             result = grade_one(runner, server, submission, exercise=exercise)
     except CourseError as error:
         if public:
-            # The last line of pytest's report says why.
+            # The last line of pytest's report is the reason.
             why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()
             msg = (
                 f"{stage.public_suite} can't be used as it is ({why}). "

@@ -18,7 +18,7 @@ MAX_ERROR = 200  # characters of an exception, on one line
 
 
 class NotReadyError(AutograderError):
-    """The student's file can't be used as it is; the message says why."""
+    """The student's file can't be used as it is; the message is the reason."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]  # IPython asks for it: the message is enough

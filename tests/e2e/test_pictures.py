@@ -1,4 +1,4 @@
-"""The picture of a stage shows what its sentence says, computed with the solution."""
+"""Compares the picture of each stage, computed with the solution, with its sentence."""
 
 from collections.abc import Callable
 
@@ -95,7 +95,7 @@ def test_a_picture_shows_what_its_sentence_says(name: str, claim: Callable[[Tens
 
 
 def test_a_picture_with_changed_weights_says_so():
-    """Where the code enlarges weights of the lab, the sentence says that they are sharper."""
+    """If the code enlarges weights of the lab, the sentence states that they are sharper."""
     pictures = {name: COURSE.stage(name).file.picture for name in CLAIMS}
     enlarged = {name for name, one in pictures.items() if one and ".mul_(" in one.code}
 

@@ -85,7 +85,7 @@ def test_the_suite_shows_the_line_to_write_for_common_errors(tiny: Course):
     ],
 )
 def test_a_name_that_cannot_be_used_is_refused(tiny: Course, name: str, words: str):
-    """The message says what a name looks like, and nothing is written."""
+    """A wrong name is refused with the form of a right one, and nothing is written."""
     before = sorted(tiny.root.rglob("*"))
     with pytest.raises(UsageError, match=words):
         new_stage(tiny, name)

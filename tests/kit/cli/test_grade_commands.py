@@ -53,7 +53,7 @@ def test_a_single_submission_is_printed_in_full_and_has_a_page(
 
 
 def test_an_only_entry_that_nothing_confirms_is_not_graded(invoke: Invoke, tmp_path: Path):
-    """Exit code 1, nothing written, and the sentence says what to do."""
+    """An unconfirmed only entry ends with exit code 1, a sentence, and no file."""
     class_ = tmp_path / "class"
     class_.mkdir()
     with zipfile.ZipFile(class_ / "mallory.zip", "w") as packed:

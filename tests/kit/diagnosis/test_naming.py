@@ -49,7 +49,7 @@ def test_of_many_only_a_common_kind_is_said():
 
 
 def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
-    """The sentence says that the mistake raises the same error, which is all that is certain."""
+    """A mistake found by its exception is named with that reason."""
     named = name_same_error([SCALE], refused=False)
 
     assert named is not None

@@ -59,7 +59,7 @@ def test_the_time_is_absolute_or_relative(when: str, hours: int):
     ],
 )
 def test_another_time_is_refused(when: str, words: str):
-    """The message says what can be written."""
+    """A text that is not a time is refused with the valid forms."""
     with pytest.raises(UsageError, match=words):
         parse_extension(when, DUE)
 

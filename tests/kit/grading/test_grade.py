@@ -180,7 +180,7 @@ def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_landlock")
 def test_the_course_may_ask_for_less_isolation(write_course: WriteCourse):
-    """The record says which isolation it was; the command line may still ask for more."""
+    """The record holds the isolation; a command may require more than the course."""
     head = course_files(("01_tiny",))["course.toml"]
     course = write_course({"course.toml": f'{head}\n[grading]\nisolation = "process"\n'})
 

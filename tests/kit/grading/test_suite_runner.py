@@ -201,7 +201,7 @@ def test_an_exercise_whose_definition_fails_costs_itself(graded: Graded):
 
 
 def test_a_syntax_error_is_the_whole_files(graded: Graded):
-    """Nothing could run, and the message says what to fix first."""
+    """Nothing of a file with a syntax error runs, and the message has the first fix."""
     result = graded("def double(x):\n    return x + x\nclass Scale\n")
 
     assert (result.status, result.score) == (Status.IMPORT_ERROR, 0.0)
@@ -211,7 +211,7 @@ def test_a_syntax_error_is_the_whole_files(graded: Graded):
 
 
 def test_a_class_whose_name_is_rebound_is_graded(graded: Graded, solved: Submission):
-    """A notice says that an instance with the name of an exercise is not a class."""
+    """An instance with the name of an exercise gives a notice that it is not a class."""
     code = solved.code.cells[0].decode()
     result = graded(f"{code}\nScale = Scale(3)\n")
 

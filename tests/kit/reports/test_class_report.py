@@ -226,7 +226,7 @@ def test_the_tables_of_a_large_class_look_like_one(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_row_says_who_what_and_how_many_points():
-    """One row per submission; the title says how many there are."""
+    """The table has a row for each submission, and a title with their number."""
     text = shown(
         table_submission(table_check(Outcome.PASSED), table_check(Outcome.FAILED, "It differs."))
     )

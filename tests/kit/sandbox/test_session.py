@@ -258,7 +258,7 @@ def test_deterministic_algorithms_import_no_compiler(open_session):
     ],
 )
 def test_an_import_that_crashes_is_reported_as_such(open_session, module: str, words: str):
-    """The message says that it was the import, and how the process ended."""
+    """The message about a crash during the import contains how the process ended."""
     fault = opened(open_session(module))
 
     assert fault.status is Status.CRASHED

@@ -74,7 +74,7 @@ def test_a_hand_out_of_one_stage_is_enough(received: Path, folder: str):
 
 
 def test_the_hidden_suite_needs_the_course(built: Course, received: Path):
-    """In the course both suites run; elsewhere the message says that it is not there."""
+    """In the course both suites run; elsewhere a message reports that one is missing."""
     assert find_target("1", built.root, hidden=True).course is not None
     with pytest.raises(UsageError, match="stays with your instructor"):
         find_target("", received, hidden=True)

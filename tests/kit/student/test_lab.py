@@ -89,7 +89,7 @@ def first_line(checked: ExerciseCheck) -> str:
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_a_right_exercise_is_complete(solved: Lab, exercise: str):
-    """The card says so in both its forms, and which suite did not run."""
+    """Both forms of the card show a complete exercise, and the suite that did not run."""
     checked = solved.check(exercise)
 
     assert checked.passed

@@ -180,7 +180,7 @@ def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
 
 
 def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path):
-    """The screen says so, and nothing that passed is forgotten."""
+    """A lost progress file is reported and written again, with all that passed."""
     course = handouts(own)
     state = Watch(course, KnownAnswers(FIRST))
     state.begin()

@@ -237,7 +237,7 @@ def test_refuses_a_missing_path_at_once(stages, tmp_path):
     "name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.zst", "a.rar", "a.7z", "A.TAR.XZ"]
 )
 def test_refuses_other_archives(stages, write, name):
-    """Only zip is read; the message says how to go on."""
+    """Archives other than zip are refused with what to do instead."""
     with pytest.raises(UsageError, match=r"Unpack it, pack its files as a \.zip"):
         collect(write(name), stages)
 
@@ -344,7 +344,7 @@ CLASSES = [
 
 @pytest.mark.parametrize("members", CLASSES)
 def test_an_only_entry_is_not_taken_for_the_class(stages, write_zip, class_, members):
-    """A student may have packed it, with folders of others inside; the message says what to do."""
+    """An only entry, which a student may have packed, is refused with the options."""
     write_zip("mallory.zip", dict.fromkeys(members, b"x"))
 
     with pytest.raises(

@@ -48,7 +48,7 @@ def test_the_members_of_a_group_have_ids_and_names(groups: Groups):
 
 
 def test_another_file_is_refused(tmp_path: Path):
-    """The message says where Canvas has the file."""
+    """A file that is not Canvas's group file is refused with the place of that file."""
     file = tmp_path / "canvas.csv"
     file.write_text("Student,ID,Section\nAda,1,A\n")
 

@@ -35,7 +35,7 @@ def test_it_is_read_in_any_language(worksheet, rows):
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", HEAD, HEAD + "Ada,x,y,z,,\n"])
 def test_another_file_is_refused(worksheet, text):
-    """The message says where the worksheet comes from."""
+    """A file that is not the worksheet is refused with the worksheet's place in Moodle."""
     with pytest.raises(UsageError, match="is not a grading worksheet: no column holds identifiers"):
         worksheet(text)
 
