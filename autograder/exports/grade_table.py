@@ -171,7 +171,9 @@ def settle_ungraded(
             which = "one submission" if len(found) == 1 else f"{len(found)} submissions"
             cells = "0 is written" if zero else f"the cell stays empty ({option} writes 0)"
             names = ", ".join(row.shown_name for row in found)
-            remarks.append(f"{stage.name}: in {which} nothing could be graded, so {cells}: {names}")
+            remarks.append(
+                f"{stage.name}: in {which} no exercise could be graded, so {cells}: {names}"
+            )
     rows = grades.rows if zero else tuple(map(_without_ungraded, grades.rows))
     return msgspec.structs.replace(grades, rows=rows, remarks=(*grades.remarks, *remarks))
 

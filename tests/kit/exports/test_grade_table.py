@@ -67,7 +67,7 @@ def test_a_submission_with_nothing_to_grade_is_empty_unless_zero_is_asked_for(
 
     assert grades.rows[0].scores["01_tiny"].score == score
     assert grades.remarks == (
-        f"01_tiny: in one submission nothing could be graded, so {words}: ruth",
+        f"01_tiny: in one submission no exercise could be graded, so {words}: ruth",
     )
 
 

@@ -102,7 +102,7 @@ def test_a_submission_with_nothing_to_grade_is_no_silent_zero(
     [ruth] = exported(**options)
 
     assert ruth["score"] == score
-    assert "in one submission nothing could be graded" in caplog.text
+    assert "in one submission no exercise could be graded" in caplog.text
     assert caplog.text.strip().endswith(": ruth")
 
 
