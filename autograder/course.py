@@ -50,6 +50,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     root: Path
     name: str
     file: StageFile
+    written: bool = True  # whether its lab has questions to answer in words
 
     @property
     def title(self) -> str:
@@ -241,7 +242,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
             if prerequisite not in self.file.stages:
                 msg = f"{path}: prerequisite {prerequisite!r} is not a stage of {COURSE_FILE}."
                 raise CourseError(msg)
-        return Stage(self.root, name, file)
+        return Stage(self.root, name, file, self.grading.written)
 
 
 class _HandoutStage(Stage, frozen=True, dict=True):

@@ -36,10 +36,12 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How submissions are graded; *carry_forward*: one mistake costs once, see ``carry_forward``.
 
-    *isolation* is the weakest level for student code, unless a command sets another one.
+    *isolation* is the weakest level for student code, unless a command sets another one. Labs are
+    built without questions to answer in words if *written* is false.
     """
 
     carry_forward: bool = True
+    written: bool = True
     isolation: Literal["full", "process"] = "full"
 
 

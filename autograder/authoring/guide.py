@@ -15,6 +15,12 @@ NO_WHEEL: Final = (
     "Put it into the folder of this file, and write its name in place of `WHEEL`."
 )
 
+ONE_FILE: Final = "In a class, submit the module of the stage, such as `FIRST`."
+TWO_FILES: Final = (
+    "In a class, submit two files for each stage: the module, such as `FIRST`, and `lab.ipynb` in "
+    "the same folder, which has the questions that you answer in words."
+)
+
 
 def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -> bytes:
     """Return the guide to the stages that *efforts* names, with the minutes that they take.
@@ -29,7 +35,8 @@ def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -
         "STAGES": "\n".join(_rows(course, efforts)),
     }
     where = "The kit is the file `WHEEL` in this folder." if wheel else NO_WHEEL
-    text = TEMPLATE.read_text("utf-8").replace("WHERE", where)
+    submit = TWO_FILES if course.grading.written else ONE_FILE
+    text = TEMPLATE.read_text("utf-8").replace("WHERE", where).replace("SUBMIT", submit)
     return re.sub("|".join(words), lambda word: words[word[0]], text).encode()
 
 

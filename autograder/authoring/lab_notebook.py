@@ -67,15 +67,31 @@ def build_source_lab(
     return encode(notebook)
 
 
-def build_student_lab(text: bytes) -> bytes:
-    """Return the students' version of the source lab *text*."""
+def build_student_lab(text: bytes, *, written: bool = True) -> bytes:
+    """Return the students' version of the source lab *text*, maybe without *written* questions."""
     steps = ("ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums")
-    return encode(_preprocess(_instructor_version(text), *steps))
+    return encode(_preprocess(_instructor_version(text, written=written), *steps))
 
 
-def instructor_notebook(text: bytes) -> Notebook:
-    """Return the instructor's version of the source lab *text*, which has the mark schemes."""
-    return dict(_instructor_version(text))
+def instructor_notebook(text: bytes, *, written: bool = True) -> Notebook:
+    """Return the instructor's version of the source lab *text*, which has the mark schemes.
+
+    It may be without *written* questions, as the students' version.
+    """
+    return dict(_instructor_version(text, written=written))
+
+
+def remove_questions(notebook: Any) -> None:
+    """Remove the questions of *notebook* to answer in words, and the cells for the answers."""
+    notebook.cells = [cell for cell in notebook.cells if not _is_question_or_answer(cell)]
+
+
+def _is_question_or_answer(cell: Any) -> bool:
+    metadata = _metadata(cell)
+    if not metadata:
+        return False
+    is_by_hand = metadata.get("solution") or metadata.get("task")
+    return bool(is_by_hand or cell.cell_type == "markdown")
 
 
 def grade_cell_points(notebook: Notebook) -> dict[str, float]:
@@ -107,10 +123,12 @@ def encode(notebook: Any) -> bytes:
     return (text.rstrip("\n") + "\n").encode()
 
 
-def _instructor_version(text: bytes) -> Any:
+def _instructor_version(text: bytes, *, written: bool) -> Any:
     import nbformat  # noqa: PLC0415  # takes one second, needed for building only
 
     notebook = nbformat.reads(text.decode(), as_version=4)
+    if not written:
+        remove_questions(notebook)
     steps = ("LockCells", "ClearSolutions", "ClearOutput", "ComputeChecksums")
     return _preprocess(notebook, *steps)
 

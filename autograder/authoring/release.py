@@ -60,7 +60,7 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
                 built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
     for stage, points in _points_of_labs(course, stages or course.every_stage):
         lab = lab_notebook.build_source_lab(stage.lab, points, efforts[stage.name])
-        student_lab = lab_notebook.build_student_lab(lab)
+        student_lab = lab_notebook.build_student_lab(lab, written=stage.written)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
     every = efforts_of(course.every_stage) | efforts
     built[course.root / ASSIGNMENTS / GUIDE] = guide(course, every)

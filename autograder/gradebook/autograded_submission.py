@@ -41,7 +41,7 @@ class AutogradedSubmission(NamedTuple):
 def read_master(stage: Stage) -> Notebook:
     """Read the instructor's lab of *stage*; raises ``CourseError`` if there is none."""
     try:
-        return lab_notebook.instructor_notebook(stage.lab.read_bytes())
+        return lab_notebook.instructor_notebook(stage.lab.read_bytes(), written=stage.written)
     except OSError as error:
         msg = f"{stage.lab} is missing; nbgrader keeps the points of a stage in its lab."
         raise CourseError(msg) from error

@@ -21,6 +21,7 @@ from autograder.errors import UsageError
 CONFIG_FILE = "nbgrader_config.py"
 
 _AUTOGRADE = ["autograder.gradebook.converter.RefuseUnprotected"]  # our converter runs no steps
+_NO_QUESTIONS = "autograder.gradebook.written_questions.RemoveQuestions"
 _FEEDBACK = [
     "autograder.gradebook.feedback_grades.FeedbackGrades",
     # A late student must not read the mark scheme in a friend's copy.
@@ -118,6 +119,8 @@ def set_options(config: Any, file: str | Path) -> None:
     config.Autograde.sanitize_preprocessors = _AUTOGRADE
     config.Autograde.autograde_preprocessors = _AUTOGRADE
     config.GenerateFeedback.preprocessors = _FEEDBACK
+    if not course.grading.written:
+        config.GenerateAssignment.preprocessors.prepend([_NO_QUESTIONS])
     config.ExportApp.plugin_class = "autograder.gradebook.grade_export.CsvExport"
     config.ZipCollectApp.extractor_plugin = "autograder.gradebook.zip_collector.BoundedExtractor"
     config.ZipCollectApp.collector_plugin = "autograder.gradebook.zip_collector.ZipCollector"

@@ -269,7 +269,7 @@ def note_missing_lab(submission: Submission, stages: Sequence[Stage]) -> Submiss
     stage = next((one for one in stages if one.name == submission.stage), None)
     if stage is None or submission.code is None or submission.lab is not None:
         return submission
-    points = _written_points(stage)
+    points = _written_points(stage) if stage.written else 0.0
     if not points:
         return submission
     notice = f"{NO_LAB}, so the written answers ({points:g} points) count as missing."

@@ -45,8 +45,8 @@ def default_of(field: msgspec.structs.FieldInfo) -> str:
     """Return the default of *field* as the page shows it."""
     if field.required:
         return "needed"
-    if isinstance(field.default, msgspec.Struct):
-        return "below"
+    if isinstance(field.default, msgspec.Struct) or field.default is msgspec.NODEFAULT:
+        return "below"  # a table
     return f"`{json.dumps(field.default)}`"
 
 

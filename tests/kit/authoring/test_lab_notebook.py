@@ -92,6 +92,19 @@ def sources(text: bytes) -> list[str]:
     return ["".join(cell["source"]) for cell in read(text)["cells"]]
 
 
+def test_a_lab_can_be_built_without_questions(author: Author):
+    """Question and answer are left out for students and in the gradebook, and other cells stay."""
+    lab = author(*WHOLE)
+    student = json.loads(lab_notebook.build_student_lab(lab, written=False))
+    master = lab_notebook.instructor_notebook(lab, written=False)
+    names = [
+        [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in built["cells"]]
+        for built in (student, master)
+    ]
+
+    assert names == [[None, "double", "Scale"]] * 2
+
+
 def test_points_follow_the_hidden_suite(author: Author):
     """Points in the notebook are replaced; a question that is graded by hand keeps its own."""
     worth = {

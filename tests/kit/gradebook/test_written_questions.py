@@ -1,0 +1,38 @@
+"""A course without written questions: nbgrader builds the labs that the kit builds."""
+
+from autograder import course as courses
+from autograder.authoring import lab_notebook
+from autograder.course import Course
+from autograder.gradebook.autograded_submission import read_master
+from tests.factories import STAGE
+from tests.kit.commands import run
+
+
+def without_questions(course: Course) -> Course:
+    """Return *course* after `written = false` was set."""
+    with (course.root / "course.toml").open("a", encoding="utf-8") as file:
+        file.write("[grading]\nwritten = false\n")
+    return courses.load(course.root)
+
+
+def test_nbgrader_leaves_out_what_release_leaves_out(course: Course):
+    """Both write the same bytes, in which no cell waits for an answer in words."""
+    stage = without_questions(course).stage(STAGE)
+    ours = lab_notebook.build_student_lab(stage.lab.read_bytes(), written=False)
+    run(course.root, "nbgrader", "generate_assignment", STAGE, "--force")
+    theirs = (stage.assignment / stage.lab.name).read_bytes()
+
+    assert theirs == ours
+    assert b"Write your answer" not in ours
+
+
+def test_the_gradebook_has_no_cell_for_answers(course: Course):
+    """Only the exercises give points."""
+    master = read_master(without_questions(course).stage(STAGE))
+    graded = [
+        cell["metadata"]["nbgrader"]["grade_id"]
+        for cell in master["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade")
+    ]
+
+    assert graded == ["double", "Scale"]
