@@ -27,6 +27,7 @@ _EXACT = re.compile("|".join(SCHEME))  # what nbgrader recognises, anywhere in a
 _SIMILAR = re.compile(
     r"^\W*#[\W_]*((?:begin|end)[\W_]*mark[\W_]*scheme)", re.IGNORECASE | re.MULTILINE
 )
+_MODEL_ANSWER = re.compile(r'lab\.model_answer\("[^"]*"\)')
 
 Notebook = dict[str, Any]
 
@@ -82,11 +83,13 @@ def instructor_notebook(text: bytes, *, written: bool = True) -> Notebook:
 
 
 def remove_questions(notebook: Any) -> None:
-    """Remove the questions of *notebook* to answer in words, and the cells for the answers."""
+    """Remove the questions of *notebook* to answer in words, with all answers."""
     notebook.cells = [cell for cell in notebook.cells if not _is_question_or_answer(cell)]
 
 
 def _is_question_or_answer(cell: Any) -> bool:
+    if _MODEL_ANSWER.fullmatch(cell.source.strip()):
+        return True
     metadata = _metadata(cell)
     if not metadata:
         return False

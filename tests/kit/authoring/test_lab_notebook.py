@@ -93,8 +93,8 @@ def sources(text: bytes) -> list[str]:
 
 
 def test_a_lab_can_be_built_without_questions(author: Author):
-    """Question and answer are left out for students and in the gradebook, and other cells stay."""
-    lab = author(*WHOLE)
+    """Question and answers are left out for students and in the gradebook, and other cells stay."""
+    lab = author(*WHOLE, code('lab.model_answer("answer")'))
     student = json.loads(lab_notebook.build_student_lab(lab, written=False))
     master = lab_notebook.instructor_notebook(lab, written=False)
     names = [
