@@ -23,7 +23,7 @@ FORBIDDEN_MARKERS = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "AUTOTEST")
 SCHEME = ("BEGIN MARK SCHEME", "END MARK SCHEME")
 UNKNOWN = StageEffort()
 _TIME = re.compile(r"(?<=\*\*Time:\*\* about )\d+ minutes, \d+(?= of them for reading)")
-_EXACT = re.compile("|".join(SCHEME))  # what nbgrader recognises, anywhere in a line
+_EXACT = re.compile("|".join(SCHEME))  # what nbgrader recognizes, anywhere in a line
 _SIMILAR = re.compile(
     r"^\W*#[\W_]*((?:begin|end)[\W_]*mark[\W_]*scheme)", re.IGNORECASE | re.MULTILINE
 )

@@ -1,7 +1,7 @@
 """Reads misconceptions: the solution with one mistake in it, and sentences about that mistake.
 
 A misconception is source text. ``verify`` submits it like a student's module, to prove that the
-suite detects the mistake; the supervisor runs it, to recognise the mistake in an answer.
+suite detects the mistake; the supervisor runs it, to recognize the mistake in an answer.
 """
 
 import ast

@@ -172,7 +172,7 @@ def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[
 
 
 def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
-    """Name the rows that are NaN, or recognise infinities that no softmax turned into zeros."""
+    """Name the rows that are NaN, or recognize infinities that no softmax turned into zeros."""
     if not answer.isnan().any():
         infinite = (answer.isinf() & expected.isfinite()).any()
         return WrongAnswerPattern.of("infinite") if infinite else None

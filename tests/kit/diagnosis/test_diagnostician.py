@@ -127,7 +127,7 @@ def names(explained: Explained) -> dict[str, str]:
     return {check: diagnosis.misconception for check, diagnosis in explained.items()}
 
 
-def test_a_mistake_is_recognised_in_another_idiom(make_grader):
+def test_a_mistake_is_recognized_in_another_idiom(make_grader):
     """Results are compared, not code; the diagnosis has the misconception's sentences."""
     explained = make_grader("cubes", "squares").explain("torch.einsum('...,...->...', x, x)")
 

@@ -14,8 +14,8 @@ STEPS = [("softmax", X), ("dropout", X * DROPPED)]
 @pytest.mark.parametrize(
     ("p", "found"), [pytest.param(0.5, True, id="drops"), pytest.param(0.0, False, id="keeps")]
 )
-def test_dropout_is_recognised_where_it_changes_a_tensor(p: float, found: bool):  # noqa: FBT001  # a parameter of the test
-    """Dropout is recognised only if its probability is above zero."""
+def test_dropout_is_recognized_where_it_changes_a_tensor(p: float, found: bool):  # noqa: FBT001  # a parameter of the test
+    """Dropout is recognized only if its probability is above zero."""
     steps = [("softmax", X), ("dropout", nn.functional.dropout(X, p))]
 
     assert drops_at_random(steps) is found
@@ -32,6 +32,6 @@ def test_dropout_is_recognised_where_it_changes_a_tensor(p: float, found: bool):
         pytest.param("text", False, id="no-tensor"),
     ],
 )
-def test_kept_numbers_that_are_not_rescaled_are_recognised(answer: object, found: bool):  # noqa: FBT001  # a parameter of the test
+def test_kept_numbers_that_are_not_rescaled_are_recognized(answer: object, found: bool):  # noqa: FBT001  # a parameter of the test
     """Any numbers may be dropped; those that both programs keep are compared."""
     assert (describe_dropout(answer, X * DROPPED, STEPS) is not None) is found

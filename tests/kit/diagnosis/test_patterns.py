@@ -105,7 +105,7 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
     ],
 )
 def test_the_pattern_of_a_wrong_tensor_is_named(name: str, answer, expected):
-    """Each heuristic recognises its own kind of mistake, and none before it does."""
+    """Each heuristic recognizes its own kind of mistake, and none before it does."""
     assert name_of(answer, expected) == name
 
 
@@ -138,7 +138,7 @@ def test_the_pattern_of_a_wrong_tensor_is_named(name: str, answer, expected):
     ],
 )
 def test_nothing_is_guessed(answer, expected):
-    """An answer that no heuristic recognises has no pattern."""
+    """An answer that no heuristic recognizes has no pattern."""
     assert name_of(answer, expected) == ""
 
 
@@ -207,7 +207,7 @@ def test_a_leak_names_query_and_key():
         ),
     ],
 )
-def test_other_draws_are_recognised(drawn, excerpt: str):
+def test_other_draws_are_recognized(drawn, excerpt: str):
     """The sentence names the distribution, the seed and the number of the draw."""
     torch.manual_seed(123)
     answer = drawn()
@@ -221,8 +221,8 @@ def test_other_draws_are_recognised(drawn, excerpt: str):
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_the_documents_own_draws_are_recognised():
-    """Documented matrices are recognised where others are expected."""
+def test_the_documents_own_draws_are_recognized():
+    """Documented matrices are recognized where others are expected."""
     printed = documented.read(ROOT / "tests/hidden/documented.toml")
     queries, keys = (printed[f"001.w_{part}.transposed"].tensor.T for part in "qk")
     values_ = printed["000.w_v"].tensor
@@ -341,7 +341,7 @@ def test_equal_tensors_have_no_pattern(tensor: torch.Tensor):
         pytest.param(None, {"gradients": {"a": ARANGE}}, False, id="no-answer"),
     ],
 )
-def test_a_missing_gradient_is_recognised_where_one_is_expected(
+def test_a_missing_gradient_is_recognized_where_one_is_expected(
     answer: object, expected: object, found
 ):
     """The graph is cut if gradients are expected and none arrives."""
@@ -357,7 +357,7 @@ def test_a_missing_gradient_is_recognised_where_one_is_expected(
         pytest.param(ARANGE, {"W": ARANGE}, False, id="another-answer"),
     ],
 )
-def test_missing_parameters_are_recognised_where_some_are_expected(
+def test_missing_parameters_are_recognized_where_some_are_expected(
     answer: object, expected: object, found
 ):
     """A module without parameters, or buffers, is wrong if the solution's has some."""

@@ -175,7 +175,7 @@ def test_a_column_can_be_named():
         pytest.param("10.00", "100.00", "maximum grade is 100.00, and 01_tiny is", id="maximum"),
         pytest.param("10.00", '"Good\nBad"', "has a scale", id="scale"),
         pytest.param("Participant ", "", "None of them holds identifiers", id="no-identifier"),
-        pytest.param("Grade,", "Points,", "", id="renamed-but-recognised"),
+        pytest.param("Grade,", "Points,", "", id="renamed-but-recognized"),
     ],
 )
 def test_a_worksheet_that_does_not_fit_is_refused(old: str, new: str, words: str):

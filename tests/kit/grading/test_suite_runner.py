@@ -219,7 +219,7 @@ def test_a_class_whose_name_is_rebound_is_graded(graded: Graded, solved: Submiss
     assert "gives the name `Scale` to something that is not a class" in result.notices[0]
 
 
-def test_a_misspelt_exercise_is_recognised(graded: Graded):
+def test_a_misspelt_exercise_is_recognized(graded: Graded):
     """The check of the documented layer names the student's own name."""
     result = graded("def douple(x):\n    return x + x\n")
 
