@@ -5,8 +5,8 @@ grades with isolation `process` and `full` take turns in one run; each number is
 all processes for one submission, the median of some rounds.
 
 Most submissions are copies of the solution, so that the floor runs the same code. A check that has
-passed does not run again for the same replies, so different programs cost more: the last row is for
-the solution and its variants in turn.
+passed does not run again for the same replies, so different programs take more time: the last row
+is for the solution and its variants in turn.
 """
 
 import statistics

@@ -235,7 +235,7 @@ class LiveEvidence:
         return self.programs.matching(keys, self.script(check.name), self._sought[check.name])
 
     def match(self, key: Key, check: FailedCheck) -> Match:
-        """Run the check on the program, and compare; exceptions may be in other words."""
+        """Run the check on the program, and compare; the texts of exceptions may differ."""
         if not self.shows(key, check):
             return Match.NO
         replayed = self._run(key, check.name)

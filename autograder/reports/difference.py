@@ -69,7 +69,7 @@ class Difference(msgspec.Struct, frozen=True):
 def compare(old: Results, new: Results) -> Difference:
     """Compare two records by student, stage and check; sentences about checks do not count.
 
-    Of each submission only what changed is kept, and equal changes of checks once.
+    Only the changes of each submission are kept, and equal changes of checks once.
     """
     compared = 0
     changes: list[SubmissionChange] = []

@@ -54,7 +54,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entry_at(place: Path) -> Entry:
-    """Return the entry that lies at *place*, which need not exist any more."""
+    """Return the entry at *place*, which may no longer exist."""
     return Entry(name=place.name, kind=_kind(place), list_files=partial(_list_place, place))
 
 

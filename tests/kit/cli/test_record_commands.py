@@ -51,7 +51,7 @@ def test_a_download_goes_through_the_record_back_to_its_students(
 
 
 def test_two_records_are_compared(invoke: Invoke, tmp_path: Path):
-    """Exit code 0 where nothing differs, 1 where something does, 2 where there is no record."""
+    """`diff` ends with code 0 if nothing differs, 1 if something does, and 2 without a record."""
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     for file, points in ((old, 5.0), (new, 7.5)):
         one = SubmissionResult(

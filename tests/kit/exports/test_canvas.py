@@ -241,7 +241,7 @@ def test_scores_are_scaled_to_canvas_points_if_asked(grades: MakeGradeTable):
 
 
 def test_nothing_is_written_where_no_assignment_has_the_points(grades: MakeGradeTable):
-    """The file would be the old one."""
+    """If no assignment has the points of the stage, no file is written."""
     assert "nothing was written" in canvas(grades(ada=7.5), WORTH_20.encode()).problem
 
 
