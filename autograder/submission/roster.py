@@ -58,9 +58,9 @@ class Roster(msgspec.Struct, frozen=True):
         gradebook *known* has.
         """
         rows = csv_rows(file)
-        header = set(rows[0]) if rows else set()
+        header = list(rows[0]) if rows else []
         _require_column(file, header, id_column)
-        if {"Section", "ID"} <= header:
+        if {"Section", "ID"} <= set(header):
             people = [_of_canvas(row, known, id_column) for row in rows]
         elif "id" in header:
             people = [person_of_nbgrader(row, id_column or "id") for row in rows]
