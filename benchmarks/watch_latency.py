@@ -1,6 +1,7 @@
-"""Measures `watch` from save to answer, and a cold `check`: python -m benchmarks.watch_latency.
+"""Measures `watch` from command, save and loop to the screen: python -m benchmarks.watch_latency.
 
-Linux only: processor time is read from /proc.
+Linux only: processor time is read from /proc. A cold command finds no file of this environment in
+the memory of the operating system.
 """
 
 import os
@@ -13,13 +14,41 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from autograder.course_file import Limits
+from autograder.sandbox.spawned_workers import VARIABLE
 
 ROOT = Path(__file__).parents[1]
 STAGE = "04_self_attention"
 END = b"q quit"  # the last words of every screen
 SAVES = 20
 COLD = 3
+PAUSE = {"fork": 0.3, "spawn": 5.0}  # seconds between saves; a new process loads torch meanwhile
+LOOP = "\n\ndef SelfAttentionV1(*sizes):\n    while True:\n        pass\n"
+
+
+class Watch:
+    """`autograder watch` in a terminal."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", master: int) -> None:
+        self.process = process
+        self._master = master
+
+    def wait_for(self, words: bytes) -> None:
+        """Read until *words* are shown."""
+        shown = b""
+        while words not in shown:
+            if not select.select([self._master], [], [], 60)[0]:
+                sys.exit("watch does not answer")
+            shown += os.read(self._master, 65536)
+
+    def quit(self) -> None:
+        """Press the key that ends it."""
+        os.write(self._master, b"q")
+        self.process.wait(10)
 
 
 def main(saves: int = SAVES) -> None:
@@ -27,15 +56,72 @@ def main(saves: int = SAVES) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / STAGE
         shutil.copytree(ROOT / "assignments" / STAGE, folder)
-        seconds, processor = _saves(folder, saves)
-        cold = [_cold_check(folder) for _ in range(COLD)]
-    print(f"watch, {saves} saves of {STAGE}, from save to answer:")
-    print(f"  median {statistics.median(seconds):.3f} s, worst {max(seconds):.3f} s")
-    print(f"  processor {processor / saves:.3f} s for each")
-    print(f"check, cold: {statistics.median(cold):.2f} s of processor time (median of {COLD})")
+        for cold in (False, True):
+            letters = [_first_letter(folder, cold=cold) for _ in range(COLD)]
+            kind = "cold" if cold else "warm"
+            print(f"first letter, {kind}: {_median(letters)} (median of {COLD})")
+        for workers in PAUSE:
+            seconds, processor = _saves(folder, saves, workers)
+            print(f"watch, {saves} saves of {STAGE}, from save to answer ({workers}):")
+            print(f"  median {_median(seconds)}, worst {max(seconds):.3f} s")
+            print(f"  processor {processor / saves:.3f} s for each")
+        loops = [_loop(folder) for _ in range(COLD)]
+        limit = Limits().call_seconds
+        print(f"endless loop, limit {limit:g} s: reported after {_median(loops)}")
+        cold_checks = [_cold_check(folder) for _ in range(COLD)]
+    print(f"check: {statistics.median(cold_checks):.2f} s of processor time (median of {COLD})")
 
 
-def _saves(folder: Path, saves: int) -> tuple[list[float], float]:
+def _median(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.3f} s"
+
+
+@contextmanager
+def _watch(folder: Path, workers: str = "fork") -> Iterator[Watch]:
+    """Start `watch` in *folder*."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "autograder", "watch"]
+    process = subprocess.Popen(  # noqa: S603  # this Python
+        command,
+        cwd=folder,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, VARIABLE: workers},
+    )
+    try:
+        yield Watch(process, master)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+        os.close(slave)
+
+
+def _first_letter(folder: Path, *, cold: bool) -> float:
+    """Return the seconds from the command to the first letter on the screen."""
+    if cold:
+        _forget_files(Path(sys.prefix))
+        _forget_files(Path(os.__file__).parent)
+    start = time.perf_counter()
+    with _watch(folder) as watch:
+        watch.wait_for(b"Loading torch")
+        seconds = time.perf_counter() - start
+        watch.wait_for(END)
+        watch.quit()
+    return seconds
+
+
+def _forget_files(folder: Path) -> None:
+    """Ask the operating system to drop the files below *folder* from its memory."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            opened = os.open(path, os.O_RDONLY)
+            os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(opened)
+
+
+def _saves(folder: Path, saves: int, workers: str) -> tuple[list[float], float]:
     """Save wrong answers in turn; return the seconds of each, and all processor seconds."""
     module = folder / "self_attention.py"
     solution = (ROOT / "solutions" / STAGE / "self_attention.py").read_text("utf-8")
@@ -43,33 +129,35 @@ def _saves(folder: Path, saves: int) -> tuple[list[float], float]:
         solution.replace("scores / keys.shape[-1] ** 0.5", instead, 1)
         for instead in ("scores", "scores * 2")
     ]
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "autograder", "watch"]
-    process = subprocess.Popen(command, cwd=folder, stdin=slave, stdout=slave, stderr=slave)  # noqa: S603  # this Python
-    try:
-        _wait_for_screen(master)
-        before = _processor_seconds(process.pid)
+    with _watch(folder, workers) as watch:
+        watch.wait_for(END)
+        before = _processor_seconds(watch.process.pid)
         seconds = []
         for number in range(saves):
-            time.sleep(0.3)  # as between two saves; the work of the last save ends in this time
+            time.sleep(PAUSE[workers])  # as between two saves; the work of the last one ends
             start = time.perf_counter()
             module.write_text(wrong[number % 2], "utf-8")
-            _wait_for_screen(master)
+            watch.wait_for(END)
             seconds.append(time.perf_counter() - start)
-        processor = _processor_seconds(process.pid) - before
-        os.write(master, b"q")
-        process.wait(10)
-    finally:
-        process.kill()
+        processor = _processor_seconds(watch.process.pid) - before
+        watch.quit()
     return seconds, processor
 
 
-def _wait_for_screen(master: int) -> None:
-    shown = b""
-    while END not in shown:
-        if not select.select([master], [], [], 60)[0]:
-            sys.exit("watch does not answer")
-        shown += os.read(master, 65536)
+def _loop(folder: Path) -> float:
+    """Save an endless loop; return the seconds until the screen reports it."""
+    module = folder / "self_attention.py"
+    stub = (ROOT / "assignments" / STAGE / "self_attention.py").read_text("utf-8")
+    module.write_text(stub, "utf-8")
+    with _watch(folder) as watch:
+        watch.wait_for(END)
+        time.sleep(PAUSE["fork"])
+        start = time.perf_counter()
+        module.write_text(stub + LOOP, "utf-8")
+        watch.wait_for(b"did not finish")
+        seconds = time.perf_counter() - start
+        watch.quit()
+    return seconds
 
 
 def _processor_seconds(pid: int) -> float:

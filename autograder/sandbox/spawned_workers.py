@@ -129,6 +129,7 @@ class SpawnedWorkers:
         )
         worker = process.worker(private)
         worker.keep = lambda: self._keep(source, process)
+        worker.kill = lambda: self._kill(process)
         try:
             process.wire.send(memoryview(protocol.framed(msgspec.msgpack.encode(request), 0)))
         except OSError:
@@ -157,9 +158,19 @@ class SpawnedWorkers:
         """Keep *process* for the same *source*, and start a spare one for any other."""
         self._end_idle()
         self._idle[source] = process
+        self._prepare()
+        return True
+
+    def _kill(self, process: _Process) -> int:
+        """Kill *process*, and start a spare one; return the exit code."""
+        code = process.kill()
+        self._prepare()
+        return code
+
+    def _prepare(self) -> None:
+        """Let a spare process load torch now, so that the next save need not wait for it."""
         with contextlib.suppress(GraderError):  # the next start says why
             self._ready()
-        return True
 
     def _end_idle(self) -> None:
         for process in self._idle.values():

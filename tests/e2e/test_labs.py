@@ -43,11 +43,41 @@ gc.freeze()  # `%reset` would look through all that was imported and made before
 import os, sys
 os.chdir({folder!r})
 sys.modules.pop("test_public", None)  # of the previous lab; a student has one lab per kernel
-from autograder.student import lab, pictures
+from autograder.student import controls, lab, pictures
 lab.CELL_SECONDS = {seconds}
 pictures.SHARP = 0.5  # saves time, as does what the next lines leave out
 lab.heatmaps = pictures.heatmaps if {drawn} else (lambda *_tables, **_words: None)
 pictures._image = pictures.draw if {drawn} else (lambda *_picture: "")
+lab.explore = controls.explore
+"""
+FOLLOWS = "moves the picture"
+STAYS = "changes nothing"
+EXPLORED = f"""
+
+def _watched(draw, **starts):  # also prints of each control whether the picture follows it
+    controls.explore(draw, **starts)
+    first = dict(zip(starts, map(controls._first, starts.values())))
+    for name, start in starts.items():
+        moved = _seen(draw(**(first | {{name: _other(start)}}))) != _seen(draw(**first))
+        print(name, {FOLLOWS!r} if moved else {STAYS!r})
+
+
+def _other(start):
+    if isinstance(start, (bool, str)):
+        return not start if isinstance(start, bool) else start[::-1]
+    return next(value for value in start if value != controls._first(start))
+
+
+def _seen(panels):  # titles, numbers and curves of a picture, which need not be drawn for that
+    return [
+        [axis.get_title(), [text.get_text() for text in (*axis.texts, *axis.get_yticklabels())],
+         [line.get_ydata().tolist() for line in axis.lines],
+         [image.get_array().tolist() for image in axis.images]]
+        for figure in panels.figures for axis in figure.axes
+    ]
+
+
+lab.explore = _watched
 """
 WRONG_SHAPES = """
 
@@ -77,6 +107,7 @@ CODE = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
 CODE_ONLY = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$", re.DOTALL)
 INLINE = re.compile(r"\$([^$]+)\$")
 COMMAND = re.compile(r"\\[a-zA-Z]+\s*|\\.|[{}_^ ]")
+FIRST_EXPLORED = "04"
 FIRST_MINUTES = 5  # a learner's first success comes soon
 LONGEST_FORMULA = 36  # characters without commands: 300 pixels
 HTML = re.compile(r"<[/!a-z]", re.IGNORECASE)
@@ -188,6 +219,7 @@ async def run(stage: Stage, client: NotebookClient, folder: Path, module: str) -
     seconds = LOOP_SECONDS if module == "loop" else LONG_SECONDS
     drawn, checked = module == "solution", module in {"stub", "solution"}
     fresh = new_code_cell(FRESH.format(folder=str(folder), seconds=seconds, drawn=drawn))
+    fresh.source += EXPLORED if drawn else ""
     cells = [
         cell for cell in client.nb.cells if checked or not cell.source.startswith("lab.check(")
     ]
@@ -483,6 +515,17 @@ def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):
 def test_a_lab_draws_heatmaps(lab: NotebookNode):
     """At least one cell of each lab draws a heatmap."""
     assert any("heatmaps(" in cell.source for cell in lab.cells if is_code(cell))
+
+
+def test_a_picture_follows_its_controls(stage: Stage, tour: Tour):
+    """From stage 04 on a lab has a picture to explore, and each control changes it."""
+    cells = [cell.source for cell in read("source", stage).cells if "explore(" in cell.source]
+    lines = printed(tour("solution")).splitlines()
+    moved = [line for line in lines if line.endswith(FOLLOWS)]
+
+    assert cells or stage.name < FIRST_EXPLORED
+    assert len(moved) >= len(cells)
+    assert not [line for line in lines if line.endswith(STAYS)]
 
 
 def test_a_lab_needs_exercises_that_exist(stage: Stage, lab: NotebookNode):

@@ -1,8 +1,8 @@
-"""`watch` in a small terminal: of each mistake the name and the question are visible."""
+"""`watch` in terminals of three sizes: of each mistake the name and the question are visible."""
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,16 @@ from tests.e2e.fresh_mistakes import Program
 from tests.kit.pseudo_terminal import PseudoTerminal
 
 COURSE = load(find_root(Path(__file__)))
-SIZES = ((24, 80),)
+SIZES = ((24, 80), (15, 60), (50, 100))
+NAMED = "It looks like this:"
 WRONG = [one for one in fresh_mistakes.programs() if len(one.mistakes) == 1]
-FEW = [next(one for one in WRONG if one.stage == stage.name) for stage in COURSE.stages[1:4]]
+FEW = [next(one for one in WRONG if one.stage == stage.name) for stage in COURSE.stages[1:3]]
+PER_STAGE = 8
+HUNDRED = [
+    one
+    for stage in COURSE.stages
+    for one in [one for one in WRONG if one.stage == stage.name][:PER_STAGE]
+][:100]
 
 
 @pytest.fixture(params=SIZES, ids=lambda size: f"{size[1]}x{size[0]}")
@@ -32,32 +39,40 @@ def own(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def play(
-    own: Path, size: tuple[int, int], programs: list[Program]
-) -> Iterator[tuple[Program, str]]:
-    """Save each program in turn; yield it with the screen that answers."""
+def play(own: Path, size: tuple[int, int], programs: Sequence[Program]) -> Iterator[list[str]]:
+    """Save each program in turn; yield the rows of the screen that answers."""
     with contextlib.closing(PseudoTerminal(own, size=size)) as terminal:
-        terminal.read_until("not written yet")
+        terminal.read_screen("not written yet")
         for program in programs:
             stage = COURSE.stage(program.stage)
             solution = stage.solution.read_text("utf-8")
             name = program.mistakes[0].exercise
             terminal.save(own / stage.name / stage.stub.name, f"{solution}\n\n{program.code}")
-            yield program, terminal.read_until(f"✗ {name}")
+            yield terminal.read_screen(rf"^[✗!] {name}\b")
 
 
-def assert_fits(screen: str, size: tuple[int, int]) -> None:
-    """Check the last screen: it is not higher than the terminal, and shows name and question."""
-    rows = screen.rpartition("✗ ")[2].replace("\r", "").split("\n")
-
-    assert len(rows) <= size[0]
-    if "It looks like this" in screen:
-        said = " ".join(" ".join(rows).split())
-        assert "It looks like this: " in said
-        assert "?" in said.partition("It looks like this: ")[2]
+def lacks(screen: list[str]) -> str:
+    """Say what a screen with a name lacks; empty if the question is below the name."""
+    said = " ".join(" ".join(screen).split())
+    return "" if NAMED not in said or "?" in said.partition(NAMED)[2] else said
 
 
 def test_name_and_question_of_a_mistake_are_on_the_screen(own: Path, size: tuple[int, int]):
-    """No row of the answer has scrolled away."""
-    for _program, screen in play(own, size, FEW):
-        assert_fits(screen, size)
+    """Nothing of the answer that a learner needs first has scrolled away."""
+    screens = list(play(own, size, FEW))
+
+    assert [lacks(screen) for screen in screens] == ["", ""]
+    assert all(NAMED in "\n".join(screen) for screen in screens)
+
+
+@pytest.mark.nightly  # two minutes for each size; the test above plays two mistakes
+def test_name_and_question_of_a_hundred_mistakes_are_on_the_screen(
+    own: Path, size: tuple[int, int]
+):
+    """Every screen shows the exercise; nine of ten mistakes have a name, with its question."""
+    screens = list(play(own, size, HUNDRED))
+    named = [screen for screen in screens if NAMED in "\n".join(screen)]
+
+    assert len(screens) == len(HUNDRED)
+    assert [found for screen in screens if (found := lacks(screen))] == []
+    assert len(named) >= len(HUNDRED) * 9 // 10

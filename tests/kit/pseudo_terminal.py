@@ -1,5 +1,6 @@
 """`autograder watch` in a pseudo-terminal, as a learner uses it."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -10,9 +11,11 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PATIENCE = 120.0  # seconds, for a machine on which other tests run
+CLEAR = "\x1b[H\x1b[2J"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -26,6 +29,8 @@ class PseudoTerminal:
         size: tuple[int, int] = (40, 100),
     ) -> None:
         self.master, self.slave = pty.openpty()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may end anywhere
+        self._raw = ""
         self.resize(*size)
         self.before = termios.tcgetattr(self.slave)
         self.process = subprocess.Popen(  # this Python
@@ -37,10 +42,32 @@ class PseudoTerminal:
             start_new_session=True,
             env={**os.environ, "TERM": "xterm", **(environment or {})},
         )
-        self.shown = ""
+
+    @property
+    def shown(self) -> str:
+        """The text since it was set last, without colours."""
+        return ESCAPES.sub("", self._raw)
+
+    @shown.setter
+    def shown(self, text: str) -> None:
+        self._raw = text
+
+    @property
+    def visible(self) -> list[str]:
+        """The rows that a reader sees: those of the last screen that have not scrolled away."""
+        rows, columns = self.size
+        text = ESCAPES.sub("", self._raw.rpartition(CLEAR)[2]).replace("\r\n", "\n")
+        lines = [line.rpartition("\r")[2] for line in text.split("\n")]
+        wrapped = [
+            line[start : start + columns]
+            for line in lines
+            for start in range(0, max(1, len(line)), columns)
+        ]
+        return wrapped[-rows:]
 
     def resize(self, rows: int, columns: int) -> None:
         """Give the terminal another size."""
+        self.size = rows, columns
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, keys: str) -> None:
@@ -55,20 +82,32 @@ class PseudoTerminal:
 
     def read_until(self, words: str) -> str:
         """Wait until *words* are shown, and the line of keys below them; return all of it."""
+        self._read_while(lambda: "q quit" not in self.shown.rpartition(words)[2], words)
+        return self.shown
+
+    def read_screen(self, words: str) -> list[str]:
+        """Wait until the last screen is complete and matches the pattern *words*; return it."""
+
+        def is_incomplete() -> bool:
+            screen = "\n".join(self.visible)
+            return "q quit" not in screen or not re.search(words, screen, re.MULTILINE)
+
+        self._read_while(is_incomplete, words)
+        return self.visible
+
+    def _read_while(self, is_incomplete: Callable[[], bool], words: str) -> None:
         deadline = time.monotonic() + PATIENCE
-        while words not in self.shown or "q quit" not in self.shown.rpartition(words)[2]:
+        while is_incomplete():
             assert time.monotonic() < deadline, f"{words!r} is not in: {self.shown}"
             if select.select([self.master], [], [], 0.2)[0]:
-                text = os.read(self.master, 65536).decode("utf-8", "replace")
-                self.shown += ESCAPES.sub("", text)
-        return self.shown
+                self._raw += self._decoder.decode(os.read(self.master, 65536))
 
     def ended(self) -> int:
         """Wait for the end of the program; return its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < deadline:
             if select.select([self.master], [], [], 0.05)[0]:
-                self.shown += os.read(self.master, 65536).decode("utf-8", "replace")
+                self._raw += self._decoder.decode(os.read(self.master, 65536))
         return self.process.wait(1)
 
     def close(self) -> None:

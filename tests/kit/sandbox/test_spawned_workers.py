@@ -152,3 +152,16 @@ def test_the_choice_never_concerns_grading(monkeypatch: pytest.MonkeyPatch):
         ForkServer("process", LIMITS)
     with pytest.raises(SandboxError, match="fork"):
         isolation.choose_isolation("process")
+
+
+def test_a_process_that_was_ended_is_replaced_at_once(monkeypatch: pytest.MonkeyPatch):
+    """After an endless loop the next save does not wait until torch is loaded."""
+    started = []
+    process = spawned_workers._Process
+    monkeypatch.setattr(spawned_workers, "_Process", lambda: started.append(1) or process())
+    with SpawnedWorkers(LIMITS) as workers:
+        worker = workers.start("tiny", notebook=False)
+        before = len(started)
+        worker.end()
+
+    assert (before, len(started)) == (1, 2)
