@@ -70,7 +70,7 @@ class Watch:
             if feedback is None or feedback.first or not passes_now:
                 return
             self.just_passed = feedback
-            following = self._following()
+            following = self._open_in_stage() or self._following()
             stage = self.task.stage
             if following is None or (stop_after_stage and self.progress.is_done(stage)):
                 self.finished = stage
@@ -150,6 +150,15 @@ class Watch:
         """Return the file of the exercise and the line in which it begins."""
         file, line = location(self.task)
         return str(file), line
+
+    def _open_in_stage(self) -> Task | None:
+        """Return what to work on in the file that was saved, first what passed before."""
+        mine = [task for task in tasks(self.own) if task.stage.name == self.task.stage.name]
+        left = [task for task in mine if task.key not in self.progress.passed]
+        broken = [one.key for one in self.broken]
+        here = [task.key for task in mine].index(self.task.key)
+        left.sort(key=lambda task: (task.key not in broken, mine.index(task) < here))
+        return left[0] if left else None
 
     def _following(self) -> Task | None:
         """Return the next exercise after this one; None if everything passes."""

@@ -56,7 +56,7 @@ def test_next_names_the_first_open_exercise(run: Run, folder: Path):
     last = run("next")
 
     assert first.startswith(
-        f"Next: double, in Tiny things.\n{folder / 'mine/01_tiny/tiny.py'}, line "
+        f"Next: double (●○○ 1 min), in Tiny things.\n{folder / 'mine/01_tiny/tiny.py'}, line "
     )
     assert last.startswith("Every exercise is done. Congratulations on the whole course!\n")
 

@@ -1,5 +1,6 @@
 """The state of `autograder watch`: what follows from an answer, a save and a key."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def test_keys_move_list_and_check_again(own: Path):
     state.press("x")
 
     assert "✓ SelfAttentionV1 passes." in again
-    assert "✓ SelfAttentionV1  ← here" in listed
+    assert re.search(r"✓ SelfAttentionV1  \S+ \d+ min  ← here", listed)
     assert "· transfer_weights" in listed
     assert shown(state) == again
     state.press("n")
@@ -160,6 +161,25 @@ def test_what_passed_before_and_fails_now_is_named_and_not_counted(own: Path):
     assert "SelfAttention_v1 passed before." in shown(state)
     assert "6 of 7 exercises" in shown(state)
     assert Progress.read(own).passed == {*every} - {every[1]}
+
+
+def test_after_a_pass_the_saved_file_goes_on_before_another_that_broke(own: Path):
+    """The break in the other stage stays named on the screen, and n goes there."""
+    course = handouts(own)
+    every = [task.key for task in tasks(course)]
+    there = next(key for key in every if not key.startswith(STAGE))
+    checker = KnownAnswers(there)
+    state = Watch(course, checker)
+    state.saved([course.stages[1]])
+    checker.right = {FIRST}
+    state.saved([course.stages[1]])
+    finish_checking(state)
+    state.saved([course.stages[0]])
+
+    assert state.task.key == every[1]
+    assert f"This passed before and fails now: {there}" in " ".join(shown(state).split())
+    state.press("n")
+    assert state.task.key == there
 
 
 def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
