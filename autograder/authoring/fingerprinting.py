@@ -39,7 +39,7 @@ from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import is_same
 
-SAMPLE = 10  # of each sort; digests show whether the others are stale or edited
+SAMPLE = 5  # of each sort; digests show whether the others are stale or edited
 Item = TypeVar("Item")
 
 

@@ -22,14 +22,14 @@ def verify(
     *,
     stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
     verbose: Annotated[
-        bool, Option("--verbose", help="Show how far right code is from the bound of each check.")
+        bool, Option("--verbose", help="Show the distance to each bound, and count the kinds.")
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
     """Check the course: stubs earn 0, solutions full marks, every misconception is found."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
-    report = verifying.verify(course, stages, output.print_progress)
+    report = verifying.verify(course, stages, output.print_progress, counts_kinds=verbose)
     output.print_lines([*report.lines, *(report.details if verbose else ())])
     output.print_remarks(f"✗ {finding}" for finding in report.findings)
     if report.findings:

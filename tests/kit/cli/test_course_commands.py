@@ -54,7 +54,7 @@ def test_a_machine_with_a_bad_finding_is_exit_code_1(
 def test_findings_of_verify_are_exit_code_1(invoke: Invoke, monkeypatch: pytest.MonkeyPatch):
     """Findings make the exit code 1, and details are printed on request."""
     report = SimpleNamespace(lines=["1 stage"], details=["margin 3"], findings=["a stub earns 5"])
-    monkeypatch.setattr("autograder.authoring.verify.verify", lambda *_: report)
+    monkeypatch.setattr("autograder.authoring.verify.verify", lambda *_, **_options: report)
     bad = invoke("verify")
     report.findings = []
     good = invoke("verify", "--verbose")
