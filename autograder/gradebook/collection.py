@@ -20,6 +20,7 @@ from autograder.submission.assemble import STAMP
 from autograder.submission.class_division import FoundSubmissions
 from autograder.submission.files import StudentWork, SubmittedFile, UnusableFile, reason
 from autograder.submission.lazy_submissions import SubmissionOutline
+from autograder.submission.names import EARLIER, superseded
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
 
 NOT_COLLECTED = "not_collected.txt"  # next to the collected files: why others were not collected
@@ -76,13 +77,15 @@ def write_work(folder: Path, work: StudentWork, stamp: str = "") -> None:
     """Write the files of *work* below *folder*, and why some could not be read."""
     faults = list(work.missing)  # what is wrong inside an archive, the grading will say
     left = MAX_TOTAL
+    earlier = superseded(work.originals, work.files)
     for file in work.originals:
         if file.path.name in _NBGRADERS:
             continue
+        path = EARLIER / file.path if file in earlier else file.path
         try:
             data = file.read(left)
             left -= len(data)
-            _write(folder, file.path, data)
+            _write(folder, path, data)
         except UnusableFile as error:
             faults.append(str(error))
         except OSError as error:

@@ -24,6 +24,7 @@ from autograder.submission.names import (
     find_module,
     find_notebook,
     find_only_module,
+    is_earlier,
 )
 from autograder.submission.notebook import code_cells
 
@@ -329,7 +330,7 @@ def _defines_exercise(code: Code, stage: Stage) -> bool:
 def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple[str, ...]:
     """Report that other files were equally good, which also reveals a zip of a whole class."""
     if others := attempts(selected, files):
-        is_newest = all(file.upload < selected.upload for file in others)
+        is_newest = all(file.upload < selected.upload or is_earlier(file) for file in others)
         newest = " was uploaded last and" if is_newest else ""
         shown = ", ".join(abbreviated_list([file.label for file in others], _MAX_NAMED))
         found = f"{len(others) + 1} attempts were submitted"

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from autograder.course import LAB, PUBLIC_SUITE, Stage
-from autograder.submission.files import MODULE, NOTEBOOK, SubmittedFile
+from autograder.submission.files import CODE, MODULE, NOTEBOOK, SubmittedFile
 
 MAX_STUDENT = 80  # characters of an id: it becomes a file name with a suffix in reports
 
@@ -31,6 +31,7 @@ _COPY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LAB = LAB.removesuffix(NOTEBOOK)
+EARLIER = "earlier_uploads"  # the folder of collected files that have a newer upload
 _MAX_DIGITS = 18  # of a number in a name; Python refuses to read thousands
 
 
@@ -174,17 +175,18 @@ def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile |
 
 def find_only_module(files: Sequence[SubmittedFile], others: StageResolver) -> SubmittedFile | None:
     """Return the only module, under any name; those of other stages and suites do not count."""
-    modules = [file for file in files if file.suffix == MODULE]
+    modules = [file for file in files if file.suffix == MODULE and not is_earlier(file)]
     return _only_one([file for file in modules if not others.is_released(file.path)])
 
 
 def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     """Return the notebook by one of its names, else a copy of it, else the only notebook."""
-    notebooks = [file for file in files if file.suffix == NOTEBOOK]
+    notebooks = [file for file in files if file.suffix == NOTEBOOK and not is_earlier(file)]
     return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
 
 
 def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> SubmittedFile | None:
+    files = [file for file in files if not is_earlier(file)]
     loose = [file for file in files if not file.packed]
     for batch in (loose, files):  # an archive next to the file itself is an older copy of it
         for is_match in (_is_exact, _is_copy):
@@ -200,6 +202,27 @@ def _newest(chosen: SubmittedFile, files: Sequence[SubmittedFile]) -> SubmittedF
     return min(later, key=lambda file: (-file.upload, _by_depth(file)), default=chosen)
 
 
+def is_earlier(file: SubmittedFile) -> bool:
+    """Return whether *file* was collected together with a newer upload."""
+    return EARLIER in file.path.parts
+
+
+def superseded(
+    originals: Iterable[SubmittedFile], files: Sequence[SubmittedFile]
+) -> list[SubmittedFile]:
+    """Return the *originals* of which every module and notebook was uploaded again later.
+
+    *files* are the originals with the files in their archives.
+    """
+    found = []
+    for original in originals:
+        own = [file for file in files if file.upload == original.upload and file.suffix in CODE]
+        newer = [any(other.upload > file.upload for other in attempts(file, files)) for file in own]
+        if original.upload and own and all(newer):
+            found.append(original)
+    return found
+
+
 def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[SubmittedFile]:
     """Return the files that are another attempt at *chosen*, by their names.
 
@@ -212,7 +235,11 @@ def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[Subm
         if file is not chosen
         and file.suffix == chosen.suffix
         and original_stem(file.path.stem)[0] == stem
-        and (file.upload != chosen.upload or file.path.parent == chosen.path.parent)
+        and (
+            file.upload != chosen.upload
+            or file.path.parent == chosen.path.parent
+            or is_earlier(file)
+        )
     ]
 
 

@@ -10,6 +10,7 @@ from nbgrader.api import Student
 from autograder.course import Course
 from autograder.gradebook.collection import roster_of_gradebook
 from autograder.gradebook.connection import NbgraderSetup
+from autograder.submission.collect import find
 from autograder.submission.names import parse_download_name
 from tests.factories import SOLUTION, STAGE
 from tests.kit.commands import run
@@ -73,6 +74,19 @@ def test_the_gradebook_knows_its_own_ids(course: Course):
     found = [roster.find(parse_download_name(name)) for name in names]
 
     assert [person.student for person in found if person] == ["s101", "bob", "s101"]
+
+
+def test_an_earlier_attempt_is_stored_apart(packed: Packed, course: Course):
+    """The newest upload is graded from submitted/, too, and the page names both files."""
+    packed({"lovelaceada_101_9_tiny.py": b"old", "lovelaceada_101_10_tiny-1.py": RIGHT})
+    run(course.root, "autograder", "collect", "1", "submissions.zip", "--roster", "canvas.csv")
+    folder = course.root / "submitted" / "s101" / STAGE
+    stored = {str(path.relative_to(folder)) for path in folder.rglob("*.py")}
+    (submission,) = find(course.root / "submitted", course.stages).submissions()
+
+    assert stored == {"tiny-1.py", "earlier_uploads/tiny.py"}
+    assert submission.module == RIGHT
+    assert "tiny-1.py was uploaded last and was graded, not tiny.py." in submission.notices[-1]
 
 
 def test_the_grades_find_their_way_back(packed: Packed, course: Course):
