@@ -192,7 +192,7 @@ def test_each_part_of_a_stage_is_reported_when_it_begins(added: Course):
 
 
 def test_kinds_are_counted_on_request(added: Course):
-    """The number of kinds proves nothing, and naming hundreds of programs takes a fifth of the time."""
+    """The number of kinds proves nothing, and naming the programs takes a fifth of the time."""
     line, _ = verify.verify(added).lines
 
     assert line.endswith("1 correct variant right")
