@@ -5,6 +5,7 @@ it is done. The record must equal that of an undisturbed run but for the times, 
 left: no process, no temporary folder. The moments are drawn from a fixed seed.
 """
 
+import contextlib
 import os
 import random
 import signal
@@ -106,8 +107,7 @@ def disturb(scene: Scene, expected: bytes, roles: Sequence[str], pause: float) -
         while run.poll() is None:
             if not left:
                 run.wait()
-            elif pid := _wait_for(run, left[0], draw.uniform(0, pause), draw, seen):
-                os.kill(pid, signal.SIGKILL)
+            elif _kill(_wait_for(run, left[0], draw.uniform(0, pause), draw, seen)):
                 happened.kills[left.popleft()] += 1
         if happened.runs > 2 * len(roles) + 10:
             sys.exit(f"The command was run {happened.runs} times and has not graded all.")
@@ -124,6 +124,15 @@ def disturb(scene: Scene, expected: bytes, roles: Sequence[str], pause: float) -
     happened.left_processes = _count_left(seen)
     happened.left_files = scene.left()
     return happened
+
+
+def _kill(pid: int) -> bool:
+    """Kill a process, and say whether there was one: it may have ended meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
 
 
 def _wait_for(
