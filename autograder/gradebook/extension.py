@@ -43,7 +43,8 @@ def grant_extension(setup: NbgraderSetup, student: str, stage: str, when: str) -
         book.db.commit()
     later = f", {_duration(extension)} after the class" if extension else ", as for the class"
     lines = [f"{person}, {stage}: due {due:%Y-%m-%d %H:%M} UTC{later}."]
-    changed = f"The late penalty was {before:g} points and is now {after:g}."
+    points = f"{before:g} point{'s' * (before != 1)}"
+    changed = f"The late penalty was {points} and is now {after:g}."
     return [*lines, changed] if before != after else lines
 
 
