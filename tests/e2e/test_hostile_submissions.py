@@ -78,10 +78,14 @@ def test_gains_nothing(batch, attack):
 
 @pytest.mark.parametrize("attack", runnable())
 def test_says_nothing_next_to_hidden_inputs(batch, attack):
-    """The message of a check with hidden inputs holds neither numbers nor text of the student."""
+    """The message of a check with hidden inputs holds neither numbers nor text of the student.
+
+    The only number may be the course's limit, which a slow machine meets.
+    """
     messages = said_next_to_hidden_inputs(batch.results[attack], batch.specs)
 
     assert messages
+    messages = re.sub(r"all \d+ seconds are used up", "", messages)
     assert "CANARY" not in messages
     assert not re.search(r"(?<!\w)\d", messages), messages
 
