@@ -23,6 +23,7 @@ from autograder.sandbox.spawned_workers import VARIABLE
 
 ROOT = Path(__file__).parents[1]
 STAGE = "04_self_attention"
+BEGUN = b"Checking"  # what a save shows first
 END = b"q quit"  # the last words of every screen
 SAVES = 20
 COLD = 3
@@ -37,18 +38,25 @@ class Watch:
         self.process = process
         self._master = master
 
-    def wait_for(self, words: bytes) -> None:
-        """Read until *words* are shown."""
+    def wait_for(self, words: bytes, after: bytes = b"") -> None:
+        """Read until *words* are shown behind *after*."""
         shown = b""
-        while words not in shown:
+        while words not in shown.partition(after)[2] if after else words not in shown:
             if not select.select([self._master], [], [], 60)[0]:
                 sys.exit("watch does not answer")
             shown += os.read(self._master, 65536)
 
+    def forget(self) -> None:
+        """Read all that is shown already."""
+        while select.select([self._master], [], [], 0)[0]:
+            os.read(self._master, 65536)
+
     def quit(self) -> None:
-        """Press the key that ends it."""
+        """Press the key that ends it, and read what it still shows."""
         os.write(self._master, b"q")
-        self.process.wait(10)
+        while self.process.poll() is None:
+            if select.select([self._master], [], [], 0.05)[0]:
+                os.read(self._master, 65536)
 
 
 def main(saves: int = SAVES) -> None:
@@ -135,9 +143,10 @@ def _saves(folder: Path, saves: int, workers: str) -> tuple[list[float], float]:
         seconds = []
         for number in range(saves):
             time.sleep(PAUSE[workers])  # as between two saves; the work of the last one ends
+            watch.forget()
             start = time.perf_counter()
             module.write_text(wrong[number % 2], "utf-8")
-            watch.wait_for(END)
+            watch.wait_for(END, after=BEGUN)
             seconds.append(time.perf_counter() - start)
         processor = _processor_seconds(watch.process.pid) - before
         watch.quit()

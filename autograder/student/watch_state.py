@@ -163,6 +163,7 @@ class Watch:
     def _following(self) -> Task | None:
         """Return the next exercise after this one; None if everything passes."""
         broken = [task for task in self.broken if task.key != self.task.key]
+        broken.sort(key=lambda task: task.stage.name != self.task.stage.name)
         return broken[0] if broken else first_open(self.own, self.progress, self.task)
 
     def _wait_for(self, stages: Sequence[Stage]) -> None:

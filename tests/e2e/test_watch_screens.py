@@ -1,6 +1,7 @@
 """`watch` in terminals of three sizes: of each mistake the name and the question are visible."""
 
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -48,7 +49,11 @@ def play(own: Path, size: tuple[int, int], programs: Sequence[Program]) -> Itera
             solution = stage.solution.read_text("utf-8")
             name = program.mistakes[0].exercise
             terminal.save(own / stage.name / stage.stub.name, f"{solution}\n\n{program.code}")
-            yield terminal.read_screen(rf"^[✗!] {name}\b")
+            here, there = rf"^[✗!] {name}\b", rf"now:[^.]*\b{name}\b"
+            screen = "\n".join(terminal.read_screen(f"{here}|{there}"))
+            if not re.search(here, screen, re.MULTILINE):
+                terminal.type("n")  # another exercise uses it, and is on the screen
+            yield terminal.read_screen(here)
 
 
 def lacks(screen: list[str]) -> str:

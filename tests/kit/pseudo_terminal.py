@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from autograder.disk import replace_file
+
 PATIENCE = 120.0  # seconds, for a machine on which other tests run
 CLEAR = "\x1b[H\x1b[2J"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -76,9 +78,12 @@ class PseudoTerminal:
         os.write(self.master, keys.encode())
 
     def save(self, file: Path, text: str) -> None:
-        """Save *text* as an editor does, and forget the earlier screen."""
+        """Save *text* in one step, and forget what was shown before.
+
+        A file that is emptied first could count as saved twice, the second time after the answer.
+        """
         self.shown = ""
-        file.write_text(text, "utf-8")
+        replace_file(file, text.encode())
 
     def read_until(self, words: str) -> str:
         """Wait until *words* are shown, and the line of keys below them; return all of it."""
