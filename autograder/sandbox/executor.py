@@ -250,9 +250,14 @@ def _shapes(call: Call) -> object:
 
 
 def _load(call: Call) -> None:
-    """Copy the given values into the parameters of these names, and into nothing else."""
+    """Copy the given values into the parameters of these names, and into nothing else.
+
+    Upper and lower case may differ: the checks of parameters compare names exactly.
+    """
     parameters = dict(call.module.named_parameters())
-    for name, value in call.kwargs.items():
+    for asked, value in call.kwargs.items():
+        alike = [one for one in parameters if one.lower() == asked.lower()]
+        name = alike[0] if len(alike) == 1 else asked
         if name not in parameters:
             msg = f"there is no parameter {name}; found: {', '.join(parameters) or 'none'}"
             raise MissingError(msg)

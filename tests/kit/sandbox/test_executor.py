@@ -230,6 +230,14 @@ def test_load_copies_values_into_parameters(ask: Ask, scale: int):
     assert torch.equal(result, torch.tensor([2.0, 3.0]))
 
 
+def test_load_finds_a_name_in_other_letter_case(ask: Ask, scale: int):
+    """A name that differs in case alone loses the checks of parameters, and no others."""
+    value(ask("load", handle=scale, kwargs={"Factor": torch.tensor([2.0, 3.0])}))
+    result = value(ask("forward", handle=scale, args=(torch.ones(2),)))
+
+    assert torch.equal(result, torch.tensor([2.0, 3.0]))
+
+
 @pytest.mark.parametrize(
     ("name", "wanted", "words"),
     [
