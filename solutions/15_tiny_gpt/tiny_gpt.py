@@ -1,0 +1,352 @@
+"""A GPT in one file: embeddings, a stack of blocks, logits, and a loop that writes.
+
+Shapes in this stage: B items in the batch, T tokens in each, V tokens in the vocabulary, d_model
+features per token. A token is a number from 0 to V - 1, its id, and ids are int64. Logits are
+numbers, one for each token of the vocabulary: the largest for the token that is most likely to
+come next. The caller sets the seed.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class MultiHeadAttention(nn.Module):
+    """Your causal attention of stage 10: copy the class, and the functions it uses, to this file.
+
+    Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
+    features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
+    features with a bias. Each of the *num_heads* heads works on a block of d_out / num_heads
+    neighbouring features. *dropout* applies to the attention weights, in training. Raises
+    ``ValueError`` if *num_heads* does not divide *d_out*.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        if d_out % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_out} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(diagonal=1)
+        self.register_buffer("mask", future == 1)
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+
+        Raises ``ValueError`` if T is above context_length.
+        """
+        ### BEGIN SOLUTION
+        B, T, _ = x.shape
+        context_length = self.mask.shape[0]
+        if context_length < T:
+            raise ValueError(f"{T} tokens do not fit into a context of {context_length}")
+
+        queries = self.W_query(x)  # (B, T, d_out)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+
+        H, d = self.num_heads, queries.shape[-1] // self.num_heads
+        queries = queries.view(B, T, H, d).transpose(1, 2)  # (B, H, T, d)
+        keys = keys.view(B, T, H, d).transpose(1, 2)
+        values = values.view(B, T, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, H, T, T), one row per query
+        masked = scores.masked_fill(self.mask[:T, :T], float("-inf"))
+        weights = torch.softmax(masked / d**0.5, dim=-1)
+        weights = self.dropout(weights)
+        context = weights @ values  # (B, H, T, d)
+
+        context = context.transpose(1, 2).reshape(B, T, H * d)  # (B, T, d_out)
+        return self.out_proj(context)
+        ### END SOLUTION
+
+
+class LayerNorm(nn.Module):
+    """Your norm of stage 14: copy the class to this file.
+
+    Parameters, each of size (d_model,): scale, which starts with ones, and shift, with zeros. The
+    variance is the mean of the squared distances from the mean: their sum is divided by d_model.
+    *eps* is added to the variance, under the root. Works on the last axis of any tensor.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        ### BEGIN SOLUTION
+        mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
+        variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
+        normalized = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.scale * normalized + self.shift
+        ### END SOLUTION
+
+
+### BEGIN SOLUTION
+def gelu(x: Tensor) -> Tensor:
+    """Return GELU of each number, in its tanh form: the shape stays."""
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return 0.5 * x * (1 + torch.tanh(inner))
+
+
+### END SOLUTION
+
+
+class FeedForward(nn.Module):
+    """Your feed-forward network of stage 14: copy the class, and your ``gelu``, to this file.
+
+    Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
+    features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
+    "relu"; the constructor raises ``ValueError`` for anything else.
+    """
+
+    def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        if activation not in ("gelu", "relu"):
+            raise ValueError(f"the activation is gelu or relu, not {activation!r}")
+        self.activation = gelu if activation == "gelu" else torch.relu
+        self.linear1 = nn.Linear(d_model, d_hidden)
+        self.linear2 = nn.Linear(d_hidden, d_model)
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform each token: (..., d_model) -> (..., d_model)."""
+        ### BEGIN SOLUTION
+        hidden = self.activation(self.linear1(x))  # (..., d_hidden)
+        return self.linear2(hidden)
+        ### END SOLUTION
+
+
+class TransformerBlock(nn.Module):
+    """Your block of stage 14: copy the class to this file.
+
+    Parts: att is the module *attention* itself, which maps (B, T, d_model) to (B, T, d_model);
+    norm1 and norm2 are your ``LayerNorm``, with their default eps; ff is your ``FeedForward`` with
+    *d_hidden* features and *activation*.
+    """
+
+    def __init__(
+        self,
+        attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the tokens, then transform each of them: (B, T, d_model) -> (B, T, d_model).
+
+        If *norm_first* is true (pre-norm), att gets the features after norm1, and ff gets them
+        after norm2; each result is added to the features as they were before that norm. Otherwise
+        (post-norm) att and ff get the features as they are, and norm1 and norm2 normalise the two
+        sums.
+        """
+        ### BEGIN SOLUTION
+        if self.norm_first:
+            x = x + self.att(self.norm1(x))
+            return x + self.ff(self.norm2(x))
+
+        x = self.norm1(x + self.att(x))
+        return self.norm2(x + self.ff(x))
+        ### END SOLUTION
+
+
+class BigramModel(nn.Module):
+    """Guesses the next token from the present one alone.
+
+    The only layer is table, an ``nn.Embedding`` of *vocab_size* rows with *vocab_size* numbers
+    each: row i holds the logits of the token after token i.
+    """
+
+    def __init__(self, vocab_size: int) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.table = nn.Embedding(vocab_size, vocab_size)
+        ### END SOLUTION
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the logits of the token after each token: (B, T) -> (B, T, V)."""
+        ### BEGIN SOLUTION
+        return self.table(ids)
+        ### END SOLUTION
+
+
+class GPT(nn.Module):
+    """Guesses the next token from all tokens so far, with a stack of blocks.
+
+    Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb, an
+    ``nn.Embedding`` of *context_length* vectors; blocks, an ``nn.ModuleList`` of *num_layers* of
+    your ``TransformerBlock``; final_norm, your ``LayerNorm``; out_head, an ``nn.Linear`` from
+    d_model to *vocab_size* features without a bias. All vectors have d_model features. Each block
+    is pre-norm with GELU and 4 · d_model hidden features, around your ``MultiHeadAttention`` from
+    d_model to d_model features with *num_heads* heads, *qkv_bias* and a dropout of 0. If *tied* is
+    true, tok_emb and out_head share one tensor as their weight, so that training one trains both.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        context_length: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        qkv_bias: bool = False,
+        tied: bool = False,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.tok_emb = nn.Embedding(vocab_size, d_model)
+        self.pos_emb = nn.Embedding(context_length, d_model)
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            attention = MultiHeadAttention(
+                d_model, d_model, context_length, 0.0, num_heads, qkv_bias
+            )
+            self.blocks.append(TransformerBlock(attention, d_model, 4 * d_model))
+        self.final_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, vocab_size, bias=False)
+        if tied:
+            self.out_head.weight = self.tok_emb.weight
+        ### END SOLUTION
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the logits of the token after each token: (B, T) -> (B, T, V).
+
+        The vector of a token is its row of tok_emb plus the row of pos_emb for its position, which
+        counts from 0. The vectors pass through all blocks in order, then through final_norm and
+        out_head. Works for any T up to context_length; raises ``ValueError`` if T is above it.
+        """
+        ### BEGIN SOLUTION
+        T = ids.shape[1]
+        context_length = self.pos_emb.num_embeddings
+        if context_length < T:
+            raise ValueError(f"{T} tokens do not fit into a context of {context_length}")
+
+        positions = torch.arange(T, device=ids.device)
+        x = self.tok_emb(ids) + self.pos_emb(positions)  # (B, T, d_model)
+        for block in self.blocks:
+            x = block(x)
+        return self.out_head(self.final_norm(x))  # (B, T, V)
+        ### END SOLUTION
+
+
+def count_parameters(
+    vocab_size: int,
+    context_length: int,
+    d_model: int,
+    num_layers: int,
+    qkv_bias: bool = False,
+    tied: bool = False,
+) -> int:
+    """Return how many numbers a ``GPT`` of these sizes trains, as an int.
+
+    Count them by formula, without building a module or a tensor. A tensor that two layers share
+    counts once. The number of heads makes no difference.
+    """
+    ### BEGIN SOLUTION
+    embeddings = (vocab_size + context_length) * d_model
+    attention = 4 * d_model**2 + d_model  # four matrices, and the bias of out_proj
+    if qkv_bias:
+        attention += 3 * d_model
+    feed_forward = 8 * d_model**2 + 5 * d_model  # two matrices, biases of 4 d_model and d_model
+    norm = 2 * d_model  # scale and shift
+    out_head = 0 if tied else vocab_size * d_model
+
+    block = attention + feed_forward + 2 * norm
+    return embeddings + num_layers * block + norm + out_head
+    ### END SOLUTION
+
+
+def top_k_logits(logits: Tensor, k: int) -> Tensor:
+    """Keep the *k* largest logits of each row, and set all others to minus infinity.
+
+    A row is the last axis: (..., V) -> (..., V). Logits that equal the k-th largest one are kept
+    too, so ties can keep more than k. Raises ``ValueError`` if *k* is not between 1 and V.
+    ``torch.topk`` is allowed.
+    """
+    ### BEGIN SOLUTION
+    V = logits.shape[-1]
+    if not 1 <= k <= V:
+        raise ValueError(f"cannot keep {k} of {V} logits")
+
+    smallest = torch.topk(logits, k, dim=-1).values[..., -1:]  # (..., 1)
+    return logits.masked_fill(logits < smallest, float("-inf"))
+    ### END SOLUTION
+
+
+def sample_next(logits: Tensor, temperature: float = 1.0, top_k: int | None = None) -> Tensor:
+    """Choose the next token of each item: (B, V) -> (B, 1), ids in int64.
+
+    A *temperature* of 0 chooses the largest logit, without drawing. Any other one divides the
+    logits, and one call of ``torch.multinomial`` draws one token per item with the probabilities of
+    their softmax. If *top_k* is given, only the *top_k* largest logits of each item can be drawn,
+    as ``top_k_logits`` says. Raises ``ValueError`` if *temperature* is below 0, and, at every
+    temperature, if *top_k* is not between 1 and V.
+    """
+    ### BEGIN SOLUTION
+    if temperature < 0:
+        raise ValueError(f"the temperature must not be below 0, and is {temperature}")
+    if top_k is not None:
+        logits = top_k_logits(logits, top_k)
+    if temperature == 0:
+        return logits.argmax(dim=-1, keepdim=True)
+
+    probabilities = torch.softmax(logits / temperature, dim=-1)  # (B, V)
+    return torch.multinomial(probabilities, num_samples=1)  # (B, 1)
+    ### END SOLUTION
+
+
+def generate(
+    model: nn.Module,
+    ids: Tensor,
+    new_tokens: int,
+    context_length: int,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+) -> Tensor:
+    """Continue each text by *new_tokens* tokens: (B, T) -> (B, T + new_tokens).
+
+    *model* turns ids into logits: a ``GPT``, a ``BigramModel``, or any other module that does. It
+    is asked once for each new token, sees the last *context_length* ids only, and its logits at the
+    last position choose the token, by ``sample_next``. The result begins with *ids*. No graph is
+    built: the code runs under ``torch.no_grad()`` or the like.
+    """
+    ### BEGIN SOLUTION
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(ids[:, -context_length:])  # (B, at most context_length, V)
+            next_ids = sample_next(logits[:, -1], temperature, top_k)
+            ids = torch.cat((ids, next_ids), dim=1)
+    return ids
+    ### END SOLUTION

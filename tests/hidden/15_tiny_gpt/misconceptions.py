@@ -1,0 +1,230 @@
+"""Wrong answers that the suite of stage 15 must detect, with their explanations and questions."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+MISCONCEPTIONS = (
+    # GPT
+    Misconception(
+        id="copies_the_numbers_of_the_embedding",
+        exercise="GPT",
+        swaps=(
+            (
+                "self.out_head.weight = self.tok_emb.weight",
+                "self.out_head.weight.data = self.tok_emb.weight.data.clone()",
+            ),
+        ),
+        explanation=(
+            "The head of a tied model gets a copy of the embedding's numbers: there are still two "
+            "tensors, and training moves them apart."
+        ),
+        question="How many parameters does model.parameters() list if tied is true?",
+    ),
+    Misconception(
+        id="shares_the_numbers_but_not_the_parameter",
+        exercise="GPT",
+        swaps=(
+            (
+                "self.out_head.weight = self.tok_emb.weight",
+                "self.out_head.weight.data = self.tok_emb.weight.data",
+            ),
+        ),
+        title="The tied weights are two parameters",
+        explanation=(
+            "The tied weights are two parameters over the same numbers: each collects only its own "
+            "part of the gradient."
+        ),
+        question="Which object must out_head.weight be, so that one gradient reaches both layers?",
+    ),
+    Misconception(
+        id="keeps_the_blocks_in_a_list",
+        exercise="GPT",
+        swaps=(("self.blocks = nn.ModuleList()", "self.blocks = []"),),
+        explanation=(
+            "The blocks are in a Python list: torch does not find their parameters, so nothing "
+            "trains them."
+        ),
+        question="Which container makes layers known to torch?",
+    ),
+    Misconception(
+        id="uses_one_block_many_times",
+        exercise="GPT",
+        swaps=(
+            (
+                "self.blocks.append(TransformerBlock(attention, d_model, 4 * d_model))",
+                (
+                    "block = TransformerBlock(attention, d_model, 4 * d_model)\n"
+                    "            self.blocks.append(self.blocks[0] if len(self.blocks) else block)"
+                ),
+            ),
+        ),
+        explanation="All blocks are the same one; each layer needs a block with its own weights.",
+        question="How often is TransformerBlock called in your constructor, and where?",
+    ),
+    Misconception(
+        id="looks_up_positions_by_token",
+        exercise="GPT",
+        swaps=(("self.pos_emb(positions)", "self.pos_emb(ids % context_length)"),),
+        explanation=(
+            "The position vectors are looked up by the ids of the tokens, so they say nothing "
+            "about positions."
+        ),
+        question="Which row of pos_emb must the third token get, whatever its id is?",
+    ),
+    Misconception(
+        id="returns_probabilities",
+        exercise="GPT",
+        swaps=(
+            (
+                "return self.out_head(self.final_norm(x))",
+                "return torch.softmax(self.out_head(self.final_norm(x)), dim=-1)",
+            ),
+        ),
+        explanation="The result goes through a softmax; the exercise asks for logits.",
+        question="Which function of this stage turns logits into probabilities?",
+    ),
+    Misconception(
+        id="returns_the_last_position_only",
+        exercise="GPT",
+        swaps=(
+            (
+                "return self.out_head(self.final_norm(x))",
+                "return self.out_head(self.final_norm(x[:, -1:]))",
+            ),
+        ),
+        explanation="Only the last position gets logits; training needs them at every position.",
+        question="How many guesses can one text of T tokens train?",
+    ),
+    # count_parameters
+    Misconception(
+        id="counts_no_biases",
+        exercise="count_parameters",
+        swaps=(
+            ("4 * d_model**2 + d_model", "4 * d_model**2"),
+            ("8 * d_model**2 + 5 * d_model", "8 * d_model**2"),
+        ),
+        explanation=(
+            "The biases are not counted: out_proj, linear1 and linear2 have one each, with "
+            "d_model, 4 · d_model and d_model numbers."
+        ),
+        question="Which linear layers of a block have a bias?",
+    ),
+    Misconception(
+        id="forgets_the_bias_of_out_proj",
+        exercise="count_parameters",
+        swaps=(("4 * d_model**2 + d_model", "4 * d_model**2"),),
+        explanation="The bias of out_proj in each block is not counted.",
+        question="What does out_proj have that W_query does not have without qkv_bias?",
+    ),
+    Misconception(
+        id="counts_no_norms",
+        exercise="count_parameters",
+        swaps=(("norm = 2 * d_model", "norm = 0"),),
+        explanation=(
+            "The norms are not counted: there are two in each block and one at the end, with a "
+            "scale and a shift each."
+        ),
+        question="How many numbers does a LayerNorm train, and how many norms are there?",
+    ),
+    Misconception(
+        id="counts_one_norm_in_a_block",
+        exercise="count_parameters",
+        swaps=(("feed_forward + 2 * norm", "feed_forward + norm"),),
+        explanation="One norm is counted in each block; there are two.",
+        question="What do norm1 and norm2 share?",
+    ),
+    Misconception(
+        id="counts_scales_without_shifts",
+        exercise="count_parameters",
+        swaps=(("norm = 2 * d_model", "norm = d_model"),),
+        explanation="Each norm is counted with its scale alone; it has a shift as well.",
+        question="Which parameters did your LayerNorm create?",
+    ),
+    Misconception(
+        id="forgets_the_final_norm",
+        exercise="count_parameters",
+        swaps=(("block + norm + out_head", "block + out_head"),),
+        explanation="The norm after the last block is not counted.",
+        question="What is between the last block and the head?",
+    ),
+    Misconception(
+        id="counts_no_positions",
+        exercise="count_parameters",
+        swaps=(("(vocab_size + context_length) * d_model", "vocab_size * d_model"),),
+        explanation="The table of the positions is not counted: context_length · d_model numbers.",
+        question="Which two tables turn ids into vectors?",
+    ),
+    # top_k_logits
+    Misconception(
+        id="keeps_exactly_k",
+        exercise="top_k_logits",
+        code="""
+            def top_k_logits(logits, k):
+                if not 1 <= k <= logits.shape[-1]:
+                    raise ValueError(k)
+                kept = torch.topk(logits, k, dim=-1)
+                nothing = torch.full_like(logits, float("-inf"))
+                return nothing.scatter(-1, kept.indices, kept.values)
+        """,
+        title="Ties with the k-th largest logit are dropped",
+        explanation=(
+            "Ties with the k-th largest logit are dropped: exactly k logits are kept, and chance "
+            "decides which of the equal ones."
+        ),
+        question="What happens to four equal logits if k is 2?",
+    ),
+    # sample_next
+    Misconception(
+        id="checks_top_k_only_when_it_draws",
+        exercise="sample_next",
+        swaps=(("if top_k is not None:", "if top_k is not None and temperature > 0:"),),
+        explanation="At temperature 0 a wrong top_k is accepted; it must raise an error there too.",
+        question="What does your code do with top_k = 0 at temperature 0?",
+    ),
+    # generate
+    Misconception(
+        id="builds_a_graph",
+        exercise="generate",
+        swaps=(("with torch.no_grad():", "if True:"),),
+        title="The model runs outside torch.no_grad()",
+        explanation=(
+            "The model runs outside torch.no_grad(), so torch remembers every step for gradients "
+            "that nobody asks for."
+        ),
+        question="Who will call backward on a text that was written?",
+    ),
+    Misconception(
+        id="returns_only_the_new_tokens",
+        exercise="generate",
+        swaps=(
+            ("    with torch.no_grad():", "    T = ids.shape[1]\n    with torch.no_grad():"),
+            ("return ids", "return ids[:, T:]"),
+        ),
+        explanation="Only the new tokens are returned; the result must begin with the given ids.",
+        question="How long is the result for 3 given and 4 new tokens?",
+    ),
+    Misconception(
+        id="forgets_the_beginning",
+        exercise="generate",
+        swaps=(
+            (
+                "logits = model(ids[:, -context_length:])",
+                ("ids = ids[:, -context_length:]\n            logits = model(ids)"),
+            ),
+        ),
+        explanation=(
+            "The ids themselves are cropped, so the result loses its beginning; only the model "
+            "must see less."
+        ),
+        question="Which variable must keep all tokens, and which one may be cropped?",
+    ),
+    Misconception(
+        id="asks_with_the_last_token_only",
+        exercise="generate",
+        swaps=(("model(ids[:, -context_length:])", "model(ids[:, -1:])"),),
+        explanation=(
+            "The model sees the last token only, which is enough for a bigram model; a GPT must "
+            "see the last context_length tokens."
+        ),
+        question="How many tokens does your model get in the third round?",
+    ),
+)
