@@ -11,10 +11,12 @@ import inspect
 import operator
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Final
+
+import torch
 
 from autograder.errors import CourseError
 from autograder.sandbox.executor import RequestExecutor
@@ -116,7 +118,7 @@ class LocalChannel:
             if request.verb in COMPUTED:
                 counter = StepCounter()
                 with contextlib.redirect_stdout(None), contextlib.suppress(BaseException):
-                    with limited(self._seconds_for(request), MEMORY_MIB), counter:
+                    with self._limits(request), counter:
                         result, _ = self._executor.perform(request)
                     return len(counter.behind(result))
                 return counter.count
@@ -135,7 +137,7 @@ class LocalChannel:
     def _answer_in_time(self, request: Request) -> Reply:
         start = time.process_time()
         try:
-            with limited(self._seconds_for(request), MEMORY_MIB):
+            with self._limits(request):
                 reply = self._executor.answer(request)
         except OutOfTimeError:  # before or after the code ran
             reply = OUT_OF_TIME
@@ -146,6 +148,12 @@ class LocalChannel:
             self._require_memory(reply.problem.kind)
         self._slowest = max(self._slowest, time.process_time() - start)
         return reply
+
+    @contextlib.contextmanager
+    def _limits(self, request: Request) -> Iterator[None]:
+        """Limit time and memory; code that is stopped in ``no_grad`` switches off no gradients."""
+        with torch.enable_grad(), limited(self._seconds_for(request), MEMORY_MIB):
+            yield
 
     def _require_memory(self, kind: object) -> None:
         """Raise ``MemoryError`` for an answer that says so, unless the code had its own share."""

@@ -24,6 +24,9 @@ def stopped():
 
 def large():
     return torch.empty(1 << 60)
+
+def without_gradients():
+    torch.set_grad_enabled(False)
 """
 
 
@@ -53,6 +56,13 @@ def test_a_lack_of_memory_is_not_an_answer_of_the_code():
         Student(LocalChannel("own", SOURCE)).call("large")
     with pytest.raises(MemoryError):
         LocalChannel("own", b"raise MemoryError\n")
+
+
+def test_gradients_stay_on_after_code_that_switches_them_off():
+    """The next program would have no gradients, and would seem to be wrong."""
+    Student(LocalChannel("own", SOURCE)).call("without_gradients")
+
+    assert torch.is_grad_enabled()
 
 
 @pytest.mark.parametrize(
