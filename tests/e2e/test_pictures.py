@@ -71,6 +71,23 @@ def looks_one_word_back(weights: Tensor) -> bool:
     return weights[1:].argmax(dim=-1).tolist() == [0, 1, 2, 3, 4]
 
 
+def attends_to_the_mirror_image(weights: Tensor) -> bool:
+    """Whether each letter looks most at the letter with its place counted from the end."""
+    return weights.argmax(dim=-1).tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+
+
+def needs_shortcuts(weights: Tensor) -> bool:
+    """Whether the first five layers get a hundredth without shortcuts, and two fifths with them."""
+    without, with_shortcuts = weights[:, :5].sum(dim=-1)
+    return bool(without < 0.01 and with_shortcuts > 0.4)
+
+
+def expects_the_next_letter(weights: Tensor) -> bool:
+    """Whether the letter that comes next in the word gets most of each row."""
+    following = torch.arange(1, len(weights) + 1) % weights.shape[1]
+    return bool((weights.gather(1, following[:, None]) > 0.5).all())
+
+
 CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "01_dot_product_attention": long_vectors_win,
     "02_causal_averaging": shares_equally,
@@ -82,6 +99,9 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "08_cross_attention": finds_the_translation,
     "09_multi_head_attention": looks_one_word_back,
     "10_split_heads": hides_the_future,
+    "11_learning_to_attend": attends_to_the_mirror_image,
+    "14_transformer_block": needs_shortcuts,
+    "15_tiny_gpt": expects_the_next_letter,
 }
 
 
