@@ -79,7 +79,9 @@ KEPT = ("verb", "name", "handle", "args", "kwargs")
 
 
 def zeros(value: Value) -> Value:
-    """Replace the tensors in *value* by zeros."""
+    """Replace the tensors and numbers in *value* by zeros."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return type(value)(0)
     if isinstance(value, TensorValue):
         return encode_tensor(torch.zeros_like(decode_tensor(value)), 1 << 26)
     items = getattr(value, "items", None)
