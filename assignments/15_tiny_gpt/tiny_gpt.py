@@ -7,6 +7,7 @@ come next. The caller sets the seed.
 
 Rules for this stage, which are graded like the results:
 
+- Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
 - A call does not change the tensors that it gets: no in-place operations on them.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -189,8 +190,7 @@ def top_k_logits(logits: Tensor, k: int) -> Tensor:
 
     A row is the last axis: (..., V) -> (..., V). Logits that equal the k-th largest one are kept
     too, so ties can keep more than k. Raises ``ValueError`` if *k* is not between 1 and V.
-    ``torch.topk`` is allowed. Results keep the dtype of the inputs: float32 stays float32, and
-    float64 stays float64. A score of minus infinity gets the weight 0.
+    ``torch.topk`` is allowed. A score of minus infinity gets the weight 0.
     """
     raise NotImplementedError
 

@@ -3,6 +3,17 @@
 from autograder.diagnosis.misconceptions import Misconception
 
 MISCONCEPTIONS = (
+    # BigramModel
+    Misconception(
+        id="reads_the_columns_of_the_table",
+        exercise="BigramModel",
+        swaps=(("return self.table(ids)", "return self.table.weight.T[ids]"),),
+        explanation=(
+            "The columns of the table are read: they say which tokens come before a token; its row "
+            "has the logits of the token after it."
+        ),
+        question="Which entries of the table belong to the tokens that may follow token i?",
+    ),
     # GPT
     Misconception(
         id="copies_the_numbers_of_the_embedding",
@@ -68,7 +79,7 @@ MISCONCEPTIONS = (
             "The position vectors are looked up by the ids of the tokens, so they say nothing "
             "about positions."
         ),
-        question="Which row of pos_emb must the third token get, whatever its id is?",
+        question="Which row of pos_emb must the third token get, for any id?",
     ),
     Misconception(
         id="returns_probabilities",
@@ -180,6 +191,16 @@ MISCONCEPTIONS = (
         explanation="At temperature 0 a wrong top_k is accepted; it must raise an error there too.",
         question="What does your code do with top_k = 0 at temperature 0?",
     ),
+    Misconception(
+        id="drops_the_result_of_top_k",
+        exercise="sample_next",
+        swaps=(("logits = top_k_logits(logits, top_k)", "top_k_logits(logits, top_k)"),),
+        explanation=(
+            "top_k has no effect on the draw: every token can be drawn, also those below the k-th "
+            "largest logit."
+        ),
+        question="Which variable does your softmax read, and does top_k change it?",
+    ),
     # generate
     Misconception(
         id="builds_a_graph",
@@ -216,6 +237,36 @@ MISCONCEPTIONS = (
             "must see less."
         ),
         question="Which variable must keep all tokens, and which one may be cropped?",
+    ),
+    Misconception(
+        id="chooses_from_the_first_position",
+        exercise="generate",
+        swaps=(("sample_next(logits[:, -1], ", "sample_next(logits[:, 0], "),),
+        explanation=(
+            "The logits of the first position choose the token; only the last position has seen "
+            "the whole text."
+        ),
+        question="Which position of the logits guesses the token after the last one?",
+    ),
+    Misconception(
+        id="shows_all_tokens_to_the_model",
+        exercise="generate",
+        swaps=(("model(ids[:, -context_length:])", "model(ids)"),),
+        explanation=(
+            "The model sees the whole text, also the tokens before the last context_length: a GPT "
+            "has no positions for so many."
+        ),
+        question="How many tokens does the model get if the text is longer than context_length?",
+    ),
+    Misconception(
+        id="shows_the_first_tokens_to_the_model",
+        exercise="generate",
+        swaps=(("model(ids[:, -context_length:])", "model(ids[:, :context_length])"),),
+        explanation=(
+            "The model sees the first context_length tokens; it must see the last ones, which are "
+            "nearest to the next token."
+        ),
+        question="Which tokens does your slice keep if the text is longer than context_length?",
     ),
     Misconception(
         id="asks_with_the_last_token_only",
