@@ -1,4 +1,4 @@
-"""Measures `watch` from command, save and loop to the screen: python -m benchmarks.watch_latency.
+"""Measures `watch` from command and save to the screen: python -m benchmarks.watch_latency.
 
 Linux only: processor time is read from /proc. A cold command finds no file of this environment in
 the memory of the operating system.
@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autograder.course_file import Limits
 from autograder.sandbox.spawned_workers import VARIABLE
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +27,6 @@ END = b"q quit"  # the last words of every screen
 SAVES = 20
 COLD = 3
 PAUSE = {"fork": 0.3, "spawn": 5.0}  # seconds between saves; a new process loads torch meanwhile
-LOOP = "\n\ndef SelfAttentionV1(*sizes):\n    while True:\n        pass\n"
 
 
 class Watch:
@@ -73,9 +71,6 @@ def main(saves: int = SAVES) -> None:
             print(f"watch, {saves} saves of {STAGE}, from save to answer ({workers}):")
             print(f"  median {_median(seconds)}, worst {max(seconds):.3f} s")
             print(f"  processor {processor / saves:.3f} s for each")
-        loops = [_loop(folder) for _ in range(COLD)]
-        limit = Limits().call_seconds
-        print(f"endless loop, limit {limit:g} s: reported after {_median(loops)}")
         cold_checks = [_cold_check(folder) for _ in range(COLD)]
     print(f"check: {statistics.median(cold_checks):.2f} s of processor time (median of {COLD})")
 
@@ -151,22 +146,6 @@ def _saves(folder: Path, saves: int, workers: str) -> tuple[list[float], float]:
         processor = _processor_seconds(watch.process.pid) - before
         watch.quit()
     return seconds, processor
-
-
-def _loop(folder: Path) -> float:
-    """Save an endless loop; return the seconds until the screen reports it."""
-    module = folder / "self_attention.py"
-    stub = (ROOT / "assignments" / STAGE / "self_attention.py").read_text("utf-8")
-    module.write_text(stub, "utf-8")
-    with _watch(folder) as watch:
-        watch.wait_for(END)
-        time.sleep(PAUSE["fork"])
-        start = time.perf_counter()
-        module.write_text(stub + LOOP, "utf-8")
-        watch.wait_for(b"did not finish")
-        seconds = time.perf_counter() - start
-        watch.quit()
-    return seconds
 
 
 def _processor_seconds(pid: int) -> float:
