@@ -100,6 +100,7 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "09_multi_head_attention": looks_one_word_back,
     "10_split_heads": hides_the_future,
     "11_learning_to_attend": attends_to_the_mirror_image,
+    "12_attention_backward": attends_to_the_mirror_image,
     "14_transformer_block": needs_shortcuts,
     "15_tiny_gpt": expects_the_next_letter,
 }

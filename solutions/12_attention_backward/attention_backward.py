@@ -1,0 +1,126 @@
+"""Gradients by hand: the way back from a loss through softmax and attention.
+
+The gradient of a tensor has the tensor's shape. Each entry says how fast the loss grows if that
+entry grows. ``grad_context`` is the gradient of the context vectors, and so on: a function of this
+stage gets the gradient of what a step has computed, and returns the gradients of what the step
+was computed from. Shapes: N guesses, V tokens in the vocabulary, B items in the batch, T tokens,
+Tq queries, Tk keys, d features of a query or key, d_v features of a value; "..." are any leading
+axes, the same for all arguments. You may use any operation that computes forward, also
+``torch.softmax``.
+"""
+
+import torch
+from torch import Tensor
+
+
+def cross_entropy_backward(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the gradient of the mean cross-entropy loss: (N, V), (N,) -> (N, V).
+
+    *targets* are the ids of the right tokens. Each of the N guesses is a row of V logits, and the
+    loss is the mean of -log p(target) over the guesses. Entry [n, v] says how fast it grows if
+    logit v of guess n grows. Logits of 1000 or -1000 give finite gradients.
+    """
+    ### BEGIN SOLUTION
+    N, V = logits.shape
+    probabilities = torch.softmax(logits, dim=-1)  # (N, V)
+    wanted = torch.nn.functional.one_hot(targets, V)
+    return (probabilities - wanted) / N
+    ### END SOLUTION
+
+
+def softmax_jacobian(weights: Tensor) -> Tensor:
+    """Return all derivatives of one softmax, its Jacobian: (V,) -> (V, V).
+
+    *weights* are the results of the softmax. Entry [i, j] is the derivative of weight i by score j:
+    how fast weight i grows if score j grows.
+    """
+    ### BEGIN SOLUTION
+    return torch.diag(weights) - torch.outer(weights, weights)
+    ### END SOLUTION
+
+
+def softmax_backward(weights: Tensor, grad_weights: Tensor) -> Tensor:
+    """Return the gradient of the scores of a softmax: (..., T), (..., T) -> (..., T).
+
+    The softmax runs over the last axis: *weights* are its results, and *grad_weights* is their
+    gradient. For each row of weights the result is its Jacobian times the row of *grad_weights*,
+    but no matrix of T · T numbers is built for any row: one sum over the row is enough. Works for
+    any T and any number of rows, with a number of tensor operations that grows with neither.
+    """
+    ### BEGIN SOLUTION
+    mean = (weights * grad_weights).sum(dim=-1, keepdim=True)  # (..., 1), weighted
+    return weights * (grad_weights - mean)
+    ### END SOLUTION
+
+
+def attention_backward(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    grad_context: Tensor,
+    scale: float | None = None,
+    hidden: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of queries, keys and values, as a tuple in this order.
+
+    Shapes: (..., Tq, d), (..., Tk, d), (..., Tk, d_v) and *grad_context* (..., Tq, d_v) give
+    gradients of (..., Tq, d), (..., Tk, d) and (..., Tk, d_v).
+
+    Forward, the scores are the dot products of queries and keys times *scale*, which is 1/√d if it
+    is None, and the context vectors are softmax(scores) times the values. Where *hidden* is True, a
+    query does not see a key: its weight, and the gradient of its score, are exactly 0. *hidden* is
+    a tensor of booleans that can be broadcast to (..., Tq, Tk); None hides nothing, and no row is
+    hidden entirely. Compute the weights again, and then go back step by step. Works for any
+    Tq and Tk, with a number of tensor operations that does not grow with them.
+    """
+    ### BEGIN SOLUTION
+    if scale is None:
+        scale = queries.shape[-1] ** -0.5
+
+    scores = queries @ keys.transpose(-2, -1) * scale  # (..., Tq, Tk)
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
+
+    grad_values = weights.transpose(-2, -1) @ grad_context  # (..., Tk, d_v)
+    grad_weights = grad_context @ values.transpose(-2, -1)  # (..., Tq, Tk)
+    grad_scores = softmax_backward(weights, grad_weights) * scale
+
+    grad_queries = grad_scores @ keys  # (..., Tq, d)
+    grad_keys = grad_scores.transpose(-2, -1) @ queries  # (..., Tk, d)
+    return grad_queries, grad_keys, grad_values
+    ### END SOLUTION
+
+
+def self_attention_backward(
+    x: Tensor,
+    W_query: Tensor,
+    W_key: Tensor,
+    W_value: Tensor,
+    grad_context: Tensor,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the gradients of x, W_query, W_key and W_value, as a tuple in this order.
+
+    Shapes: x (T, d_in) or (B, T, d_in), three matrices (d_in, d), and *grad_context* (T, d) or
+    (B, T, d). Each gradient has the shape of its tensor; those of the matrices are sums over all
+    tokens and all items of the batch.
+
+    Forward, the queries are x @ W_query, the keys x @ W_key, the values x @ W_value, and attention
+    follows, with *scale* as in ``attention_backward``. Nothing is hidden. Works for any T, with a
+    number of tensor operations that does not grow with T.
+    """
+    ### BEGIN SOLUTION
+    queries, keys, values = x @ W_query, x @ W_key, x @ W_value
+    gradients = attention_backward(queries, keys, values, grad_context, scale)
+    grad_queries, grad_keys, grad_values = gradients  # (..., T, d) each
+
+    # x goes three ways, so three gradients come back to it.
+    grad_x = grad_queries @ W_query.T + grad_keys @ W_key.T + grad_values @ W_value.T
+
+    rows = x.flatten(0, -2)  # (B · T, d_in)
+    grad_W_query = rows.T @ grad_queries.flatten(0, -2)  # (d_in, d)
+    grad_W_key = rows.T @ grad_keys.flatten(0, -2)
+    grad_W_value = rows.T @ grad_values.flatten(0, -2)
+    return grad_x, grad_W_query, grad_W_key, grad_W_value
+    ### END SOLUTION

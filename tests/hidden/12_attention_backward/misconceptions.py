@@ -1,0 +1,730 @@
+"""Wrong answers that the suite of stage 12 must detect, with their explanations and questions."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+WANTED = "wanted = torch.nn.functional.one_hot(targets, V)"
+LOSS = "return (probabilities - wanted) / N"
+JACOBIAN = "return torch.diag(weights) - torch.outer(weights, weights)"
+MEAN = "mean = (weights * grad_weights).sum(dim=-1, keepdim=True)  # (..., 1), weighted"
+SCORES_BACK = "return weights * (grad_weights - mean)"
+FORWARD = "scores = queries @ keys.transpose(-2, -1) * scale  # (..., Tq, Tk)"
+SOFTMAX = "weights = torch.softmax(scores, dim=-1)"
+MASK = (
+    "    if hidden is not None:\n        scores = scores.masked_fill(hidden, -torch.inf)\n"
+    f"    {SOFTMAX}"
+)
+GRAD_SCORES = "grad_scores = softmax_backward(weights, grad_weights) * scale"
+GRAD_KEYS = "grad_keys = grad_scores.transpose(-2, -1) @ queries"
+GRAD_QUERIES = "grad_queries = grad_scores @ keys"
+WAYS = {
+    "queries": "grad_queries @ W_query.T",
+    "keys": "grad_keys @ W_key.T",
+    "values": "grad_values @ W_value.T",
+}
+ALL_WAYS = " + ".join(WAYS.values())
+SUMMED = " @ grad_{name}.flatten(0, -2)"
+
+
+def misses(missing: tuple[str, ...]) -> Misconception:
+    """Return the mistake that some of the three ways back to x are missing."""
+    left = " + ".join(way for name, way in WAYS.items() if name not in missing)
+    many = len(missing) > 1
+    verb = "are" if many else "is"
+    return Misconception(
+        id=f"misses_the_way_through_{'_and_'.join(missing)}",
+        exercise="self_attention_backward",
+        swaps=((ALL_WAYS, left),),
+        title=f"In the gradient of x, the {'ways' if many else 'way'} through the "
+        f"{' and the '.join(missing)} {verb} missing",
+        explanation=(
+            f"In the gradient of x, the {'ways' if many else 'way'} through the "
+            f"{' and the '.join(missing)} {verb} missing: x is used three times, so three "
+            "gradients are added."
+        ),
+        question="By which ways does one token of x change the loss?",
+    )
+
+
+def unscaled(name: str, line: str) -> Misconception:
+    """Return the mistake that one of two gradients lacks the scale."""
+    other = "keys" if name == "queries" else "queries"
+    return Misconception(
+        id=f"scales_the_gradient_of_{other}_only",
+        exercise="attention_backward",
+        swaps=(
+            (GRAD_SCORES, GRAD_SCORES.removesuffix(" * scale")),
+            (line, f"{line} * scale"),
+        ),
+        explanation=(
+            f"Only the gradient of the {other} is multiplied by the scale; that of the {name} "
+            "needs it as well."
+        ),
+        question="A score is a product of a query and a key, times the scale. What does each get?",
+    )
+
+
+MISCONCEPTIONS = (
+    # cross_entropy_backward
+    Misconception(
+        id="forgets_the_mean",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return probabilities - wanted"),),
+        explanation=(
+            "The gradient is not divided by N: it belongs to the sum of the losses, not to their "
+            "mean."
+        ),
+        question="How much of the mean loss is the loss of one guess among N?",
+    ),
+    Misconception(
+        id="divides_by_the_vocabulary",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return (probabilities - wanted) / V"),),
+        explanation=(
+            "The gradient is divided by the size of the vocabulary; the mean is over the guesses."
+        ),
+        question="Over how many losses is the mean taken: N or V?",
+    ),
+    Misconception(
+        id="divides_by_all_logits",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return (probabilities - wanted) / logits.numel()"),),
+        explanation="The gradient is divided by N · V, but there are only N losses in the mean.",
+        question="Over how many losses is the mean taken?",
+    ),
+    Misconception(
+        id="points_downhill",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return (wanted - probabilities) / N"),),
+        title="The gradient has the wrong sign",
+        explanation=(
+            "The gradient has the wrong sign: it points to a smaller loss, but a gradient points "
+            "to a larger one."
+        ),
+        question="Does the loss grow or fall if the logit of the target grows?",
+    ),
+    Misconception(
+        id="changes_the_target_only",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return (probabilities - 1) * wanted / N"),),
+        explanation=(
+            "Only the logit of the target has a gradient, but the others are in the sum of the "
+            "exponentials, so they change the loss too."
+        ),
+        question="What happens to the loss if the logit of a wrong token grows?",
+    ),
+    Misconception(
+        id="forgets_the_targets",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return probabilities / N"),),
+        explanation=(
+            "The 1 at the target is not subtracted, so the gradient does not depend on the targets."
+        ),
+        question="What does the part -logit[target] of the loss add to its derivative?",
+    ),
+    Misconception(
+        id="takes_the_softmax_over_the_guesses",
+        exercise="cross_entropy_backward",
+        swaps=(("torch.softmax(logits, dim=-1)", "torch.softmax(logits, dim=0)"),),
+        explanation=(
+            "The softmax runs over the guesses; it must run over the vocabulary, within each row."
+        ),
+        question="Which numbers must sum to one: a row of probabilities, or a column?",
+    ),
+    Misconception(
+        id="subtracts_from_the_logits",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return (logits - wanted) / N"),),
+        explanation="The 1 at the target is subtracted from the logits, not from probabilities.",
+        question="What is the derivative of log(sum of exponentials) by one logit?",
+    ),
+    Misconception(
+        id="overflows_for_large_logits",
+        exercise="cross_entropy_backward",
+        swaps=(
+            (
+                "probabilities = torch.softmax(logits, dim=-1)",
+                "probabilities = logits.exp() / logits.exp().sum(dim=-1, keepdim=True)",
+            ),
+        ),
+        explanation="The exponentials of large logits overflow, so the gradient is not a number.",
+        question="Which number may you subtract from all logits of a row before you start?",
+    ),
+    Misconception(
+        id="changes_the_logits",
+        exercise="cross_entropy_backward",
+        swaps=(
+            (
+                "probabilities = torch.softmax(logits, dim=-1)",
+                (
+                    "logits -= logits.amax(dim=-1, keepdim=True)\n"
+                    "    probabilities = torch.softmax(logits, dim=-1)"
+                ),
+            ),
+        ),
+        explanation="The caller's logits are changed in place.",
+        question="Which of your lines changes its argument, and who else still needs it?",
+    ),
+    Misconception(
+        id="lets_autograd_find_the_loss_gradient",
+        exercise="cross_entropy_backward",
+        code="""
+            def cross_entropy_backward(logits, targets):
+                with torch.enable_grad():
+                    given = logits.clone().requires_grad_()
+                    loss = torch.nn.functional.cross_entropy(given, targets)
+                return torch.autograd.grad(loss, given)[0]
+        """,
+        explanation="Autograd computes the gradient, but in this stage you do that yourself.",
+        question="What are the derivatives of log(sum of exponentials), and of minus one logit?",
+    ),
+    # softmax_jacobian
+    Misconception(
+        id="fills_the_diagonal_only",
+        exercise="softmax_jacobian",
+        swaps=((JACOBIAN, "return torch.diag(weights * (1 - weights))"),),
+        explanation=(
+            "Only the diagonal is filled, but each score changes all weights: the others fall if "
+            "one grows."
+        ),
+        question="What happens to weight 0 if score 1 grows?",
+    ),
+    Misconception(
+        id="lets_the_others_grow",
+        exercise="softmax_jacobian",
+        swaps=(
+            (
+                JACOBIAN,
+                (
+                    "products = torch.outer(weights, weights)\n"
+                    "    return products + torch.diag(weights - 2 * weights**2)"
+                ),
+            ),
+        ),
+        title="The entries off the diagonal have the wrong sign",
+        explanation=(
+            "The entries off the diagonal have the wrong sign: if one score grows, the other "
+            "weights fall."
+        ),
+        question="All weights sum to 1. What must one column of the Jacobian sum to?",
+    ),
+    Misconception(
+        id="puts_the_weight_on_the_diagonal",
+        exercise="softmax_jacobian",
+        swaps=(
+            (
+                JACOBIAN,
+                (
+                    "products = torch.outer(weights, weights)\n"
+                    "    return torch.diag(weights + weights**2) - products"
+                ),
+            ),
+        ),
+        explanation=(
+            "The diagonal holds the weight itself; its factor 1 - weight is missing, because the "
+            "own score is in the sum of the exponentials, too."
+        ),
+        question="What is the derivative of e^s / Z by s, if Z also contains e^s?",
+    ),
+    Misconception(
+        id="takes_one_for_the_weight",
+        exercise="softmax_jacobian",
+        swaps=(
+            (
+                JACOBIAN,
+                "return torch.eye(len(weights)).to(weights) - torch.outer(weights, weights)",
+            ),
+        ),
+        explanation=(
+            "The diagonal starts from 1, but it must start from the weight: w - w², not 1 - w²."
+        ),
+        question="What do you get if you multiply out w (1 - w)?",
+    ),
+    Misconception(
+        id="takes_the_softmax_of_weights",
+        exercise="softmax_jacobian",
+        swaps=((JACOBIAN, f"weights = torch.softmax(weights, dim=-1)\n    {JACOBIAN}"),),
+        explanation=(
+            "The softmax is taken of the weights, but they are its results already, not scores."
+        ),
+        question="What does the function get: scores, or numbers that sum to one?",
+    ),
+    # softmax_backward
+    Misconception(
+        id="uses_the_diagonal_only",
+        exercise="softmax_backward",
+        swaps=((SCORES_BACK, "return weights * (1 - weights) * grad_weights"),),
+        explanation=(
+            "Only the diagonal of the Jacobian is used, weight · (1 - weight): this is right for a "
+            "sigmoid, but a score of a softmax changes all weights of its row."
+        ),
+        question="Which gradients of the row does the gradient of score 0 depend on?",
+    ),
+    Misconception(
+        id="subtracts_nothing",
+        exercise="softmax_backward",
+        swaps=((SCORES_BACK, "return weights * grad_weights"),),
+        explanation=(
+            "The weighted mean of the gradients is not subtracted, as if a score changed its own "
+            "weight only and the others did not have to fall."
+        ),
+        question="What happens to the other weights of the row if one score grows?",
+    ),
+    Misconception(
+        id="subtracts_the_unweighted_sum",
+        exercise="softmax_backward",
+        swaps=(("(weights * grad_weights).sum", "grad_weights.sum"),),
+        explanation=(
+            "The sum of the gradients is subtracted; each of them must be multiplied by its "
+            "weight first."
+        ),
+        question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
+    ),
+    Misconception(
+        id="subtracts_the_unweighted_mean",
+        exercise="softmax_backward",
+        swaps=(("(weights * grad_weights).sum", "grad_weights.mean"),),
+        explanation=(
+            "The plain mean of the gradients is subtracted; it must be their mean weighted with "
+            "the attention weights."
+        ),
+        question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
+    ),
+    Misconception(
+        id="divides_the_weighted_sum",
+        exercise="softmax_backward",
+        swaps=(("(weights * grad_weights).sum", "(weights * grad_weights).mean"),),
+        explanation=(
+            "The products are averaged, but the weights sum to one already: the sum of the "
+            "products is the weighted mean."
+        ),
+        question="By which number does your mean divide, and where would it come from?",
+    ),
+    Misconception(
+        id="sums_over_all_rows",
+        exercise="softmax_backward",
+        swaps=((MEAN, "mean = (weights * grad_weights).sum()"),),
+        explanation=("One sum is taken over all rows, but each row is a softmax with its own sum."),
+        question="Do the scores of one query change the weights of another?",
+    ),
+    Misconception(
+        id="forgets_the_outer_weights",
+        exercise="softmax_backward",
+        swaps=((SCORES_BACK, "return grad_weights - mean"),),
+        explanation=(
+            "The differences are not multiplied by the weights, so a key without weight is pushed "
+            "as hard as all others."
+        ),
+        question="Which factor do both terms, w_i g_i and w_i Σ w_j g_j, have in common?",
+    ),
+    Misconception(
+        id="adds_the_weighted_mean",
+        exercise="softmax_backward",
+        swaps=(("(grad_weights - mean)", "(grad_weights + mean)"),),
+        explanation=(
+            "The weighted mean is added, but it must be subtracted: the other weights fall if one "
+            "score grows."
+        ),
+        question="Which sign have the entries of the Jacobian off the diagonal?",
+    ),
+    Misconception(
+        id="builds_a_jacobian_for_each_row",
+        exercise="softmax_backward",
+        swaps=(
+            (
+                MEAN,
+                "jacobians = weights.diag_embed() - weights[..., :, None] * weights[..., None, :]",
+            ),
+            (SCORES_BACK, "return (jacobians @ grad_weights[..., None])[..., 0]"),
+        ),
+        explanation=(
+            "A matrix of T · T numbers is built for each row: the result is right, but the "
+            "memory grows with the cube of T."
+        ),
+        question="What is left of Σ (w_i [i = j] - w_i w_j) g_j if you multiply it out?",
+    ),
+    Misconception(
+        id="goes_through_the_rows",
+        exercise="softmax_backward",
+        code="""
+            def softmax_backward(weights, grad_weights):
+                rows = zip(weights.flatten(0, -2), grad_weights.flatten(0, -2)) \\
+                    if weights.ndim > 1 else [(weights, grad_weights)]
+                found = [row * (back - (row * back).sum()) for row, back in rows]
+                return torch.stack(found).view_as(weights)
+        """,
+        explanation=(
+            "The rows are computed one after the other, so the work grows with their number."
+        ),
+        question="Which argument of `sum` keeps it within each row, and which keeps the axis?",
+    ),
+    Misconception(
+        id="calls_torchs_softmax_backward",
+        exercise="softmax_backward",
+        code="""
+            def softmax_backward(weights, grad_weights):
+                return torch.ops.aten._softmax_backward_data(
+                    grad_weights, weights, -1, weights.dtype
+                )
+        """,
+        explanation="Torch's own backward of softmax does the work that you must write here.",
+        question="What does row i of the Jacobian times a vector give?",
+    ),
+    Misconception(
+        id="changes_the_gradients",
+        exercise="softmax_backward",
+        swaps=((SCORES_BACK, "return weights * grad_weights.sub_(mean)"),),
+        explanation="The caller's gradients are changed in place.",
+        question="Which of your lines changes its argument, and who else still needs it?",
+    ),
+    # attention_backward
+    Misconception(
+        id="scales_forward_only",
+        exercise="attention_backward",
+        swaps=((GRAD_SCORES, GRAD_SCORES.removesuffix(" * scale")),),
+        explanation=(
+            "The scale is used forward only: a step that multiplies by a number also multiplies "
+            "its gradient by it."
+        ),
+        question="If the scores are the products times 0.5, how fast do they grow with a product?",
+    ),
+    unscaled("queries", GRAD_KEYS),
+    unscaled("keys", GRAD_QUERIES),
+    Misconception(
+        id="scales_backward_only",
+        exercise="attention_backward",
+        swaps=((FORWARD, "scores = queries @ keys.transpose(-2, -1)"),),
+        explanation=(
+            "The scores are not scaled when the weights are computed again, so they are other "
+            "weights than those of the forward pass."
+        ),
+        question="With which scores has the forward pass computed its weights?",
+    ),
+    Misconception(
+        id="scales_twice_on_the_way_back",
+        exercise="attention_backward",
+        swaps=((GRAD_SCORES, f"{GRAD_SCORES} * scale"),),
+        explanation="The gradient of the scores is scaled twice on the way back; once is right.",
+        question="How often does the scale occur between the products and the scores?",
+    ),
+    Misconception(
+        id="takes_zero_for_none",
+        exercise="attention_backward",
+        swaps=(
+            (
+                "if scale is None:\n        scale = queries.shape[-1] ** -0.5",
+                "scale = scale or queries.shape[-1] ** -0.5",
+            ),
+        ),
+        explanation=(
+            "A scale of 0 is replaced with the usual one, because `or` and `if not` treat 0 like "
+            "None."
+        ),
+        question="What is `0.0 or 0.5` in Python?",
+    ),
+    Misconception(
+        id="hides_gradients_only",
+        exercise="attention_backward",
+        swaps=(
+            (MASK, f"    {SOFTMAX}"),
+            (
+                GRAD_SCORES,
+                (
+                    f"{GRAD_SCORES}\n"
+                    "    if hidden is not None:\n"
+                    "        grad_scores = grad_scores.masked_fill(hidden, 0.0)"
+                ),
+            ),
+        ),
+        explanation=(
+            "Only the gradients of hidden scores are set to 0, but their weights must be 0 before: "
+            "hidden keys still take a share of each row."
+        ),
+        question="What does a row of weights sum to over the visible keys?",
+    ),
+    Misconception(
+        id="hides_weights_after_the_softmax",
+        exercise="attention_backward",
+        swaps=(
+            (
+                MASK,
+                (
+                    f"    {SOFTMAX}\n"
+                    "    if hidden is not None:\n"
+                    "        weights = weights.masked_fill(hidden, 0.0)"
+                ),
+            ),
+        ),
+        explanation=(
+            "Weights are set to 0 after the softmax, so the visible ones no longer sum to one."
+        ),
+        question="Which step makes a row sum to one, and is the mask before or after it?",
+    ),
+    Misconception(
+        id="skips_the_softmax",
+        exercise="attention_backward",
+        swaps=((GRAD_SCORES, "grad_scores = grad_weights * scale"),),
+        explanation=(
+            "The gradient of the weights is used as that of the scores: the way back skips the "
+            "softmax."
+        ),
+        question="Which function of this stage turns grad_weights into grad_scores?",
+    ),
+    Misconception(
+        id="gives_the_scores_to_softmax_backward",
+        exercise="attention_backward",
+        swaps=(
+            ("softmax_backward(weights, grad_weights)", "softmax_backward(scores, grad_weights)"),
+        ),
+        explanation=(
+            "softmax_backward gets the scores, but it needs the weights, the results of the "
+            "softmax."
+        ),
+        question="What are the arguments of softmax_backward: what went into softmax, or came out?",
+    ),
+    Misconception(
+        id="swaps_gradients_of_queries_and_keys",
+        exercise="attention_backward",
+        swaps=(
+            (
+                "return grad_queries, grad_keys, grad_values",
+                "return grad_keys, grad_queries, grad_values",
+            ),
+        ),
+        explanation="The gradients of queries and keys are returned in the wrong order.",
+        question="In which order does the function get queries and keys?",
+    ),
+    Misconception(
+        id="returns_the_values_first",
+        exercise="attention_backward",
+        swaps=(
+            (
+                "return grad_queries, grad_keys, grad_values",
+                "return grad_values, grad_queries, grad_keys",
+            ),
+        ),
+        explanation=("The gradients are returned in the wrong order; it is queries, keys, values."),
+        question="Does the first gradient that you return have the shape of the queries?",
+    ),
+    Misconception(
+        id="keeps_the_weights_for_values",
+        exercise="attention_backward",
+        swaps=(("weights.transpose(-2, -1) @ grad_context", "weights @ grad_context"),),
+        explanation=(
+            "In the gradient of the values the weights are not transposed: row k must collect "
+            "from all queries that have looked at key k."
+        ),
+        question="Which shape have weights, grad_context and values, and which product fits?",
+    ),
+    Misconception(
+        id="keeps_the_scores_for_keys",
+        exercise="attention_backward",
+        swaps=((GRAD_KEYS, "grad_keys = grad_scores @ queries"),),
+        explanation=(
+            "In the gradient of the keys grad_scores is not transposed: row k must collect from "
+            "all queries that have met key k."
+        ),
+        question="Which shape have grad_scores, queries and keys, and which product fits?",
+    ),
+    Misconception(
+        id="lets_autograd_go_back",
+        exercise="attention_backward",
+        code="""
+            def attention_backward(queries, keys, values, grad_context, scale=None, hidden=None):
+                with torch.enable_grad():
+                    given = [one.clone().requires_grad_() for one in (queries, keys, values)]
+                    scale = queries.shape[-1] ** -0.5 if scale is None else scale
+                    scores = given[0] @ given[1].mT * scale
+                    if hidden is not None:
+                        scores = scores.masked_fill(hidden, -torch.inf)
+                    context = torch.softmax(scores, dim=-1) @ given[2]
+                return torch.autograd.grad(context, given, grad_context)
+        """,
+        explanation="Autograd computes the gradients, but in this stage you do that yourself.",
+        question="Which step is the last one forward, and which two gradients does it send back?",
+    ),
+    Misconception(
+        id="goes_query_by_query",
+        exercise="attention_backward",
+        swaps=(
+            (
+                GRAD_QUERIES,
+                (
+                    "rows = grad_scores.unbind(dim=-2)\n"
+                    "    grad_queries = torch.stack(\n"
+                    "        [(row[..., None] * keys).sum(dim=-2) for row in rows], dim=-2\n"
+                    "    )"
+                ),
+            ),
+        ),
+        explanation="The queries are computed one after the other, so the work grows with T.",
+        question="Which product of matrices gives all rows at once?",
+    ),
+    Misconception(
+        id="changes_the_queries",
+        exercise="attention_backward",
+        swaps=(
+            (
+                FORWARD,
+                "queries *= scale\n    scores = queries @ keys.transpose(-2, -1)",
+            ),
+            (GRAD_KEYS, "grad_keys = grad_scores.transpose(-2, -1) @ queries / scale"),
+        ),
+        explanation="The caller's queries are scaled in place.",
+        question="Which of your lines changes its argument, and who else still needs it?",
+    ),
+    Misconception(
+        id="makes_the_gradients_float32",
+        exercise="attention_backward",
+        swaps=(
+            (
+                "return grad_queries, grad_keys, grad_values",
+                "return grad_queries.float(), grad_keys.float(), grad_values.float()",
+            ),
+        ),
+        explanation="The gradients become float32, even if the arguments are float64.",
+        question="Which dtype have the gradients of float64 tensors in your code?",
+    ),
+    # self_attention_backward
+    misses(("keys", "values")),
+    misses(("queries", "values")),
+    misses(("queries", "keys")),
+    misses(("queries",)),
+    misses(("keys",)),
+    misses(("values",)),
+    Misconception(
+        id="averages_over_the_batch",
+        exercise="self_attention_backward",
+        swaps=tuple(
+            (
+                f"rows.T{SUMMED.format(name=name)}",
+                f"rows.T{SUMMED.format(name=name)} / (len(x) if x.ndim > 2 else 1)",
+            )
+            for name in WAYS
+        ),
+        explanation=(
+            "The gradients of the matrices are means over the batch, but each item has used the "
+            "same matrices, so its gradients are added."
+        ),
+        question="The loss is one number for the whole batch. What does each item add to it?",
+    ),
+    Misconception(
+        id="keeps_a_gradient_for_each_item",
+        exercise="self_attention_backward",
+        swaps=(
+            ("rows = x.flatten(0, -2)", "rows = x"),
+            *((f"rows.T{SUMMED.format(name=name)}", f"rows.mT @ grad_{name}") for name in WAYS),
+        ),
+        explanation=(
+            "The gradients of the matrices still have an axis for the items of the batch; they "
+            "must be added over it."
+        ),
+        question="Which shape has W_query, and which shape must its gradient have?",
+    ),
+    Misconception(
+        id="takes_the_first_item_only",
+        exercise="self_attention_backward",
+        swaps=(
+            ("rows = x.flatten(0, -2)", "rows = x[0] if x.ndim > 2 else x"),
+            *(
+                (
+                    SUMMED.format(name=name),
+                    f" @ (grad_{name}[0] if x.ndim > 2 else grad_{name})",
+                )
+                for name in WAYS
+            ),
+        ),
+        explanation=(
+            "Only the first item of a batch counts for the matrices; all items have used them."
+        ),
+        question="Which items of the batch change the loss if W_query changes?",
+    ),
+    Misconception(
+        id="scales_by_the_size_of_the_tokens",
+        exercise="self_attention_backward",
+        swaps=(
+            (
+                "queries, keys, values = x @",
+                (
+                    "scale = x.shape[-1] ** -0.5 if scale is None else scale\n"
+                    "    queries, keys, values = x @"
+                ),
+            ),
+        ),
+        explanation=(
+            "The usual scale is taken from d_in, the size of a token; it must be d, the size of a "
+            "query."
+        ),
+        question="Which vectors are multiplied with each other in a score?",
+    ),
+    Misconception(
+        id="returns_gradients_of_queries_keys_values",
+        exercise="self_attention_backward",
+        swaps=(
+            (
+                "return grad_x, grad_W_query, grad_W_key, grad_W_value",
+                "return grad_x, grad_queries, grad_keys, grad_values",
+            ),
+        ),
+        explanation=(
+            "The gradients of queries, keys and values are returned in place of those of the "
+            "matrices: one step is missing."
+        ),
+        question="The queries are x @ W_query. What is the gradient of the second factor?",
+    ),
+    Misconception(
+        id="exchanges_the_matrices",
+        exercise="self_attention_backward",
+        swaps=(
+            (
+                "return grad_x, grad_W_query, grad_W_key, grad_W_value",
+                "return grad_x, grad_W_key, grad_W_query, grad_W_value",
+            ),
+        ),
+        explanation="The gradients of W_query and W_key are returned in the wrong order.",
+        question="In which order does the function get its matrices?",
+    ),
+    Misconception(
+        id="returns_x_last",
+        exercise="self_attention_backward",
+        swaps=(
+            (
+                "return grad_x, grad_W_query, grad_W_key, grad_W_value",
+                "return grad_W_query, grad_W_key, grad_W_value, grad_x",
+            ),
+        ),
+        explanation="The gradient of x is returned last; it must come first.",
+        question="In which order does the function get its arguments?",
+    ),
+    Misconception(
+        id="makes_all_gradients_float32",
+        exercise="self_attention_backward",
+        swaps=(
+            (
+                "return grad_x, grad_W_query, grad_W_key, grad_W_value",
+                (
+                    "found = grad_x, grad_W_query, grad_W_key, grad_W_value\n"
+                    "    return tuple(gradient.float() for gradient in found)"
+                ),
+            ),
+        ),
+        explanation="The gradients become float32, even if the arguments are float64.",
+        question="Which dtype have the gradients of float64 tensors in your code?",
+    ),
+    Misconception(
+        id="lets_autograd_project_back",
+        exercise="self_attention_backward",
+        code="""
+            def self_attention_backward(x, W_query, W_key, W_value, grad_context, scale=None):
+                with torch.enable_grad():
+                    matrices = W_query, W_key, W_value
+                    given = [one.clone().requires_grad_() for one in (x, *matrices)]
+                    queries, keys, values = (given[0] @ W for W in given[1:])
+                    scale = keys.shape[-1] ** -0.5 if scale is None else scale
+                    scores = queries @ keys.mT * scale
+                    context = torch.softmax(scores, dim=-1) @ values
+                return torch.autograd.grad(context, given, grad_context)
+        """,
+        explanation="Autograd computes the gradients, but in this stage you do that yourself.",
+        question="Which rule gives both gradients of a product x @ W?",
+    ),
+)
