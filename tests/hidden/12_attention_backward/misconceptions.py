@@ -476,8 +476,8 @@ MISCONCEPTIONS = (
             ("softmax_backward(weights, grad_weights)", "softmax_backward(scores, grad_weights)"),
         ),
         explanation=(
-            "softmax_backward gets the scores, but it needs the weights, the results of the "
-            "softmax."
+            "The scores are passed to softmax_backward, but it needs the weights, the results of "
+            "the softmax."
         ),
         question="What are the arguments of softmax_backward: what went into softmax, or came out?",
     ),
@@ -666,8 +666,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The gradients of queries, keys and values are returned in place of those of the "
-            "matrices: one step is missing."
+            "The gradients of queries, keys and values are returned, not those of the matrices: "
+            "one step is missing."
         ),
         question="The queries are x @ W_query. What is the gradient of the second factor?",
     ),

@@ -196,8 +196,8 @@ MISCONCEPTIONS = (
         exercise="sample_next",
         swaps=(("logits = top_k_logits(logits, top_k)", "top_k_logits(logits, top_k)"),),
         explanation=(
-            "top_k has no effect on the draw: every token can be drawn, also those below the k-th "
-            "largest logit."
+            "The limit top_k has no effect on the draw: every token can be drawn, also those "
+            "below the k-th largest logit."
         ),
         question="Which variable does your softmax read, and does top_k change it?",
     ),
