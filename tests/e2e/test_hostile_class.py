@@ -77,10 +77,14 @@ def test_everybody_has_a_grade(hostile: HostileClass):
 
 
 def test_nobody_earns_what_is_not_theirs(hostile: HostileClass):
-    """Wrong code earns 0 for any attempt to patch, print, save, return or exit."""
-    earned = hostile.points()
+    """Wrong code earns 0 for any attempt to patch, print, save, return or exit.
 
-    assert earned == dict.fromkeys(earned, (0.0, 0.0)) | EARNED
+    A link can't be graded, so its exercises wait for a grade by hand.
+    """
+    earned = hostile.points()
+    waiting = dict.fromkeys(("links", "links_a_folder"), (None, None))
+
+    assert earned == dict.fromkeys(earned, (0.0, 0.0)) | waiting | EARNED
 
 
 def test_warnings_cost_nothing(hostile: HostileClass):
