@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.authoring import effort, lab_notebook, public_suite, stubs
-from autograder.authoring.guide import efforts_of, guide
+from autograder.authoring.guide import guide
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.diagnosis import mistakes
 from autograder.disk import replace_file
@@ -62,7 +62,7 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
         lab = lab_notebook.build_source_lab(stage.lab, points, efforts[stage.name])
         student_lab = lab_notebook.build_student_lab(lab, written=stage.written)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
-    every = efforts_of(course.every_stage) | efforts
+    every = {one.name: efforts.get(one.name) or one.effort for one in course.every_stage}
     built[course.root / ASSIGNMENTS / GUIDE] = guide(course, every)
     built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built

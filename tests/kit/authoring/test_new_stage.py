@@ -30,7 +30,7 @@ def test_a_skeleton_holds_as_it_is(
     assert report.findings == ()
     assert report.lines[0].startswith(
         "02_layer_norm: stub 0, solution 10, 0 misconceptions caught and named, "
-        "1 correct variant right; "
+        "1 correct variant right"
     )
 
 
