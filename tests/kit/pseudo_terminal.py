@@ -87,7 +87,12 @@ class PseudoTerminal:
 
     def read_until(self, words: str) -> str:
         """Wait until *words* are shown, and the line of keys below them; return all of it."""
-        self._read_while(lambda: "q quit" not in self.shown.rpartition(words)[2], words)
+
+        def is_incomplete() -> bool:
+            _, found, after = self.shown.rpartition(words)
+            return not found or "q quit" not in after
+
+        self._read_while(is_incomplete, words)
         return self.shown
 
     def read_screen(self, words: str) -> list[str]:
