@@ -64,7 +64,7 @@ def _check_lines(check: CheckResult) -> Iterator[str]:
     reasons = [check.message]
     if check.diagnosis is not None:
         reasons.append(f"{check.diagnosis.title} ({check.diagnosis.misconception})")
-    if check.given:
+    if check.given and check.diagnosis is None:
         reasons.append(f"right, given the mistake in {check.given}: error carried forward")
     for text in filter(None, reasons):
         yield from (f"{'':16}{line}" for line in text.splitlines())
