@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from autograder.authoring import stubs
 from autograder.authoring.garbage import blanks, composition, garbage
+from autograder.authoring.prices import FEW, STAGE_POINTS, Prices, prices
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
@@ -23,7 +24,6 @@ from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import MARGIN
 
-STAGE_POINTS = 10.0
 GARBAGE_POINTS = 1.0  # more than blanks may be earned by what computes nothing
 PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes, and nothing else
 
@@ -68,6 +68,7 @@ class StageVerifier:
             yield from self.check_import(variant)
         yield from self.check_placeholder()
         yield from self.check_garbage()
+        yield from self.prices(FEW).problems()
         for item in self._bank:
             yield from self.check_misconception(item)
         first_of_each = {item.exercise: item for item in reversed(self._bank)}
@@ -126,6 +127,11 @@ class StageVerifier:
     def _checks_of(self, exercise: str) -> list[CollectedCheck]:
         checks = self._runner.checks(self._stage.name)
         return [check for check in checks if check.spec.exercise == exercise]
+
+    def prices(self, count: int) -> Prices:
+        """Grade *count* modules of each row of the table of prices."""
+        checks = self._runner.checks(self._stage.name)
+        return prices(self._stage, checks, self._grade, count)
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
         """The misconception *item* loses points, and its diagnosis names it."""
