@@ -13,8 +13,9 @@ the same earns its points.
 Nobody gains by a mistake made on purpose: it costs the points of its own exercise, and the one
 above must still show, on hidden inputs, what a right one shows. The wrong exercise must be an
 attempt: its mistake has a name and takes at least half of the solution's steps to an answer, or it
-passes a probe, or a law that nonsense of the right shape breaks. ``verify`` grades garbage below
-right code in every stage: it earns at most one point more than blanks there.
+passes a probe, or a law that nonsense of the right shape breaks, or it is right itself in some
+check, given a mistake below it. ``verify`` grades garbage below right code in every stage: it earns
+at most one point more than blanks there.
 """
 
 import itertools
