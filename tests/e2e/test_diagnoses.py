@@ -44,8 +44,8 @@ def named_by_grading() -> dict[tuple[str, str], set[str]]:
     return found
 
 
-SOME = ("01_dot_product_attention", "04_self_attention", "13_positions")  # functions, modules, both
-NIGHTLY = pytest.mark.nightly  # half a minute each; verify names the misconceptions of every stage
+SOME = ("01_dot_product_attention", "04_self_attention")  # functions, modules
+NIGHTLY = pytest.mark.nightly  # up to two minutes each; verify names misconceptions of all stages
 
 
 @pytest.mark.parametrize(
