@@ -384,7 +384,7 @@ def _lines_of_strings(value: object) -> Iterator[str]:
 
 
 def _read_text(path: Path) -> str:
-    return path.read_text("utf-8", errors="replace")  # efforts are searched like other files
+    return path.read_text("utf-8", errors="replace")  # pictures are searched like other files
 
 
 def _write(path: Path, content: bytes) -> None:

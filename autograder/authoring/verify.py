@@ -59,7 +59,8 @@ def verify(
     stages = list(only) or list(course.every_stage)
     findings = [*stale_files(course, only), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
-    shares = in_processes(partial(_verify_stages, course, report, counts_kinds), stages)
+    work = partial(_verify_stages, course, report, counts_kinds=counts_kinds)
+    shares = in_processes(work, stages)
     findings += [finding for share in shares for finding in share.findings]
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
     lines = [summaries[stage.name] for stage in stages]
@@ -85,10 +86,7 @@ class _Share(NamedTuple):
 
 
 def _verify_stages(
-    course: Course,
-    report: release.Report,
-    counts_kinds: bool,  # noqa: FBT001  # `partial` passes it by position
-    stages: Sequence[Stage],
+    course: Course, report: release.Report, stages: Sequence[Stage], *, counts_kinds: bool
 ) -> _Share:
     level = detect_capabilities().level  # as strict as this machine can be
     findings: list[str] = []
