@@ -170,23 +170,27 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     """Return the module by its name, else a copy of it."""
-    return _find_named([file for file in files if file.suffix == MODULE], (stage.module,))
+    return _find_named(_latest(files, MODULE), (stage.module,))
 
 
 def find_only_module(files: Sequence[SubmittedFile], others: StageResolver) -> SubmittedFile | None:
     """Return the only module, under any name; those of other stages and suites do not count."""
-    modules = [file for file in files if file.suffix == MODULE and not is_earlier(file)]
+    modules = _latest(files, MODULE)
     return _only_one([file for file in modules if not others.is_released(file.path)])
 
 
 def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     """Return the notebook by one of its names, else a copy of it, else the only notebook."""
-    notebooks = [file for file in files if file.suffix == NOTEBOOK and not is_earlier(file)]
+    notebooks = _latest(files, NOTEBOOK)
     return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
 
 
+def _latest(files: Iterable[SubmittedFile], suffix: str) -> list[SubmittedFile]:
+    """Return the *files* with *suffix* that were not collected together with a newer upload."""
+    return [file for file in files if file.suffix == suffix and not is_earlier(file)]
+
+
 def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> SubmittedFile | None:
-    files = [file for file in files if not is_earlier(file)]
     loose = [file for file in files if not file.packed]
     for batch in (loose, files):  # an archive next to the file itself is an older copy of it
         for is_match in (_is_exact, _is_copy):
