@@ -5,6 +5,7 @@ a limit off unnoticed.
 """
 
 import importlib.util
+import json
 import os
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -118,6 +119,17 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     def lab(self) -> Path:
         """The guided notebook of the stage; a stage may have none."""
         return self.source / LAB
+
+    @cached_property
+    def written_points(self) -> float:
+        """The points of the answers that students write into the lab, if it has any questions."""
+        try:
+            cells = json.loads(self.lab.read_bytes())["cells"] if self.written else []
+        except (OSError, ValueError, KeyError, TypeError):  # a stage may have no lab
+            return 0.0
+        facts = [cell["metadata"].get("nbgrader", {}) for cell in cells]
+        answers = [one for one in facts if one.get("grade") and one.get("solution")]
+        return float(sum(one["points"] for one in answers))
 
     @property
     def assignment(self) -> Path:

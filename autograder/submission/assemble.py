@@ -1,7 +1,6 @@
 """Builds the submissions of one student, one per stage, or states why there is none."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -270,21 +269,10 @@ def note_missing_lab(submission: Submission, stages: Sequence[Stage]) -> Submiss
     stage = next((one for one in stages if one.name == submission.stage), None)
     if stage is None or submission.code is None or submission.lab is not None:
         return submission
-    points = _written_points(stage) if stage.written else 0.0
-    if not points:
+    if not stage.written_points:
         return submission
-    notice = f"{NO_LAB}, so the written answers ({points:g} points) count as missing."
+    notice = f"{NO_LAB}, so the written answers ({stage.written_points:g} points) count as missing."
     return msgspec.structs.replace(submission, notices=(*submission.notices, notice))
-
-
-def _written_points(stage: Stage) -> float:
-    """Return the points of the answers that students write into the lab of *stage*."""
-    try:
-        cells = json.loads(stage.lab.read_bytes())["cells"]
-    except (OSError, ValueError, KeyError, TypeError):  # a stage may have no lab
-        return 0.0
-    facts = [cell["metadata"].get("nbgrader", {}) for cell in cells]
-    return float(sum(one["points"] for one in facts if one.get("grade") and one.get("solution")))
 
 
 def _by_nbgrader(
