@@ -66,6 +66,12 @@ def listed(items: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
     return tuple(line(item, limit) for item in known)
 
 
+def name_and_id(name: str, student: str) -> str:
+    """Return the *name* of a *student* in front of the id, or the id alone."""
+    name = line(name, MAX_WORD)
+    return f"{name} ({student})" if name else student
+
+
 def without_folders(text: str) -> str:
     """Shorten absolute paths to the file's name: where a server keeps it concerns no student."""
     return _PATH.sub("…/", text)

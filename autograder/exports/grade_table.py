@@ -14,6 +14,7 @@ import msgspec
 from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.results import Results, Status, SubmissionResult, add
+from autograder.sanitize import name_and_id
 from autograder.submission.names import MAX_STUDENT, comparison_key
 
 _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
@@ -49,8 +50,7 @@ class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shown_name(self) -> str:
         """The student's name and id, or the id alone."""
-        name = f"{self.first_name} {self.last_name}".strip()
-        return f"{name} ({self.student})" if name else self.student
+        return name_and_id(f"{self.first_name} {self.last_name}".strip(), self.student)
 
     def has_score(self, stage: "StageColumn") -> bool:
         """Return whether there is a grade in *stage*."""

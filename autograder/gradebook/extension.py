@@ -8,6 +8,7 @@ from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 
 from autograder.errors import UsageError
 from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.grade_export import names_of_gradebook
 from autograder.gradebook.score_rows import parse_timestamp, set_late_penalty
 from autograder.results import add
 from autograder.submission.roster import find_student
@@ -30,7 +31,8 @@ def grant_extension(setup: NbgraderSetup, student: str, stage: str, when: str) -
                 f'Set it: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'
             )
             raise UsageError(msg)
-        person = _find_person(book, student)
+        students = [item.id for item in book.db.query(Student)]
+        person = find_student(student, students, names_of_gradebook(book))
         extension = parse_extension(when, assignment.duedate)
         submission = _submission(book, assignment, person)
         before = _penalty(submission)
@@ -78,14 +80,6 @@ def _time(text: str, due: dt.datetime) -> dt.datetime:
         )
         raise UsageError(msg)
     return moment
-
-
-def _find_person(book: Gradebook, student: str) -> str:
-    names = {
-        item.id: " ".join(filter(None, (item.first_name, item.last_name)))
-        for item in book.db.query(Student)
-    }
-    return find_student(student, names, names)
 
 
 def _submission(book: Gradebook, assignment: Assignment, student: str) -> Any:

@@ -20,7 +20,7 @@ from autograder.reports.manual_review import first_problem, lacks_lab, review_re
 from autograder.reports.page_names import PageNames
 from autograder.reports.similar import SimilarCode, SimilarGroup
 from autograder.results import Results, Status, SubmissionResult, add
-from autograder.sanitize import MAX_WORD, line
+from autograder.sanitize import MAX_WORD, line, name_and_id
 from autograder.stored_results import scores_of
 
 # Full marks have a separate bar.
@@ -250,9 +250,7 @@ def class_tables(
 
 
 def _name_and_id(student: str, names: Mapping[str, str]) -> str:
-    """Return the name and the id of *student*, or the id alone."""
-    name = line(names.get(student, ""), MAX_WORD)
-    return f"{name} ({student})" if name else student
+    return name_and_id(names.get(student, ""), student)
 
 
 def _widths(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from autograder.errors import UsageError
 from autograder.results import CheckResult, Results, SubmissionResult
-from autograder.sanitize import MAX_WORD, line
+from autograder.sanitize import name_and_id
 
 
 def find_results(results: Results, student: str, stage: str = "") -> list[SubmissionResult]:
@@ -24,7 +24,7 @@ def find_results(results: Results, student: str, stage: str = "") -> list[Submis
 def explanation_lines(results: Results, result: SubmissionResult, name: str = "") -> Iterator[str]:
     """Describe how *result*, one of *results*, came about, from the record; *name* is theirs."""
     score = "no grade" if result.score is None else f"{result.score:g} of {result.max_score or 0:g}"
-    who = f"{line(name, MAX_WORD)} ({result.student})" if name else result.student
+    who = name_and_id(name, result.student)
     yield f"{who}, {result.stage or 'unknown stage'}: {score} ({result.status})"
     yield from (f"  {text}" for text in (result.message, *result.notices) if text)
     yield from _circumstances(results, result)

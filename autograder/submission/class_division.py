@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.errors import UsageError
+from autograder.sanitize import name_and_id
 from autograder.submission.assemble import (
     Submission,
     note_missing_lab,
@@ -192,7 +193,7 @@ class ClassDivision:
         group_of = {one.student: _group(groups, one) for one in people}
         submitted = {group_of.get(student, "") for student in claims} - {""}
         absent = [
-            f"{one.full_name} ({one.student})".strip()
+            name_and_id(one.full_name, one.student)
             for one in people
             # Canvas's test student has a number only.
             if one.identifiers

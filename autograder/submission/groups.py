@@ -10,9 +10,8 @@ from typing import Self
 import msgspec
 
 from autograder.errors import UsageError
-from autograder.sanitize import MAX_WORD, line
 from autograder.submission.names import comparison_key, student_id
-from autograder.submission.roster import csv_rows
+from autograder.submission.roster import csv_rows, shown_columns
 
 _COLUMNS = ("canvas_user_id", "group_name")
 
@@ -36,12 +35,11 @@ class Groups(msgspec.Struct, frozen=True):
     def read(cls, file: Path) -> Self:
         """Read the export of a group set; raises ``UsageError``."""
         rows = csv_rows(file)
-        header = set(rows[0]) if rows else set()
-        if not set(_COLUMNS) <= header:
-            shown = line(", ".join(filter(None, header)), MAX_WORD) or "none"
+        header = list(rows[0]) if rows else []
+        if not set(_COLUMNS) <= set(header):
             msg = (
-                f"{file} is not an export of groups: its columns are {shown}. Download it in "
-                "Canvas: People, the group set, Import, Download Course Roster CSV."
+                f"{file} is not an export of groups: its columns are {shown_columns(header)}. "
+                "Download it in Canvas: People, the group set, Import, Download Course Roster CSV."
             )
             raise UsageError(msg)
         grouped = [(row, _member(row)) for row in rows if row.get("group_name")]

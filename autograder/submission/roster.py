@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 
 from autograder.errors import UsageError
-from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
+from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line, name_and_id
 from autograder.submission.files import reason
 from autograder.submission.names import ParsedName, comparison_key, student_id
 
@@ -65,11 +65,10 @@ class Roster(msgspec.Struct, frozen=True):
         elif "id" in header:
             people = [person_of_nbgrader(row, id_column or "id") for row in rows]
         else:
-            shown = line(", ".join(filter(None, header)), MAX_WORD) or "none"
             msg = (
-                f"{file} is not a roster: its columns are {shown}. Export the gradebook in Canvas "
-                "(Grades, Export, Entire Gradebook), or use nbgrader's students.csv "
-                "(id,first_name,last_name,email,lms_user_id)."
+                f"{file} is not a roster: its columns are {shown_columns(header)}. "
+                "Export the gradebook in Canvas (Grades, Export, Entire Gradebook), or use "
+                "nbgrader's students.csv (id,first_name,last_name,email,lms_user_id)."
             )
             raise UsageError(msg)
         return cls(tuple(_unique(filter(None, people), file)))
@@ -118,7 +117,7 @@ def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str])
         return found[0]
     who = repr(line(wanted, MAX_WORD))
     if found:
-        shown = ", ".join(f"{known[one]} ({one})" if known[one] else one for one in found)
+        shown = ", ".join(name_and_id(known[one], one) for one in found)
         msg = f"{who} could be {shown}. Name one by the id."
         raise UsageError(msg)
     hint = "" if any(known.values()) else " --roster or --gradebook adds the names."
@@ -155,9 +154,14 @@ def csv_rows(file: Path) -> list[dict[str, str]]:
         raise UsageError(msg) from None
 
 
+def shown_columns(header: Iterable[str], most: int = MAX_WORD) -> str:
+    """List the columns of a file in their order, in at most *most* characters."""
+    return line(", ".join(filter(None, header)), most) or "none"
+
+
 def _require_column(file: Path, header: Collection[str], id_column: str) -> None:
     if id_column and id_column not in header:
-        shown = line(", ".join(filter(None, header)), MAX_SENTENCE)
+        shown = shown_columns(header, MAX_SENTENCE)
         msg = f"{file} has no column {id_column!r} for --id-column. Its columns are {shown}."
         raise UsageError(msg)
 

@@ -16,6 +16,7 @@ from autograder.sanitize import (
     line,
     lines,
     listed,
+    name_and_id,
     without_folders,
 )
 
@@ -166,3 +167,12 @@ def test_absolute_paths_lose_their_folders(text: str, seen: str):
     """A path keeps the name of its file, and text that only looks like a path stays."""
     assert without_folders(text) == seen
     assert without_folders(seen) == seen
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("Ada Lovelace", "Ada Lovelace (ada)"), ("", "ada"), ("A\nB", "A B (ada)")],
+)
+def test_a_student_without_a_name_is_the_id_alone(name: str, shown: str):
+    """A name is on one line, in front of the id."""
+    assert name_and_id(name, "ada") == shown

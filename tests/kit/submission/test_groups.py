@@ -52,5 +52,6 @@ def test_another_file_is_refused(tmp_path: Path):
     file = tmp_path / "canvas.csv"
     file.write_text("Student,ID,Section\nAda,1,A\n")
 
-    with pytest.raises(UsageError, match=r"its columns are .*Student.*Course Roster CSV"):
+    columns = r"its columns are Student, ID, Section\. .*Course Roster CSV"
+    with pytest.raises(UsageError, match=columns):
         Groups.read(file)
