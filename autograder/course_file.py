@@ -34,13 +34,19 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How submissions are graded; *carry_forward*: one mistake costs once, see ``carry_forward``.
+    """How submissions are graded.
 
+    *carry_forward*: a mistake costs nothing in the exercises that use the wrong one, see
+    ``carry_forward``. *same_mistake_once*: a mistake that is made in several exercises costs in one
+    of them. *slip_credit*: the share of the points that a check keeps if one named mistake is all
+    that is wrong in its exercise. See ``slip_prices`` for both.
     *isolation* is the weakest level for student code, unless a command sets another one. Labs are
     built without questions to answer in words if *written* is false.
     """
 
     carry_forward: bool = True
+    same_mistake_once: bool = True
+    slip_credit: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.5
     written: bool = True
     isolation: Literal["full", "process"] = "full"
 

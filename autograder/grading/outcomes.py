@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from autograder.course_file import Reveal
+from autograder.diagnosis.diagnostician import Findings
 from autograder.grading.near_names import near_name
 from autograder.results import (
     MAX_NOTICES,
     CheckResult,
-    Diagnosis,
     ExerciseResult,
     Grid,
     Outcome,
@@ -83,8 +83,14 @@ class CheckOutcome:
             return self._result(Outcome.ERRORED, error.status, message)
         return None
 
-    def add_diagnosis(self, result: CheckResult, diagnosis: Diagnosis | None) -> CheckResult:
-        """Add the mistake's name, unless the course reveals nothing about hidden checks."""
+    def add_findings(self, result: CheckResult, found: Findings) -> CheckResult:
+        """Give full points where the mistake is in another exercise, else add the mistake's name.
+
+        It is not added if the course reveals nothing about hidden checks.
+        """
+        if result.name in found.given:
+            return self.carried(found.given[result.name])
+        diagnosis = found.diagnoses.get(result.name)
         if diagnosis is None or self._shows_nothing:
             return result
         return replace(result, diagnosis=diagnosis)
