@@ -216,13 +216,13 @@ class LiveEvidence:
         """Return the mistake with a number."""
         return self.programs.mistake(number)
 
-    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may show what the code showed.
 
         Authors' mistakes also fit checks without an answer that could be compared.
         """
-        comparable = check.wrong or check.raised
-        keys = self.programs.singles if comparable else self.programs.written_keys
+        every = (check.wrong or check.raised) and not written
+        keys = self.programs.singles if every else self.programs.written_keys
         return {key: MATCHES[found] for key, found in self.matching(keys, check).items()}
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:

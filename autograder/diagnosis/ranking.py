@@ -94,8 +94,11 @@ class Evidence(Protocol):
     def mistake(self, number: int) -> Mistake:
         """Return the mistake with a number."""
 
-    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may show what the code showed in *check*."""
+    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
+        """Return the programs with one mistake that may show what the code showed in *check*.
+
+        If *written*, only those that authors wrote.
+        """
 
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Compare the results of a program and of the code in *check*."""
@@ -128,7 +131,7 @@ class Ranking:
         wrong = [check for check in self.failed if check.wrong]
         self.wrong = wrong or ([] if self.raised else list(self.failed))
         self.checked: dict[Key, Candidate] = {}
-        self._like: dict[str, Mapping[Key, Match]] = {}
+        self._like: dict[tuple[str, bool], Mapping[Key, Match]] = {}
 
     def explanation(self) -> Explanation:
         """Name the best explanation of the submission."""
@@ -138,15 +141,17 @@ class Ranking:
                 return explained
         return Explanation({})
 
-    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+    def like(self, check: FailedCheck, *, written: bool = False) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may show the same in *check*, once."""
-        if check.name not in self._like:
-            self._like[check.name] = self.evidence.like(check)
-        return self._like[check.name]
+        name = check.name, written
+        if name not in self._like:
+            self._like[name] = self.evidence.like(check, written=written)
+        return self._like[name]
 
-    def alike(self, check: FailedCheck) -> list[Key]:
+    def alike(self, check: FailedCheck, *, written: bool = False) -> list[Key]:
         """List the programs with one mistake that surely show the same in *check*."""
-        return [key for key, match in self.like(check).items() if match is not Match.UNDECIDED]
+        shown = self.like(check, written=written)
+        return [key for key, match in shown.items() if match is not Match.UNDECIDED]
 
     def candidate(self, key: Key) -> Candidate:
         """Compare a program with every failed check, once."""
@@ -266,7 +271,7 @@ class Ranking:
         """Return the programs that explain most of *rest*: by their numbers, or by an author."""
         screens = [check for check in rest if check.wrong][:MAX_SCREENS]
         keys = {key for check in screens if check.tells for key in self.alike(check)}
-        keys |= {key for check in rest for key in self.alike(check) if self._written(key)}
+        keys |= {key for check in rest for key in self.alike(check, written=True)}
         names = {check.name for check in rest}
         found = [
             one

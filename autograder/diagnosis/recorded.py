@@ -49,16 +49,16 @@ class RecordedEvidence:
         """Return the mistake with a number."""
         return self._known.mistake(number)
 
-    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
         """Return the programs that show what the code showed.
 
         Authors' mistakes also fit checks without an answer that could be compared.
         """
-        comparable = check.wrong or check.raised
+        every = (check.wrong or check.raised) and not written
         return {
             (number,): match
             for number, match in sorted(self._matches[check.name].items())
-            if comparable or self.mistake(number).written
+            if every or self.mistake(number).written
         }
 
     def match(self, key: Key, check: FailedCheck) -> Match:

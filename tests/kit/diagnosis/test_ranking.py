@@ -47,9 +47,13 @@ class Table:
         """Return the mistake of a program."""
         return mistake(number, self.kinds)
 
-    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
-        """Return the entries of the table."""
-        return {(number,): match for number, match in self.shown.get(check.name, {}).items()}
+    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
+        """Return the entries of the table, or those that authors wrote."""
+        return {
+            (number,): match
+            for number, match in self.shown.get(check.name, {}).items()
+            if not written or self.mistake(number).written
+        }
 
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Return the entries of the table."""
