@@ -15,6 +15,7 @@ if sys.platform != "win32":
 
 MIB = 1 << 20
 _PR_SET_PDEATHSIG: Final = 1
+_STATM: Final = Path("/proc/self/statm")
 
 
 def limit_memory(size: int) -> None:
@@ -42,8 +43,8 @@ def set_limit(limit: int, value: int) -> None:
 
 def mapped_bytes() -> int:
     """Return how much memory this process has mapped; Linux only."""
-    pages = Path("/proc/self/statm").read_bytes().split()[0]
-    return int(pages) * os.sysconf("SC_PAGESIZE")
+    with _STATM.open("rb", buffering=0) as file:  # quicker than `read_bytes`: it is read often
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGESIZE")
 
 
 def end_with_parent(parent: int) -> None:

@@ -11,7 +11,7 @@ import inspect
 import operator
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Final
@@ -36,7 +36,7 @@ from autograder.suite.steps import StepCounter
 
 MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
 MAX_REPLIES = 10_000  # that are kept of one solution; the checks of a stage ask some hundreds
-# Limits of one request. A wrong program gets a multiple of what the solution has needed at most.
+# Limits of requests. A wrong program gets a multiple of what the solution has needed at most.
 SOLUTION_SECONDS, WRONG_SECONDS, AGAIN_SECONDS, PACE = 60.0, 1.0, 0.3, 10.0
 IMPORT_SECONDS = 10.0  # of a wrong program; only a statement outside of its exercise takes long
 MEMORY_MIB = 512  # more than before the request
@@ -118,7 +118,7 @@ class LocalChannel:
             if request.verb in COMPUTED:
                 counter = StepCounter()
                 with contextlib.redirect_stdout(None), contextlib.suppress(BaseException):
-                    with self._limits(request), counter:
+                    with self._limits([request]), torch.enable_grad(), counter:
                         result, _ = self._executor.perform(request)
                     return len(counter.behind(result))
                 return counter.count
@@ -126,21 +126,33 @@ class LocalChannel:
         return 0
 
     def _answers(self, requests: Sequence[Request]) -> list[Reply]:
+        replies: list[Reply] = []
         with contextlib.redirect_stdout(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            replies = list(map(self._answer_in_time, requests))
+            while len(replies) < len(requests):
+                replies += self._answers_in_time(requests[len(replies) :])
         interrupt = KeyboardInterrupt.__name__
         if any(one.problem is not None and one.problem.type == interrupt for one in replies):
             raise KeyboardInterrupt  # the instructor pressed Ctrl-C; the code did not raise it
         return replies
 
-    def _answer_in_time(self, request: Request) -> Reply:
-        start = time.process_time()
+    def _answers_in_time(self, requests: Sequence[Request]) -> list[Reply]:
+        """Answer *requests* up to the one with which the time is used up; at least one."""
+        replies: list[Reply] = []
         try:
-            with self._limits(request):
-                reply = self._executor.answer(request)
+            with self._limits(requests):
+                for request in requests:
+                    replies.append(self._answer(request))
+                    if replies[-1] is OUT_OF_TIME:
+                        break
         except OutOfTimeError:  # before or after the code ran
-            reply = OUT_OF_TIME
+            replies = [*replies, OUT_OF_TIME][: len(requests)]
+        return replies
+
+    def _answer(self, request: Request) -> Reply:
+        start = time.process_time()
+        with torch.enable_grad():  # code that is stopped in ``no_grad`` switches off no gradients
+            reply = self._executor.answer(request)
         if reply.problem is not None and reply.problem.type == OutOfTimeError.__name__:
             self.overruns += 1
             return OUT_OF_TIME
@@ -149,24 +161,22 @@ class LocalChannel:
         self._slowest = max(self._slowest, time.process_time() - start)
         return reply
 
-    @contextlib.contextmanager
-    def _limits(self, request: Request) -> Iterator[None]:
-        """Limit time and memory; code that is stopped in ``no_grad`` switches off no gradients."""
-        with torch.enable_grad(), limited(self._seconds_for(request), MEMORY_MIB):
-            yield
+    def _limits(self, requests: Sequence[Request]) -> contextlib.AbstractContextManager[None]:
+        """Limit time and memory: setting the limits takes longer than most requests."""
+        return limited(self._seconds_for(requests), MEMORY_MIB)
 
     def _require_memory(self, kind: object) -> None:
         """Raise ``MemoryError`` for an answer that says so, unless the code had its own share."""
         if kind == "out-of-memory" and (self._right is None or room_for_memory() < MEMORY_MIB):
             raise MemoryError
 
-    def _seconds_for(self, request: Request) -> float:
-        """Return how long *request* may compute; a program that did not end once gets less."""
+    def _seconds_for(self, requests: Sequence[Request]) -> float:
+        """Return how long *requests* may compute; a program that did not end once gets less."""
         if self._right is None:
             return SOLUTION_SECONDS
-        if request.verb == "run":
+        if any(request.verb == "run" for request in requests):
             return IMPORT_SECONDS
-        pace = PACE * self._right._slowest  # noqa: SLF001  # of the same class
+        pace = PACE * self._right._slowest * len(requests)  # noqa: SLF001  # of the same class
         return pace + (AGAIN_SECONDS if self.overruns else WRONG_SECONDS)
 
 
