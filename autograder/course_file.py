@@ -101,6 +101,13 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.keys or self.tokens
 
 
+class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A text on the web, which the page about a learner's course names."""
+
+    title: str
+    url: Annotated[str, msgspec.Meta(pattern="^https://")]
+
+
 class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The content of ``stage.toml``; a stage that is not *graded* is for practice alone."""
 
@@ -111,6 +118,7 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     module: Name
     prerequisites: tuple[str, ...] = ()
     picture: Picture | None = None
+    read_on: tuple[Link, ...] = ()
     exercise: tuple[Exercise, ...]
 
 

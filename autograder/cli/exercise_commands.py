@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -69,6 +70,7 @@ def next_(folder: options.LearnerFolder = None) -> None:
     output.print_lines(outdated_lines(handout, state))
     if task is None:
         typer.echo("Every exercise is done. Congratulations on the whole course!")
+        typer.echo("All of it on one page: autograder progress --report page")
         typer.echo(f"Hunt a bug next: autograder hunt {handout.stages[-1].name}")
         return
     file, line = learner_folder.location(task)
@@ -80,10 +82,26 @@ def next_(folder: options.LearnerFolder = None) -> None:
 
 
 @app.command()
-def progress(folder: options.LearnerFolder = None) -> None:
+def progress(
+    folder: options.LearnerFolder = None,
+    *,
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="DIR", help="Write a page with all that you have built here."),
+    ] = None,
+) -> None:
     """Show your stages: how many exercises pass, and how many minutes are left."""
     handout = inputs.find_handout(folder)
-    output.print_lines(progress_lines(handout, Progress.read(handout.root)))
+    state = Progress.read(handout.root)
+    output.print_lines(progress_lines(handout, state))
+    if report is not None:
+        from autograder.student import course_page  # noqa: PLC0415  # a page is seldom wanted
+        from autograder.student.warm_checker import WarmChecker  # noqa: PLC0415  # starts a process
+
+        typer.echo("Drawing the pictures of your stages; this takes some seconds.")
+        with closing(WarmChecker(handout)) as checker:
+            page = course_page.write_page(handout, state, report, checker.picture)
+        typer.echo(f"What you have built: {page}")
 
 
 @app.command()

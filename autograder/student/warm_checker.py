@@ -57,6 +57,7 @@ class WarmChecker:
         with contextlib.suppress(AutograderError, OSError):  # the stage is done without it, too
             submission = next(collect(student_file(stage.source, stage), self._own.stages, stage))
             if submission.code is not None and self._server is not None:
+                self._server.wait_ready()
                 return attention_weights(self._server, stage, submission.code)
         return None
 

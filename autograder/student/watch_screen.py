@@ -236,8 +236,9 @@ def progress_bar(state: "Watch") -> Text:
 def _course_done(state: "Watch") -> Part:
     hunt = f"autograder hunt {state.own.stages[-1].name}"
     done = Text("Every exercise passes. Congratulations on the whole course!", "bold green")
+    page = Text("All of it on one page: autograder progress --report page")
     more = Text(f"Hunt a bug next: {hunt} · l lists all exercises.", style="dim")
-    return Part((("", done, more), (done, more)), (Rank.GAPS,))
+    return Part((("", done, page, more), (done, page, more), (done, more)), (Rank.GAPS, Rank.TITLE))
 
 
 def _next(text: str) -> Text:

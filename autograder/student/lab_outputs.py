@@ -1,0 +1,91 @@
+"""Reads pictures and printed lines from a lab that its learner has run and saved.
+
+A notebook is a file that anybody can edit: what is not a small picture or plain text is left out.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from autograder.sanitize import lines
+
+MOST_BYTES: Final = 32 << 20  # of a notebook; a lab with all its pictures has less than 1 MB
+MOST_PICTURE: Final = 2 << 20  # bytes of one picture
+MOST_TEXT: Final = 1_500  # characters that one cell has printed
+MOST_OUTPUTS: Final = 8  # of one lab
+PNG: Final = b"\x89PNG\r\n\x1a\n"
+CHECK: Final = "lab.check("  # ends each exercise of a lab
+MODEL_ANSWER: Final = "lab.model_answer("  # a text of the course, not of the learner
+DATA: Final = "data:image/png;base64,"
+
+
+class Output(NamedTuple):
+    """A *picture*, as PNG in base64, with its *title*; or a printed *text*."""
+
+    picture: str = ""
+    title: str = ""
+    text: str = ""
+
+
+def outputs_after_exercises(lab: Path) -> list[Output]:
+    """List what the cells behind the last exercise of *lab* show; nothing if it can't be read."""
+    try:
+        if lab.stat().st_size > MOST_BYTES:
+            return []
+        cells = json.loads(lab.read_bytes())["cells"]
+        sources = ["".join(cell["source"]) for cell in cells]
+        checks = [number for number, source in enumerate(sources) if CHECK in source]
+        behind = range(checks[-1] + 1, len(cells)) if checks else range(0)
+        shown = [
+            output
+            for number in behind
+            if MODEL_ANSWER not in sources[number]
+            for output in _cell(cells[number].get("outputs") or [])
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+    return shown[:MOST_OUTPUTS]
+
+
+def _cell(outputs: list[Any]) -> Iterator[Output]:
+    """Yield what one cell has printed, and then its pictures."""
+    streams = [one for one in outputs if one.get("output_type") == "stream"]
+    printed = "".join("".join(one["text"]) for one in streams if one.get("name") == "stdout")
+    if text := lines(printed, MOST_TEXT):
+        yield Output(text=text)
+    for data in (one.get("data") or {} for one in outputs):
+        if "text/html" in data:
+            parser = _Pictures()
+            parser.feed("".join(data["text/html"]))
+            yield from parser.found
+        elif "image/png" in data:
+            yield from _picture("".join(data["image/png"]), "A picture of your lab")
+
+
+class _Pictures(HTMLParser):
+    """Collects the pictures of a page that are in the page itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Output] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take a picture."""
+        known = dict(attrs)
+        source = known.get("src") or ""
+        if tag == "img" and source.startswith(DATA):
+            self.found += _picture(source.removeprefix(DATA), known.get("alt") or "")
+
+
+def _picture(encoded: str, title: str) -> Iterator[Output]:
+    """Yield the picture *encoded*, if it is a small PNG."""
+    try:
+        content = base64.b64decode("".join(encoded.split()), validate=True)
+    except binascii.Error:
+        return
+    if content.startswith(PNG) and len(content) <= MOST_PICTURE:
+        yield Output(base64.b64encode(content).decode(), lines(title, MOST_TEXT))

@@ -1,0 +1,88 @@
+"""The page about all that a learner has built."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.release import build
+from autograder.course import Course, Handout, Stage, handouts, load
+from autograder.errors import UsageError
+from autograder.student.course_page import write_page
+from autograder.student.progress import Progress, Task, tasks
+
+WEIGHTS = ((1.0, 0.0), (0.25, 0.75))
+PICTURE = """
+[picture]
+tokens = ["a", "b"]
+meaning = "Each row sums to one."
+code = "def attention_picture(): return None"
+"""
+
+
+@pytest.fixture
+def own(tiny: Course) -> Handout:
+    """A learner's folder with one stage, which has a picture."""
+    [stage] = tiny.every_stage
+    file = stage.source / "stage.toml"
+    file.write_text(f"{file.read_text()}\n{PICTURE}")
+    build(load(tiny.root))
+    return handouts(tiny.root / "assignments")
+
+
+def draw(_stage: Stage) -> tuple[tuple[float, ...], ...]:
+    """The weights that the learner's code computes."""
+    return WEIGHTS
+
+
+def progress(own: Handout, *passed: Task) -> Progress:
+    """The learner's progress."""
+    return Progress(own.root / "progress.json", passed={task.key for task in passed})
+
+
+def test_a_finished_stage_has_its_picture(own: Handout, tmp_path: Path):
+    """The numbers of the learner's code are on the page, with their meaning."""
+    page = write_page(own, progress(own, *tasks(own)), tmp_path / "out", draw)
+
+    shown = page.read_text("utf-8")
+
+    assert page == tmp_path / "out" / "index.html"
+    assert "<h1>What you have built</h1>" in shown
+    assert ">0.75<" in shown
+    assert "Each row sums to one." in shown
+
+
+def test_a_stage_in_progress_has_none(own: Handout, tmp_path: Path):
+    """It shows what passes, and the page what comes next."""
+    first, second, *_ = tasks(own)
+
+    shown = write_page(own, progress(own, first), tmp_path, draw).read_text("utf-8")
+
+    assert "What you have built so far" in shown
+    assert ">0.75<" not in shown
+    assert f'Next: <span class="code">{second.exercise.name}</span>' in shown
+
+
+def test_without_a_pass_there_is_no_page(own: Handout, tmp_path: Path):
+    """The error says how to begin."""
+    with pytest.raises(UsageError, match="Begin with: autograder next"):
+        write_page(own, progress(own), tmp_path, draw)
+
+    assert not (tmp_path / "index.html").exists()
+
+
+def test_a_folder_that_is_a_file_is_an_error(own: Handout, tmp_path: Path):
+    """Nothing is lost."""
+    (tmp_path / "taken").write_text("mine")
+
+    with pytest.raises(UsageError, match="The page can't be written"):
+        write_page(own, progress(own, *tasks(own)), tmp_path / "taken", draw)
+
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_the_page_runs_no_script_and_needs_no_network(own: Handout, tmp_path: Path):
+    """Its policy forbids both."""
+    shown = write_page(own, progress(own, *tasks(own)), tmp_path, draw).read_text("utf-8")
+
+    assert "<script" not in shown
+    assert "default-src 'none'" in shown
