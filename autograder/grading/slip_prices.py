@@ -5,24 +5,40 @@ does. The same slip in several exercises costs points in one of them, the one in
 most: otherwise correcting it there would lose points. In that exercise each check that it fails
 keeps a share of its points. A mistake that leaves out the computation itself is not a slip.
 
-Points that were withheld because no check on hidden inputs passes stay withheld.
+Points that were withheld because no check on hidden inputs passes are given back: a program that
+computes all but one step knows nothing by heart.
 """
 
+import re
 from collections.abc import Sequence
+from itertools import product
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from autograder.course_file import Grading
+from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.diagnosis.slip_finder import Slip
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, add
 
 # Kinds of mistake that leave out the computation: an argument, an early step, or a mean of all
 # tokens is returned, or nothing. Other short programs are recognized by the steps that they take.
-WITHOUT_COMPUTATION: Final = frozenset(
+_WITHOUT_COMPUTATION: Final = frozenset(
     {"error_returned", "nothing_returned", "part_returned", "return_in_loop"}
     | {"weights_equal", "wrong_return"}
 )
+# Sentences of a wrong return that contains the right result.
+_WITH_RESULT: Final = re.compile(
+    "|".join(
+        re.sub(r"\\{\w+\\}", ".+", re.escape(KINDS["wrong_return"].variants[name]))
+        for name in ("as_well", "order")
+    )
+)
+
+
+def computes(kind: str, explanation: str) -> bool:
+    """Whether code with this mistake still computes the result."""
+    return kind not in _WITHOUT_COMPUTATION or bool(_WITH_RESULT.fullmatch(explanation))
 
 
 class GradedExercise(NamedTuple):
@@ -44,6 +60,11 @@ class GradedExercise(NamedTuple):
         """Whether nothing else can be the reason, such as a rule that was not looked at yet."""
         return self.explains(check) and check.name not in (self.slip.unproved if self.slip else ())
 
+    def gives_back(self, check: CheckResult) -> bool:
+        """Whether *check* passed, and only the slip is the reason why it does not count."""
+        withheld = check.outcome is Outcome.PASSED and check.points < check.max_points
+        return withheld and self.slip is not None and check.name not in self.slip.unproved
+
     def is_same(self, other: "GradedExercise") -> bool:
         """Whether the same words name the slip of *other*, and no other mistake is possible."""
         mine, theirs = self.slip, other.slip
@@ -56,7 +77,7 @@ class GradedExercise(NamedTuple):
         failed = [check for check in self.result.checks if check.outcome is not Outcome.PASSED]
         if (
             self.slip is None
-            or self.slip.ids & WITHOUT_COMPUTATION
+            or not all(computes(*one) for one in product(self.slip.ids, self.slip.sentences))
             or not all(map(self.explains, failed))
         ):
             return self._replace(slip=None)
@@ -77,15 +98,17 @@ def priced(graded: Sequence[GradedExercise], grading: Grading) -> tuple[Exercise
 def _priced(one: GradedExercise, dearest: GradedExercise, share: float) -> ExerciseResult:
     """Give full points if the slip costs points in the *dearest* exercise, else a *share*."""
     name = one.result.name
-    checks = tuple(
-        check
-        if not one.excuses(check)
-        else _credited(check, share, name)
-        if one is dearest
-        else _given(check, dearest.result.name)
-        for check in one.result.checks
-    )
-    return ExerciseResult.of(name, checks)
+    checks = []
+    for check in one.result.checks:
+        if one.gives_back(check):
+            checks.append(replace(check, points=check.max_points, message=""))
+        elif not one.excuses(check):
+            checks.append(check)
+        elif one is dearest:
+            checks.append(_credited(check, share, name))
+        else:
+            checks.append(_given(check, dearest.result.name))
+    return ExerciseResult.of(name, tuple(checks))
 
 
 def _given(check: CheckResult, other: str) -> CheckResult:

@@ -26,11 +26,11 @@ from autograder.grading.outcomes import (
     notices_of,
     submission_result,
     submission_status,
-    withhold_known_values,
 )
 from autograder.grading.pytest_session import collected_items, run_item
 from autograder.grading.slip_prices import GradedExercise, priced
 from autograder.grading.time_limit import limited
+from autograder.grading.withheld_points import withhold
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
@@ -319,10 +319,12 @@ class SuiteRunner:
             case = Case(session, session.definitions, checks, failures, passed)
             found = self._examine(stage, case, below)
         graded = tuple(outcome.add_findings(result, found) for outcome, result in results)
+        slip, share = found.slip, self.course.grading.rule_share
         if not self._public:
             uncompared = {check.name for check in checks if self._is_uncompared(check)}
-            graded = withhold_known_values(checks, graded, uncompared)
-        return GradedExercise(ExerciseResult.of(case.exercise, graded), found.slip)
+            graded = withhold(stage, checks, graded, uncompared=uncompared, share=share)
+            slip = slip and slip._replace(unproved=slip.unproved | uncompared)
+        return GradedExercise(ExerciseResult.of(case.exercise, graded), slip)
 
     def _examine(self, stage: Stage, case: Case, below: Below) -> Findings:
         """Name the mistakes in an exercise; a student's machine has only the fingerprints."""

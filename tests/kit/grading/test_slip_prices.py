@@ -1,11 +1,12 @@
 """Prices of a mistake that is all that is wrong in an exercise."""
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course_file import Grading
 from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.diagnosis.slip_finder import Slip
-from autograder.grading.slip_prices import WITHOUT_COMPUTATION, GradedExercise, priced
+from autograder.grading.slip_prices import GradedExercise, computes, priced
 from autograder.results import CheckResult, Diagnosis, ExerciseResult, Outcome, Status
 
 SCALE = "The scores are not divided."
@@ -70,7 +71,7 @@ def test_a_check_that_one_slip_fails_keeps_a_share_of_its_points():
             exercise("Head", failed(), failed(name="test_order"), by=slip()), id="another-failure"
         ),
         pytest.param(
-            exercise("Head", failed(), by=slip(ids=("wrong_return",))), id="computes-nothing"
+            exercise("Head", failed(), by=slip(ids=("weights_equal",))), id="computes-nothing"
         ),
         pytest.param(
             exercise("Head", failed(), by=slip(ids=("scale_missing", "weights_equal"))),
@@ -147,24 +148,46 @@ def test_a_course_may_let_the_same_slip_cost_in_each_exercise():
     assert [result.score for result in priced(graded, strict)] == [1, 1]
 
 
-def test_points_that_were_withheld_stay_withheld():
-    """A law that was withheld passes, and no slip explains it."""
-    law = CheckResult(
-        name="test_law",
-        title="test_law",
-        outcome=Outcome.PASSED,
-        status=Status.OK,
-        points=0.0,
-        max_points=0.5,
-    )
-    [result] = priced([exercise("Head", law, failed(), by=slip())], HALF)
+@pytest.mark.parametrize(
+    ("by", "points"),
+    [pytest.param(slip(), 0.5, id="one-slip"), pytest.param(None, 0.0, id="without-a-name")],
+)
+def test_withheld_points_are_given_back_where_one_slip_is_all_that_is_wrong(
+    by: Slip | None, points: float
+):
+    """A law was withheld because no check on hidden inputs passes; the slip is the reason."""
+    law = replace(passed(0.5), points=0.0, message="This is right, but it does not count yet.")
+    [result] = priced([exercise("Head", law, failed(), by=by)], HALF)
 
-    assert result.checks[0] == law
+    assert result.checks[0].points == points
+    assert bool(result.checks[0].message) == (by is None)
 
 
-def test_kinds_without_computation_are_kinds():
-    """A kind that is renamed would get credit otherwise."""
-    assert KINDS.keys() >= WITHOUT_COMPUTATION
+@pytest.mark.parametrize(
+    ("kind", "explanation", "expected"),
+    [
+        pytest.param("scale_missing", SCALE, True, id="a-missing-step"),
+        pytest.param("weights_equal", "All weights are equal.", False, id="a-mean"),
+        pytest.param(
+            "wrong_return",
+            "The weights are returned as well; only one result must be returned.",
+            True,
+            id="one-result-too-many",
+        ),
+        pytest.param(
+            "wrong_return",
+            "The weights are returned; the result of the last step must be returned.",
+            False,
+            id="an-early-step",
+        ),
+    ],
+)
+def test_what_is_returned_shows_whether_the_result_is_computed(
+    kind: str, explanation: str, *, expected: bool
+):
+    """A mistake that leaves the computation out is not a slip."""
+    assert computes(kind, explanation) == expected
+    assert kind in KINDS
 
 
 def test_a_rule_that_was_not_looked_at_gets_no_credit():
