@@ -14,7 +14,7 @@ class Slip(NamedTuple):
     """One mistake that is all that is wrong in an exercise: it explains every answer.
 
     *ids* are those of the mistake, or of several with the same answers; *sentences* say what is
-    wrong. *checks* are those that it fails. What an *unproved* one grades may be wrong as well.
+    wrong. *checks* are those that it fails; in the *unproved* ones more may be wrong.
     """
 
     ids: frozenset[str]
