@@ -147,6 +147,9 @@ class LocalChannel:
                         break
         except OutOfTimeError:  # before or after the code ran
             replies = [*replies, OUT_OF_TIME][: len(requests)]
+        for reply in replies:  # without the limits, which leave less room than there is
+            if reply.problem is not None:
+                self._require_memory(reply.problem.kind)
         return replies
 
     def _answer(self, request: Request) -> Reply:
@@ -156,8 +159,6 @@ class LocalChannel:
         if reply.problem is not None and reply.problem.type == OutOfTimeError.__name__:
             self.overruns += 1
             return OUT_OF_TIME
-        if reply.problem is not None:
-            self._require_memory(reply.problem.kind)
         self._slowest = max(self._slowest, time.process_time() - start)
         return reply
 

@@ -83,6 +83,23 @@ def test_a_wrong_program_may_need_too_much_memory(
         Student(wrong).call("large")
 
 
+def test_the_limit_of_a_wrong_program_is_not_that_of_this_process():
+    """What the program has allocated and keeps leaves less room within its limit only."""
+    code = b"""
+import torch
+kept = []
+def grow():
+    while True:
+        kept.append(torch.empty(1 << 25))
+"""
+    wrong = LocalChannel("wrong", code, LocalChannel("own", SOURCE))
+
+    reply = wrong.ask("call", name="grow")
+
+    assert reply.problem is not None
+    assert reply.problem.kind == "out-of-memory"
+
+
 def test_the_arguments_of_definitions_are_listed():
     """Functions, classes and methods say which arguments they take, and which are optional."""
     code = (
