@@ -14,7 +14,7 @@ import torch
 from autograder.diagnosis.live import Run
 from autograder.diagnosis.observation import Match, Observation, compare, does_not_end
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import Reply, TensorValue, Value, Verb
+from autograder.sandbox.protocol import ArrayValue, Reply, TensorValue, Value, Verb
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.tensors import decode_tensor, encode_tensor
 from autograder.suite.noise import MARGIN
@@ -58,6 +58,9 @@ class ShiftedChannel:
         )
 
     def _shifted(self, value: Value) -> Value:
+        if isinstance(value, ArrayValue):
+            inner = self._shifted(value.tensor)
+            return ArrayValue(inner) if isinstance(inner, TensorValue) else value
         tensor = decode_tensor(value) if isinstance(value, TensorValue) else None
         if tensor is None or not tensor.is_floating_point():
             return value

@@ -37,7 +37,7 @@ from autograder.sandbox.protocol import (
 from autograder.sandbox.stand_ins import Forms, StandIn, forms_of
 from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
-from autograder.sandbox.tensors import Encoder, decode, differs
+from autograder.sandbox.tensors import Encoder, decode, differs, has_array
 from autograder.sandbox.unused_compiler import postpone_compiler
 
 COUNTED = ("functions", "operators", "products")
@@ -97,7 +97,7 @@ class RequestExecutor:
         sent = [*request.args, *request.kwargs.values()]
         pairs = enumerate(zip(args, sent, strict=True))
         changed = tuple(index for index, (arg, value) in pairs if differs(arg, value))
-        value = Encoder(self._keep, self._max_bytes).encode(result)
+        value = Encoder(self._keep, self._max_bytes, arrays=has_array(sent)).encode(result)
         return Reply(value=value, changed=changed)
 
     def read(self, cells: tuple[bytes, ...]) -> SourceValue:

@@ -60,6 +60,12 @@ class TensorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
     requires_grad: bool = False
 
 
+class ArrayValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="array"):
+    """A NumPy array among the arguments, with the numbers of a tensor."""
+
+    tensor: TensorValue
+
+
 class ObjectValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="object"):
     """A torch module that the worker holds, by its number there."""
 
@@ -101,7 +107,7 @@ class SourceValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 _Collection = ListValue | TupleValue | DictValue
-_Thing = TensorValue | ObjectValue | OpaqueValue | SourceValue
+_Thing = TensorValue | ArrayValue | ObjectValue | OpaqueValue | SourceValue
 Value = None | bool | int | float | str | _Collection | _Thing
 
 

@@ -47,7 +47,7 @@ class ArgumentRule(NamedTuple):
     """Allows a call if its argument *position*, masked, is one of *values*.
 
     The kernel reads most arguments as 32 bits and ignores the upper half of the register, in which
-    the C library may leave anything. The upper half of a *wide* argument must be zero.
+    the C library may leave arbitrary bits. The upper half of a *wide* argument must be zero.
     """
 
     position: int

@@ -144,7 +144,10 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def _not_compiled(error: BaseException, text: bytes) -> FailedStatement:
-    """Describe a source that is not valid Python; its definitions are known by their headings."""
+    """Describe a source that is not valid Python.
+
+    The names that it defines are read from its ``class`` and ``def`` lines.
+    """
     if isinstance(error, RecursionError | MemoryError):  # of the parser or the compiler
         error = SyntaxError(_TOO_DEEP)
     line = error.lineno if isinstance(error, SyntaxError) else None

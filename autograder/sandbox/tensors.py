@@ -1,14 +1,20 @@
 """Converts tensors and other results to messages and back, with exact dtype, shape and values."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from autograder.sandbox import protocol
-from autograder.sandbox.protocol import BadMessageError, OpaqueValue, TensorValue, Value
+from autograder.sandbox.protocol import (
+    ArrayValue,
+    BadMessageError,
+    OpaqueValue,
+    TensorValue,
+    Value,
+)
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -87,11 +93,48 @@ def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
         raise BadMessageError(msg) from None
 
 
-class Encoder:
-    """Encodes the result of a call, up to a limit of bytes and depth."""
+def encode_array(array: object, max_bytes: int) -> ArrayValue | None:
+    """Encode *array* if it is a NumPy array of numbers that a tensor can hold."""
+    tensor = _tensor_of(array)
+    value = encode_tensor(tensor, max_bytes) if tensor is not None else None
+    return ArrayValue(value) if isinstance(value, TensorValue) else None
 
-    def __init__(self, keep: Callable[[torch.nn.Module], int], max_bytes: int) -> None:
+
+def _tensor_of(array: object) -> Tensor | None:
+    """Return a tensor with the numbers of *array*; ``None`` for other things."""
+    if type(array) is not np.ndarray or str(array.dtype) not in DTYPES:
+        return None
+    return torch.from_numpy(np.array(array, order="C"))
+
+
+def has_array(values: Iterable[Value]) -> bool:
+    """Whether a NumPy array is one of *values*, or in one of them."""
+    for value in values:
+        match value:
+            case ArrayValue():
+                return True
+            case protocol.ListValue() | protocol.TupleValue():
+                found = has_array(value.items)
+            case protocol.DictValue():
+                found = has_array(value.items.values())
+            case _:
+                found = False
+        if found:
+            return True
+    return False
+
+
+class Encoder:
+    """Encodes the result of a call, up to a limit of bytes and depth.
+
+    With *arrays*, a NumPy array becomes a tensor with the same numbers.
+    """
+
+    def __init__(
+        self, keep: Callable[[torch.nn.Module], int], max_bytes: int, *, arrays: bool = False
+    ) -> None:
         self._keep = keep
+        self._arrays = arrays
         self._remaining_bytes = max_bytes
 
     def encode(self, thing: object, depth: int = 0) -> Value:
@@ -101,6 +144,8 @@ class Encoder:
         """
         if isinstance(thing, np.generic) and thing.dtype.kind in "biuf":
             thing = thing.item()
+        if self._arrays and (tensor := _tensor_of(thing)) is not None:
+            thing = tensor
         if thing is None or type(thing) in {bool, float, str}:
             return thing  # type: ignore[return-value]  # exact types, checked above
         if type(thing) is int:
@@ -137,8 +182,8 @@ def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> objec
         msg = f"a collection is nested deeper than {MAX_DEPTH}"
         raise BadMessageError(msg)
     match value:
-        case TensorValue():
-            return decode_tensor(value)
+        case TensorValue() | ArrayValue():
+            return _decode_numbers(value)
         case protocol.ObjectValue():
             return find(value.handle)
         case protocol.ListValue():
@@ -153,14 +198,23 @@ def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> objec
             return value
 
 
+def _decode_numbers(value: TensorValue | ArrayValue) -> object:
+    if isinstance(value, ArrayValue):
+        return decode_tensor(value.tensor).numpy()
+    return decode_tensor(value)
+
+
 def differs(after: object, sent: Value) -> bool:
     """Whether the argument *after* a call differs from the one that was *sent*.
 
     A collection is, if one of its entries is; a torch module never is.
     """
     match sent:
-        case TensorValue():
-            return not isinstance(after, Tensor) or _tensor_differs(after, sent)
+        case TensorValue() | ArrayValue():
+            is_tensor = isinstance(sent, TensorValue)
+            found = after if is_tensor else _tensor_of(after)
+            before = sent if isinstance(sent, TensorValue) else sent.tensor
+            return not isinstance(found, Tensor) or _tensor_differs(found, before)
         case protocol.ListValue() | protocol.TupleValue():
             kind = list if isinstance(sent, protocol.ListValue) else tuple
             return type(after) is not kind or _any_differs(after, sent.items)

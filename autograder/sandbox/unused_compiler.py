@@ -1,4 +1,4 @@
-"""Keeps torch's compiler out of code that is not compiled.
+"""Avoids the import of torch's compiler in code that is not compiled.
 
 Optimizers and ``torch.func.grad`` import the compiler, ``torch._dynamo``, on first use, only to
 tell it what it must not compile. That takes some seconds of a worker's limits. Here a small module

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,6 +39,8 @@ def agrees(actual: object, expected: object, what: str = "The result") -> None:
     match expected:
         case Tensor():
             _agrees_with_tensor(actual, expected, what)
+        case np.ndarray():
+            _agrees_with_tensor(actual, torch.from_numpy(expected), what)
         case dict():
             _has_entries(actual, expected, what)
             for key, value in expected.items():
@@ -129,7 +132,7 @@ def matches_printed(
 ) -> None:
     """Compare with printed digits: values may differ by *atol*, and by no relative error.
 
-    Small tensors are shown side by side; *tokens* names the entries of an axis of that length.
+    Small tensors are shown side by side; *tokens* labels an axis that has as many entries.
     """
     answer = tensor_like(actual, tuple(value.shape), what)
     if value.is_floating_point():
@@ -259,7 +262,7 @@ def side_by_side(
 ) -> Grid | None:
     """Lay out a matrix, or a vector as one row; ``None`` if it is too large to compare by eye.
 
-    *tokens* names the entries of an axis of that length.
+    *tokens* labels an axis that has as many entries.
     """
     if not 0 < expected.ndim <= 2 or max(expected.shape) > MAX_SIDE or not expected.numel():  # noqa: PLR2004  # rows and columns
         return None

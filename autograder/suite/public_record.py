@@ -198,6 +198,8 @@ def _outline(request: Request) -> int:
 def _shape(value: Value) -> Any:
     if isinstance(value, TensorValue):
         return [value.dtype, value.shape]
+    if isinstance(value, protocol.ArrayValue):
+        return ["array", value.tensor.dtype, value.tensor.shape]
     if isinstance(value, protocol.ListValue | protocol.TupleValue):
         return list(map(_shape, value.items))
     if isinstance(value, protocol.DictValue):

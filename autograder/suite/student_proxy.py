@@ -15,7 +15,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import BadMessageError, ObjectValue, Reply, Value, Verb
 from autograder.sandbox.static_names import Definition, Use, reached_uses
-from autograder.sandbox.tensors import Encoder, decode, encode_tensor
+from autograder.sandbox.tensors import Encoder, decode, encode_array, encode_tensor
 from autograder.suite.answer_values import (
     Gradients,
     Operators,
@@ -329,6 +329,9 @@ class _RequestEncoder(Encoder):
     def encode(self, thing: object, depth: int = 0) -> Value:
         if isinstance(thing, RemoteModule):
             return ObjectValue(thing.handle)
+        if array := encode_array(thing, self._remaining_bytes):
+            self._remaining_bytes -= len(array.tensor.data)
+            return array
         return super().encode(thing, depth)
 
 

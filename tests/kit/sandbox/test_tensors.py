@@ -23,7 +23,9 @@ from autograder.sandbox.tensors import (
     decode,
     decode_tensor,
     differs,
+    encode_array,
     encode_tensor,
+    has_array,
 )
 
 MIB = 1 << 20
@@ -229,6 +231,72 @@ def test_a_container_differs_after_a_call_that_writes_into_it(given, write):
 
     assert not before
     assert differs(given, sent)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3).T,
+        np.array(3.5),
+        np.array([True, False]),
+        np.zeros((0, 2), dtype=np.int64),
+    ],
+    ids=["transposed", "number", "booleans", "empty"],
+)
+def test_an_array_arrives_as_an_array(array: np.ndarray):
+    """An argument that is a NumPy array keeps dtype, shape and numbers."""
+    sent = encode_array(array, 1000)
+
+    arrived = decode(sent, lambda handle: handle)
+
+    assert isinstance(arrived, np.ndarray)
+    assert arrived.dtype == array.dtype
+    assert arrived.shape == array.shape
+    assert (arrived == array).all()
+    assert not differs(arrived, sent)
+
+
+def test_an_array_that_is_written_into_differs():
+    """`keeps_inputs` sees it."""
+    sent = encode_array(np.zeros(3), 1000)
+    arrived = decode(sent, lambda handle: handle)
+    arrived[1] = 2.0
+
+    assert differs(arrived, sent)
+    assert differs(torch.zeros(3, dtype=torch.float64), sent)
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [np.array(["a"]), np.array([object()]), np.zeros(2, dtype=">f8"), np.zeros(500), [1.0]],
+    ids=["texts", "objects", "byte-order", "large", "list"],
+)
+def test_other_arrays_are_not_sent(thing: object):
+    """No tensor holds them, or they are too large."""
+    assert encode_array(thing, 1000) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ((1, ListValue((DictValue({"a": encode_array(np.zeros(1), 99)}),))), True),
+        ((1, ListValue((2,)), "a"), False),
+    ],
+)
+def test_arrays_are_found_in_collections(values: tuple[object, ...], found):
+    """A result may be an array where an argument is one, or holds one."""
+    assert has_array(values) is found
+
+
+def test_an_array_is_a_result_only_where_arrays_are_meant():
+    """In other exercises a NumPy array is not the tensor that is asked for."""
+    array = np.ones(2, dtype=np.float32)
+
+    meant = Encoder(lambda _: 0, 1000, arrays=True).encode([array])
+    other = Encoder(lambda _: 0, 1000).encode([array])
+
+    assert meant == ListValue((encode_tensor(torch.ones(2), 1000),))
+    assert other == ListValue((OpaqueValue("numpy.ndarray"),))
 
 
 def test_nan_and_modules_do_not_differ_from_what_was_sent():

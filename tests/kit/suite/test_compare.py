@@ -3,6 +3,7 @@
 import math
 import re
 
+import numpy as np
 import pytest
 import torch
 
@@ -23,6 +24,14 @@ from autograder.suite.compare import (
 NAN, INF = torch.nan, torch.inf
 EXPECTED = torch.tensor([[0.1234, 5.0], [7.0, -3.0]])
 TOKENS = ("your", "journey")
+
+
+def test_an_array_may_be_what_is_expected():
+    """An author of an exercise about NumPy writes arrays."""
+    agrees(torch.tensor([1.0, 2.0], dtype=torch.float64), np.array([1.0, 2.0]))
+
+    with pytest.raises(WrongAnswer, match="float32"):
+        agrees(torch.tensor([1.0, 2.0]), np.array([1.0, 2.0]))
 
 
 def refused(actual: object, expected: torch.Tensor = EXPECTED) -> WrongAnswer:
