@@ -1,6 +1,6 @@
 """Defines the contents of ``course.toml`` and ``stage.toml``."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -8,6 +8,8 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Hints = tuple[str, str, str]
 HARDEST = 3  # marks of difficulty
+Group = Literal["attention", "torch", "python"]  # of kinds of mistake
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -131,6 +133,7 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     id: Name
     title: str
     stages: tuple[Name, ...]
+    kinds: tuple[Group, ...] = GROUPS
     limits: Limits = Limits()
     reveal: Reveal = Reveal()
     grading: Grading = Grading()

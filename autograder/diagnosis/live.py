@@ -82,7 +82,7 @@ class LiveSource:
         self._stage = stage
         self._run = run
         self._solution = solution
-        self._words = misconceptions.read_operators(stage.misconceptions)
+        self._words = misconceptions.read_operators(stage)
         require_known(self._words)
         self._programs: dict[str, Programs] = {}
         self._pairs: dict[str, PairSearch] = {}

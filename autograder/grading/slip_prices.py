@@ -17,16 +17,10 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from autograder.course_file import Grading
-from autograder.diagnosis.mistakes.kinds import KINDS
+from autograder.diagnosis.mistakes.kinds import KINDS, WITHOUT_COMPUTATION
 from autograder.diagnosis.slip_finder import Slip
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, add
 
-# Kinds of mistake that leave out the computation: an argument, an early step, or a mean of all
-# tokens is returned, or nothing. Other short programs are recognized by the steps that they take.
-_WITHOUT_COMPUTATION: Final = frozenset(
-    {"error_returned", "nothing_returned", "part_returned", "return_in_loop"}
-    | {"weights_equal", "wrong_return"}
-)
 # Sentences of a wrong return that contains the right result.
 _WITH_RESULT: Final = re.compile(
     "|".join(
@@ -38,7 +32,7 @@ _WITH_RESULT: Final = re.compile(
 
 def computes(kind: str, explanation: str) -> bool:
     """Whether code with this mistake still computes the result."""
-    return kind not in _WITHOUT_COMPUTATION or bool(_WITH_RESULT.fullmatch(explanation))
+    return kind not in WITHOUT_COMPUTATION or bool(_WITH_RESULT.fullmatch(explanation))
 
 
 class GradedExercise(NamedTuple):
