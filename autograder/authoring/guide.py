@@ -12,7 +12,7 @@ TEMPLATE: Final = Path(__file__).parent / "templates" / "start_here.md"
 UNKNOWN_WHEEL: Final = "KIT.whl"
 NO_WHEEL: Final = (
     "Your instructor gives you the kit as a file whose name ends in `.whl`. "
-    "Put it into the folder of this file, and write its name in place of `WHEEL`."
+    "Put it into the same folder as this file, and replace `WHEEL` below with its name."
 )
 
 ONE_FILE: Final = "In a class, submit the module of the stage, such as `FIRST`."
