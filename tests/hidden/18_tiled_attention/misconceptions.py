@@ -20,9 +20,7 @@ SUMS = (
     "sum_a = torch.exp(logsumexp_a - maximum)  # the sums of both sides, with one maximum\n"
     "    sum_b = torch.exp(logsumexp_b - maximum)"
 )
-SHARES = (
-    "share_a, share_b = torch.stack((sum_a, sum_b)) / total.masked_fill(sees_nothing, 1.0)"
-)
+SHARES = "share_a, share_b = torch.stack((sum_a, sum_b)) / total.masked_fill(sees_nothing, 1.0)"
 MERGED = "logsumexp = maximum + torch.log(total)"
 MIXED = "context = share_a.unsqueeze(-1) * context_a + share_b.unsqueeze(-1) * context_b"
 START = "logsumexp = queries.new_full(rows, -torch.inf)"
@@ -69,8 +67,10 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 BOTH,
-                "total = total + torch.exp(tile - new_maximum).sum()\n"
-                "        total = total * torch.exp(maximum - new_maximum)",
+                (
+                    "total = total + torch.exp(tile - new_maximum).sum()\n"
+                    "        total = total * torch.exp(maximum - new_maximum)"
+                ),
             ),
         ),
         explanation=(
@@ -235,7 +235,7 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 LOGSUMEXP,
-                "logsumexp = (maximum + torch.log(total.masked_fill(sees_nothing, 1.0))).squeeze(-1)",
+                LOGSUMEXP.replace("(total)", "(total.masked_fill(sees_nothing, 1.0))"),
             ),
         ),
         explanation=(
@@ -274,8 +274,10 @@ MISCONCEPTIONS = (
     Misconception(
         id="returns_the_maximum_for_the_logsumexp",
         exercise="attend_tile",
-        swaps=((LOGSUMEXP, "logsumexp = maximum.masked_fill(sees_nothing, -torch.inf).squeeze(-1)"),),
-        explanation="The second result is the maximum of the scores; the log of the sum is missing.",
+        swaps=(
+            (LOGSUMEXP, "logsumexp = maximum.masked_fill(sees_nothing, -torch.inf).squeeze(-1)"),
+        ),
+        explanation="The second result is the maximum of the scores, without the log of the sum.",
         question="Two equal scores weigh twice as much as one. Does your number say so?",
     ),
     Misconception(
@@ -378,8 +380,10 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 SHARES,
-                "share_a, share_b = torch.stack((logsumexp_a, logsumexp_b)) "
-                "/ (logsumexp_a + logsumexp_b)",
+                (
+                    "share_a, share_b = torch.stack((logsumexp_a, logsumexp_b)) "
+                    "/ (logsumexp_a + logsumexp_b)"
+                ),
             ),
         ),
         explanation=(
@@ -406,9 +410,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="divides_by_a_total_of_zero",
         exercise="merge_tiles",
-        swaps=(
-            (SHARES, "share_a, share_b = torch.stack((sum_a, sum_b)) / total"),
-        ),
+        swaps=((SHARES, "share_a, share_b = torch.stack((sum_a, sum_b)) / total"),),
         explanation=(
             "If neither side saw anything, the context is NaN: the total is 0, and 0 / 0 is not a "
             "number."
@@ -467,8 +469,10 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 MIXED,
-                "context_a *= share_a.unsqueeze(-1)\n"
-                "    context = context_a + share_b.unsqueeze(-1) * context_b",
+                (
+                    "context_a *= share_a.unsqueeze(-1)\n"
+                    "    context = context_a + share_b.unsqueeze(-1) * context_b"
+                ),
             ),
         ),
         explanation="The caller's context is changed in place.",
@@ -539,9 +543,12 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 "Tq, Tk = queries.shape[-2], keys.shape[-2]",
-                "Tq, Tk = queries.shape[-2], keys.shape[-2]\n"
-                "    extra = (0, 0, 0, -Tk % tile_size)\n"
-                "    keys, values = (torch.nn.functional.pad(one, extra) for one in (keys, values))",
+                (
+                    "Tq, Tk = queries.shape[-2], keys.shape[-2]\n"
+                    "    extra = (0, 0, 0, -Tk % tile_size)\n"
+                    "    keys = torch.nn.functional.pad(keys, extra)\n"
+                    "    values = torch.nn.functional.pad(values, extra)"
+                ),
             ),
         ),
         explanation=(
@@ -634,7 +641,10 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 "contexts = []",
-                "contexts = []\n    future = torch.arange(Tk) > torch.arange(Tq)[:, None] + Tk - Tq",
+                (
+                    "contexts = []\n"
+                    "    future = torch.arange(Tk) > torch.arange(Tq)[:, None] + Tk - Tq"
+                ),
             ),
             (
                 "hidden = tokens > last_seen.unsqueeze(-1) if causal else None",
