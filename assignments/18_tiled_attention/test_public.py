@@ -51,6 +51,7 @@ B, H, TQ, TK, D, DV = 3, 2, 4, 6, 5, 7
 SPREAD = 1.5  # of queries and keys: the weights are neither equal nor one-hot
 SCALE = 0.7  # not the usual one
 FAR = 200.0  # exp(200) and exp(-200) are not numbers of float32 that are of any use
+CAUSAL = (True,)  # as the last argument, without its name
 LONG, TILE = 64, 8  # tokens, of which a tile is a small part
 NAMES = ("context", "logsumexp")
 READING = {"max", "amax", "aminmax", "cummax", "sort", "topk", "sum", "exp", "sub", "logcumsumexp"}
@@ -262,14 +263,10 @@ def test_running_numbers_take_one_tile_at_a_time(student, reference, probe):
 def strivin_tensors(window, shift, *, groups, spread):
     """Draw the documented queries, keys, values and running numbers, and what is hidden."""
     generator = torch.Generator().manual_seed(42)
-    queries, keys, values = (
-        torch.randn(size, 4, generator=generator) for size in (7, 5, 5)
-    )
+    queries, keys, values = (torch.randn(size, 4, generator=generator) for size in (7, 5, 5))
     context = torch.randn(7, 4, generator=generator)
     logsumexp = torch.rand(7, generator=generator)
-    factors = torch.empty(4).uniform_(
-        -spread, spread, generator=torch.Generator().manual_seed(42)
-    )
+    factors = torch.empty(4).uniform_(-spread, spread, generator=torch.Generator().manual_seed(42))
 
     def normalised(given):
         grouped = given.view(len(given), groups, -1)
@@ -408,7 +405,7 @@ def test_tile_does_not_depend_on_the_order_of_its_keys(student, reference, probe
 
 @check("attend_tile", points=0.1, layer="laws")
 def test_tile_does_not_depend_on_hidden_keys(student, reference, probe):
-    """A key that no query sees counts in neither result, whatever it and its value are."""
+    """A key that no query sees, and its value, count in neither result."""
     queries, keys, values = draw_attention(probe, B)
     hidden = torch.arange(TK) == 2
     wanted = reference.call("attend_tile", queries, keys, values, hidden=hidden)
@@ -479,9 +476,7 @@ def test_merging_gives_the_documented_numbers(student, documented):
 
     answer = student.call("merge_tiles", *(one[3:6] for one in running), *tile)
     merged = have_shapes(answer, (3, 4), (3,))
-    found = [
-        torch.cat((one[:3], more, one[6:])) for one, more in zip(running, merged, strict=True)
-    ]
+    found = [torch.cat((one[:3], more, one[6:])) for one, more in zip(running, merged, strict=True)]
     documented_pair(documented, "case1", found)
 
 
@@ -631,7 +626,9 @@ def test_causal_tiles_give_the_documented_context(student, documented, inputs):
 
     for tile_size in (1, 4, 5, 6):
         context = student.call("tiled_attention", *given, tile_size, causal=True)
-        documented["ch03.causal.context"].matches(context, f"With tiles of {tile_size}, the context")
+        documented["ch03.causal.context"].matches(
+            context, f"With tiles of {tile_size}, the context"
+        )
 
 
 @check("tiled_attention", points=0.2, layer="documented")
@@ -691,7 +688,7 @@ def test_causal_tiles_with_fewer_queries_than_keys(student, probe):
         given = draw_attention(probe, *leading, Tq=Tq, Tk=Tk)
         wanted, _ = attend(*given, hidden=future(Tq, Tk))
 
-        context = student.call("tiled_attention", *given, tile_size, True)
+        context = student.call("tiled_attention", *given, tile_size, *CAUSAL)
         agrees(context, wanted, "The context")
 
 
@@ -724,12 +721,12 @@ def test_tiles_of_each_size_give_the_same(student, probe):
 def test_causal_tiles_do_not_depend_on_later_tokens(student, reference, probe):
     """With causal=True, new keys and values after a token leave the context of that token."""
     queries, keys, values = draw_attention(probe, B, Tq=7, Tk=7)
-    wanted = reference.call("tiled_attention", queries, keys, values, 3, True)
+    wanted = reference.call("tiled_attention", queries, keys, values, 3, causal=True)
     later = (torch.arange(7) > 3)[:, None]
 
     moved = keys + torch.where(later, probe.normal(7, D, scale=9), 0)
     other = values + torch.where(later, probe.normal(7, DV, scale=9), 0)
-    found = student.call("tiled_attention", queries, moved, other, 3, True)
+    found = student.call("tiled_attention", queries, moved, other, 3, causal=True)
     context = tensor_like(found, (B, 7, DV), "The context")
     expect(alike(context[:, :4], wanted[:, :4]), "A later token changes the context of another.")
 
@@ -757,10 +754,10 @@ def test_tiles_treat_each_item_alone(student, reference, probe):
 
 
 @check("tiled_attention", points=0.1, layer="laws", rules=("dtype",))
-def test_tiles_keep_the_dtype(student, keeps_dtype, probe):
+def test_tiles_keep_the_dtype(keeps_dtype, probe):
     """In float64 the context is float64, in float32 it is float32."""
     keeps_dtype("tiled_attention", *draw_attention(probe, B), 4)
-    keeps_dtype("tiled_attention", *draw_attention(probe, B), 4, True)
+    keeps_dtype("tiled_attention", *draw_attention(probe, B), 4, *CAUSAL)
 
 
 @check("tiled_attention", points=0.1, layer="laws", rules=("inputs_unchanged",))
