@@ -1,4 +1,4 @@
-"""A correct solution with loops where they are allowed: over scores, items, heads and queries."""
+"""A correct solution with loops where they are allowed: over scores, items, heads and masked queries."""
 
 import math
 
@@ -29,11 +29,16 @@ def attend_tile(queries, keys, values, scale=None, hidden=None):
         return torch.stack([c for c, _ in items]), torch.stack([l for _, l in items])
     if scale is None:
         scale = 1 / math.sqrt(queries.shape[1])
-    if hidden is not None:
-        hidden = hidden.expand(len(queries), len(keys))
+    if hidden is None:
+        scores = queries @ keys.T * scale
+        top, _ = scores.max(dim=1, keepdim=True)
+        weights = torch.exp(scores - top)
+        z = weights.sum(dim=1, keepdim=True)
+        return weights @ values / z, (top + z.log())[:, 0]
+    hidden = hidden.expand(len(queries), len(keys))
     contexts, numbers = [], []
     for i, query in enumerate(queries):
-        seen = list(range(len(keys))) if hidden is None else (~hidden[i]).nonzero()[:, 0].tolist()
+        seen = (~hidden[i]).nonzero()[:, 0].tolist()
         if not seen:
             contexts.append(torch.zeros_like(values[0]))
             numbers.append(torch.tensor(-math.inf, dtype=queries.dtype))
@@ -64,14 +69,19 @@ def tiled_attention(queries, keys, values, tile_size, causal=False):
         return torch.stack([tiled_attention(q, k, v, tile_size, causal) for q, k, v in items])
     Tq, Tk = len(queries), len(keys)
     rows = []
-    for i in range(Tq):
-        query = queries[i : i + 1]
-        end = Tk - Tq + i + 1 if causal else Tk
-        context, number = torch.zeros_like(values[:1]), queries.new_full((1,), -math.inf)
-        for j in range(0, end, tile_size):
-            part = slice(j, min(j + tile_size, end))
-            context, number = merge_tiles(
-                context, number, *attend_tile(query, keys[part], values[part])
-            )
+    for i in range(0, Tq, tile_size):
+        some = queries[i : i + tile_size]
+        context = queries.new_zeros(len(some), values.shape[1])
+        number = queries.new_full((len(some),), -math.inf)
+        for j in range(0, Tk, tile_size):
+            if causal and j > i + len(some) - 1 + Tk - Tq:
+                continue
+            part = slice(j, min(j + tile_size, Tk))
+            hidden = None
+            if causal and part.stop - 1 > i + Tk - Tq:
+                hidden = [[k > q + Tk - Tq for k in range(j, part.stop)] for q in range(i, i + len(some))]
+                hidden = torch.tensor(hidden)
+            tile = attend_tile(some, keys[part], values[part], hidden=hidden)
+            context, number = merge_tiles(context, number, *tile)
         rows.append(context)
     return torch.cat(rows)
