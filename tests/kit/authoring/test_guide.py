@@ -26,7 +26,7 @@ def test_the_guide_names_only_the_stages_of_the_handout(write_course):
 
 
 def test_the_guide_of_a_course_without_labs_and_pictures_promises_none(write_course):
-    """Neither Jupyter nor a bug hunt is mentioned in a course that has no lab and no picture."""
+    """A course that has no lab and no picture mentions no lab, no Jupyter and no bug hunt."""
     course = write_course()
     assert not course.stages[0].lab.exists()
 

@@ -37,18 +37,19 @@ def means(points: NDArray, groups: NDArray, centers: NDArray) -> NDArray:
     ### END SOLUTION
 
 
-def k_means(points: NDArray, centers: NDArray) -> tuple[NDArray, NDArray]:
-    """Move the centers until they stay where they are, and return centers (K, D) and groups (N,).
+def k_means(points: NDArray, centers: NDArray, most: int) -> tuple[NDArray, NDArray]:
+    """Move the centers until they stay where they are: return centers (K, D) and groups (N,).
 
-    In each turn, each point gets the number of its nearest center, and each center moves to the
-    mean of its points.
+    In each turn, each point belongs to its nearest center, and each center moves to the mean of
+    its points. Stop after *most* turns in any case. groups are those of the returned centers.
     """
     ### BEGIN SOLUTION
-    groups = nearest(points, centers)
-    moved = means(points, groups, centers)
-    while not np.array_equal(moved, centers):
+    turns = 0
+    while turns < most:
+        moved = means(points, nearest(points, centers), centers)
+        if np.array_equal(moved, centers):
+            break
         centers = moved
-        groups = nearest(points, centers)
-        moved = means(points, groups, centers)
-    return centers, groups
+        turns += 1
+    return centers, nearest(points, centers)
     ### END SOLUTION

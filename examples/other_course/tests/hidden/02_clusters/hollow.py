@@ -15,5 +15,5 @@ def means(points, groups, centers):
     return np.zeros_like(centers)
 
 
-def k_means(points, centers):
+def k_means(points, centers, most):
     return np.zeros_like(centers), np.zeros(len(points), int)

@@ -55,8 +55,8 @@ MISCONCEPTIONS = (
     Misconception(
         id="turns_once",
         exercise="k_means",
-        swaps=(("while not np.array_equal(moved, centers):", "for _ in range(1):"),),
-        explanation="The search ends too early: the centers still move.",
-        question="After the last turn, where would another turn move the centers?",
+        swaps=(("while turns < most:", "while turns < 1:"),),
+        explanation="The search ends after one turn, and the centers would still move.",
+        question="After one turn, where would another turn move the centers?",
     ),
 )

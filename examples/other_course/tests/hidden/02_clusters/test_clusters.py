@@ -6,6 +6,7 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees
 
 N, K, D = 9, 4, 3  # all different, so that no wrong axis fits by chance
+MOST = 20  # turns, more than the search needs
 NO_CHANGE = "The call changes an array that it gets."
 
 
@@ -85,20 +86,29 @@ def test_means_changes_no_array(student, reference, probe):
     expect(student.keeps_inputs("means", *given), NO_CHANGE)
 
 
-@check("k_means", points=2, layer="probe")
+@check("k_means", points=1.5, layer="probe")
 def test_finds_the_groups(student, reference, probe):
     """The centers end in the means of three groups, and each point has the number of its group."""
     points, centers = draw_groups(probe)
 
-    found = student.call("k_means", points, centers)
-    agrees(found, reference.call("k_means", points, centers), "The result")
+    found = student.call("k_means", points, centers, MOST)
+    agrees(found, reference.call("k_means", points, centers, MOST), "The result")
 
 
-@check("k_means", points=1, layer="laws")
+@check("k_means", points=1, layer="probe")
+def test_stops_after_the_last_turn(student, reference, probe):
+    """After *most* turns the search ends, also where the centers would still move."""
+    points, centers = draw_groups(probe)
+
+    found = student.call("k_means", points, centers, 1)
+    agrees(found, reference.call("k_means", points, centers, 1), "The result")
+
+
+@check("k_means", points=0.5, layer="laws")
 def test_centers_that_stay_end_the_search(student):
     """Centers that are the means of their points are returned as they are."""
     points = np.array([[0.0, 1.0], [0.0, 3.0], [8.0, 1.0], [8.0, 3.0]])
     centers = np.array([[0.0, 2.0], [8.0, 2.0]])
 
-    found = student.call("k_means", points, centers)
+    found = student.call("k_means", points, centers, MOST)
     agrees(found, (centers, np.array([0, 0, 1, 1])), "The result")

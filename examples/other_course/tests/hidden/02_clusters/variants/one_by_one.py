@@ -4,9 +4,7 @@ import numpy as np
 
 
 def squared_distances(points, centers):
-    return np.array(
-        [[((p - c) ** 2).sum() for c in centers] for p in points], dtype=points.dtype
-    )
+    return np.array([[((p - c) ** 2).sum() for c in centers] for p in points], dtype=points.dtype)
 
 
 def nearest(points, centers):
@@ -24,10 +22,10 @@ def means(points, groups, centers):
     return np.stack(rows).astype(centers.dtype)
 
 
-def k_means(points, centers):
-    while True:
-        groups = nearest(points, centers)
-        moved = means(points, groups, centers)
-        if (moved == centers).all():
-            return centers, groups
-        centers = moved
+def k_means(points, centers, most):
+    for _ in range(most):
+        before = centers
+        centers = means(points, nearest(points, centers), centers)
+        if (before == centers).all():
+            return centers, nearest(points, centers)
+    return centers, nearest(points, centers)

@@ -18,11 +18,12 @@ def means(points, groups, centers):
     return np.where(counts > 0, sums / np.maximum(counts, 1), centers).astype(centers.dtype)
 
 
-def k_means(points, centers):
-    groups = None
-    while True:
-        new_groups = nearest(points, centers)
-        if groups is not None and np.array_equal(groups, new_groups):
-            return centers, groups
-        groups = new_groups
+def k_means(points, centers, most):
+    groups = nearest(points, centers)
+    for _ in range(most):
         centers = means(points, groups, centers)
+        new_groups = nearest(points, centers)
+        if np.array_equal(new_groups, groups):
+            break
+        groups = new_groups
+    return centers, nearest(points, centers)
