@@ -21,19 +21,19 @@ def nearest(points: NDArray, centers: NDArray) -> NDArray:
     raise NotImplementedError
 
 
-def means(points: NDArray, labels: NDArray, centers: NDArray) -> NDArray:
+def means(points: NDArray, groups: NDArray, centers: NDArray) -> NDArray:
     """Return the mean of the points of each center: (N, D), (N,), (K, D) -> (K, D).
 
-    Point n belongs to center labels[n]. A center without points stays where it is. A call does not
+    Point n belongs to center groups[n]. A center without points stays where it is. A call does not
     change the arrays that it gets.
     """
     raise NotImplementedError
 
 
-def k_means(points: NDArray, centers: NDArray) -> tuple[NDArray, NDArray]:
-    """Move the centers until they stay where they are, and return centers (K, D) and labels (N,).
+def k_means(points: NDArray, centers: NDArray, most: int) -> tuple[NDArray, NDArray]:
+    """Move the centers until they stay where they are: return centers (K, D) and groups (N,).
 
-    In each turn, each point gets the number of its nearest center, and each center moves to the
-    mean of its points.
+    In each turn, each point belongs to its nearest center, and each center moves to the mean of
+    its points. Stop after *most* turns in any case. groups are those of the returned centers.
     """
     raise NotImplementedError
