@@ -21,8 +21,8 @@ def first_place(numbers: list[int], wanted: int) -> int:
     low, high = 0, len(numbers)
     while low < high:
         middle = (low + high) // 2
-        if numbers[middle] < wanted:
-            low = middle
+        if numbers[middle] <= wanted:
+            low = middle + 1
         else:
             high = middle
     return low
