@@ -20,10 +20,10 @@ def draw(probe, *shape):
 
 
 def draw_groups(probe):
-    """Draw three groups of five points, and three centers that have to move."""
+    """Draw three groups of five points, and three centers in the first group."""
     middles = np.array([[0, 0], [6, 0], [0, 6]], dtype=np.float32)
     points = np.concatenate([middle + 0.5 * draw(probe, 5, 2) for middle in middles])
-    return points, points[[0, 5, 6]]
+    return points, points[[0, 1, 2]]
 
 
 # squared_distances

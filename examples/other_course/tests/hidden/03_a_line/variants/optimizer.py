@@ -28,4 +28,4 @@ class Classifier(nn.Module):
         loss = log_loss(self.forward(x), targets)
         loss.backward()
         optimizer.step()
-        return loss.item()
+        return loss.detach()
