@@ -368,6 +368,7 @@ def _tells(answer: Any) -> bool:
         case dict():
             return any(map(_tells, answer.get("gradients", answer).values()))
         case list() | tuple():
-            return any(map(_tells, answer))
+            whole = {one for one in answer if type(one) is int}
+            return len(whole) > 1 or any(map(_tells, answer))
         case _:
             return isinstance(answer, float) and math.isfinite(answer)
