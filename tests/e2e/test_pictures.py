@@ -88,6 +88,17 @@ def expects_the_next_letter(weights: Tensor) -> bool:
     return bool((weights.gather(1, following[:, None]) > 0.5).all())
 
 
+def forgets_and_prefers_equal_words(weights: Tensor) -> bool:
+    """Whether a token sees five tokens, and all equal ones get more than all different ones."""
+    back = torch.arange(8)[:, None] - torch.arange(8)
+    seen = (back >= 0) & (back < 5)
+    equal, different = seen & (back % 2 == 0), seen & (back % 2 == 1)
+    least = weights.masked_fill(~equal, 1).amin(dim=-1)
+    return bool(
+        (weights[~seen] == 0).all() and (least > weights.masked_fill(~different, 0).amax(-1)).all()
+    )
+
+
 CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "01_dot_product_attention": long_vectors_win,
     "02_causal_averaging": shares_equally,
@@ -103,6 +114,7 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "12_attention_backward": attends_to_the_mirror_image,
     "14_transformer_block": needs_shortcuts,
     "15_tiny_gpt": expects_the_next_letter,
+    "17_fewer_keys": forgets_and_prefers_equal_words,
 }
 
 
