@@ -82,8 +82,10 @@ class RequestExecutor:
         """
         if request.fresh:
             self._objects.clear()
-        args = [decode(value, self.find) for value in request.args]
-        kwargs = {key: decode(value, self.find) for key, value in request.kwargs.items()}
+        args = [decode(value, self.find, arrays=True) for value in request.args]
+        kwargs = {
+            key: decode(value, self.find, arrays=True) for key, value in request.kwargs.items()
+        }
         if request.seed is not None:
             # torch.manual_seed does the same, and formats three stack traces for absent devices
             torch.default_generator.manual_seed(request.seed)

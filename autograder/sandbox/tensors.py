@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -109,19 +110,17 @@ def _tensor_of(array: object) -> Tensor | None:
 
 def has_array(values: Iterable[Value]) -> bool:
     """Whether a NumPy array is one of *values*, or in one of them."""
-    for value in values:
-        match value:
-            case ArrayValue():
-                return True
-            case protocol.ListValue() | protocol.TupleValue():
-                found = has_array(value.items)
-            case protocol.DictValue():
-                found = has_array(value.items.values())
-            case _:
-                found = False
-        if found:
-            return True
-    return False
+    return any(isinstance(value, ArrayValue) or has_array(_entries(value)) for value in values)
+
+
+def _entries(value: Value) -> Iterable[Value]:
+    match value:
+        case protocol.ListValue() | protocol.TupleValue():
+            return value.items
+        case protocol.DictValue():
+            return value.items.values()
+        case _:
+            return ()
 
 
 class Encoder:
@@ -173,35 +172,34 @@ class Encoder:
         return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
 
 
-def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> object:
+def decode(
+    value: Value, find: Callable[[int], object], depth: int = 0, *, arrays: bool = False
+) -> object:
     """Turn *value* into a Python object; *find* returns the torch module of a handle.
 
-    Raises ``BadMessageError`` for an impossible tensor and for collections that are too deep.
+    Only arguments hold *arrays*, no reply does. Raises ``BadMessageError`` for one in a reply, for
+    an impossible tensor and for collections that are too deep.
     """
     if depth > MAX_DEPTH:
         msg = f"a collection is nested deeper than {MAX_DEPTH}"
         raise BadMessageError(msg)
+    inner = partial(decode, find=find, depth=depth + 1, arrays=arrays)
     match value:
-        case TensorValue() | ArrayValue():
-            return _decode_numbers(value)
+        case TensorValue():
+            return decode_tensor(value)
         case protocol.ObjectValue():
             return find(value.handle)
-        case protocol.ListValue():
-            return [decode(item, find, depth + 1) for item in value.items]
-        case protocol.TupleValue():
-            return tuple(decode(item, find, depth + 1) for item in value.items)
+        case protocol.ListValue() | protocol.TupleValue():
+            kind = list if isinstance(value, protocol.ListValue) else tuple
+            return kind(map(inner, value.items))
         case protocol.DictValue():
-            return {key: decode(item, find, depth + 1) for key, item in value.items.items()}
-        case protocol.SourceValue():
+            return {key: inner(item) for key, item in value.items.items()}
+        case ArrayValue() if arrays:
+            return decode_tensor(value.tensor).numpy()
+        case protocol.SourceValue() | ArrayValue():
             raise BadMessageError(protocol.NO_REQUEST)
         case _:
             return value
-
-
-def _decode_numbers(value: TensorValue | ArrayValue) -> object:
-    if isinstance(value, ArrayValue):
-        return decode_tensor(value.tensor).numpy()
-    return decode_tensor(value)
 
 
 def differs(after: object, sent: Value) -> bool:
@@ -209,12 +207,11 @@ def differs(after: object, sent: Value) -> bool:
 
     A collection is, if one of its entries is; a torch module never is.
     """
+    if isinstance(sent, ArrayValue):
+        after, sent = _tensor_of(after), sent.tensor
     match sent:
-        case TensorValue() | ArrayValue():
-            is_tensor = isinstance(sent, TensorValue)
-            found = after if is_tensor else _tensor_of(after)
-            before = sent if isinstance(sent, TensorValue) else sent.tensor
-            return not isinstance(found, Tensor) or _tensor_differs(found, before)
+        case TensorValue():
+            return not isinstance(after, Tensor) or _tensor_differs(after, sent)
         case protocol.ListValue() | protocol.TupleValue():
             kind = list if isinstance(sent, protocol.ListValue) else tuple
             return type(after) is not kind or _any_differs(after, sent.items)

@@ -247,7 +247,7 @@ def test_an_array_arrives_as_an_array(array: np.ndarray):
     """An argument that is a NumPy array keeps dtype, shape and numbers."""
     sent = encode_array(array, 1000)
 
-    arrived = decode(sent, lambda handle: handle)
+    arrived = decode(sent, lambda handle: handle, arrays=True)
 
     assert isinstance(arrived, np.ndarray)
     assert arrived.dtype == array.dtype
@@ -259,11 +259,19 @@ def test_an_array_arrives_as_an_array(array: np.ndarray):
 def test_an_array_that_is_written_into_differs():
     """`keeps_inputs` sees it."""
     sent = encode_array(np.zeros(3), 1000)
-    arrived = decode(sent, lambda handle: handle)
+    arrived = decode(sent, lambda handle: handle, arrays=True)
     arrived[1] = 2.0
 
     assert differs(arrived, sent)
     assert differs(torch.zeros(3, dtype=torch.float64), sent)
+
+
+def test_no_reply_holds_an_array():
+    """A worker sends the numbers of an array as a tensor, so another reply is forged."""
+    value = ListValue((encode_array(np.zeros(3), 1000),))
+
+    with pytest.raises(BadMessageError, match="no request"):
+        decode(value, lambda handle: handle)
 
 
 @pytest.mark.parametrize(
