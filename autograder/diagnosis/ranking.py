@@ -326,7 +326,4 @@ class Ranking:
         return tuple(map(self.evidence.mistake, found.key))
 
     def _is_written(self, found: Candidate) -> bool:
-        return self._written(found.key)
-
-    def _written(self, key: Key) -> bool:
-        return self.evidence.mistake(key[0]).written
+        return self.evidence.mistake(found.key[0]).written
