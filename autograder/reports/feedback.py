@@ -283,7 +283,7 @@ def _table(
     scale = [_number(entry) for row in grid.expected for entry in row] if shaded else []
     rows = []
     for index, (row, flags) in enumerate(zip(entries, wrong, strict=False)):
-        shades = [_shade(_number(entry), scale) if shaded else 0.0 for entry in row]
+        shades = [shade(_number(entry), scale) if shaded else 0.0 for entry in row]
         rows.append(TensorRow(_head(grid, index), tuple(map(TensorCell, row, flags, shades))))
     columns = grid.columns or tuple(map(str, range(len(grid.expected[0]) if grid.expected else 0)))
     return TensorTable(title, columns, tuple(rows), shaded)
@@ -295,7 +295,7 @@ def _head(grid: Grid, index: int) -> str:
     return str(index) if len(grid.expected) > 1 else ""
 
 
-def _shade(number: float, scale: Sequence[float]) -> float:
+def shade(number: float, scale: Sequence[float]) -> float:
     """Place *number* between the smallest (or 0) and the largest one of *scale*."""
     if not isfinite(number):
         return 0.0

@@ -4,14 +4,14 @@ The page needs no network and runs no script.
 """
 
 from collections.abc import Callable, Iterator
-from math import isfinite
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from autograder.course import Handout, Stage
 from autograder.course_file import Link
 from autograder.errors import UsageError
-from autograder.reports.feedback import TensorCell, TensorRow, TensorTable
+from autograder.reports.feedback import TensorCell, TensorRow, TensorTable, shade
 from autograder.reports.html import render
 from autograder.student.lab_outputs import Output, outputs_after_exercises
 from autograder.student.progress import Progress, Task, first_open, tasks
@@ -19,7 +19,6 @@ from autograder.student.progress import Progress, Task, first_open, tasks
 if TYPE_CHECKING:  # it imports torch
     from autograder.student.attention_weights import Weights
 
-LAB: Final = "lab.ipynb"
 Draw = Callable[[Stage], "Weights | None"]
 
 
@@ -67,33 +66,27 @@ def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Pa
 
 
 def _chapter(stage: Stage, progress: Progress, draw: Draw) -> Chapter:
-    names = [exercise.name for exercise in stage.exercises]
     passed = tuple(
         exercise.name
         for exercise in stage.exercises
         if Task(stage, exercise).key in progress.passed
     )
-    weights = draw(stage) if len(passed) == len(names) else None
-    outputs = outputs_after_exercises(stage.source / LAB) if passed else []
+    weights = draw(stage) if progress.is_done(stage) else None
+    outputs = outputs_after_exercises(stage.lab) if passed else []
     return Chapter(stage, passed, _table(stage, weights) if weights else None, tuple(outputs))
 
 
 def _table(stage: Stage, weights: "Weights") -> TensorTable | None:
-    """Return the *weights* of the stage's picture; the largest number has the full shade."""
+    """Return the *weights* of the stage's picture as a table."""
     picture = stage.file.picture
     if picture is None:
         return None
-    most = max((abs(one) for row in weights for one in row if isfinite(one)), default=0.0) or 1.0
+    scale = list(chain.from_iterable(weights))
     rows = tuple(
-        TensorRow(token, tuple(_cell(one, most) for one in row))
+        TensorRow(token, tuple(TensorCell(f"{one:.2f}", shade=shade(one, scale)) for one in row))
         for token, row in zip(picture.tokens, weights, strict=True)
     )
     return TensorTable("What your code computes", picture.columns, rows, shaded=True)
-
-
-def _cell(number: float, most: float) -> TensorCell:
-    shade = round(abs(number) / most, 3) if isfinite(number) else 0.0
-    return TensorCell(f"{number:.2f}", shade=shade)
 
 
 def _links(chapters: list[Chapter]) -> Iterator[tuple[Stage, tuple[Link, ...]]]:
