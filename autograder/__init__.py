@@ -1,3 +1,3 @@
-"""A course on attention with an autograder that runs submissions in a sandbox."""
+"""Builds, checks and grades a course; code of students runs in a sandbox."""
 
 __version__ = "0.2.0"

@@ -17,10 +17,12 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.course_file import (
+    GROUPS,
     CourseFile,
     Effort,
     Exercise,
     Grading,
+    Group,
     Hints,
     Limits,
     Reveal,
@@ -52,6 +54,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     name: str
     file: StageFile
     written: bool = True  # whether its lab has questions to answer in words
+    kinds: tuple[Group, ...] = GROUPS  # those that wrong programs are made of
 
     @property
     def title(self) -> str:
@@ -254,7 +257,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
             if prerequisite not in self.file.stages:
                 msg = f"{path}: prerequisite {prerequisite!r} is not a stage of {COURSE_FILE}."
                 raise CourseError(msg)
-        return Stage(self.root, name, file, self.grading.written)
+        return Stage(self.root, name, file, self.grading.written, self.file.kinds)
 
 
 class _HandoutStage(Stage, frozen=True, dict=True):

@@ -1,6 +1,6 @@
 """Defines the contents of ``course.toml`` and ``stage.toml``."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -8,6 +8,8 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Hints = tuple[str, str, str]
 HARDEST = 3  # marks of difficulty
+Group = Literal["attention", "torch", "python"]  # of kinds of mistake
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -34,13 +36,21 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How submissions are graded; *carry_forward*: one mistake costs once, see ``carry_forward``.
+    """How submissions are graded.
 
+    *carry_forward*: a mistake costs nothing in the exercises that use the wrong one, see
+    ``carry_forward``. *same_mistake_once*: a mistake that is made in several exercises costs in one
+    of them. *slip_credit*: the share of the points that a check keeps if one named mistake is all
+    that is wrong in its exercise. See ``slip_prices`` for both. *rule_share*: the share of the
+    points of a computation that code keeps which breaks a rule that is the point of its stage.
     *isolation* is the weakest level for student code, unless a command sets another one. Labs are
     built without questions to answer in words if *written* is false.
     """
 
     carry_forward: bool = True
+    same_mistake_once: bool = True
+    slip_credit: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.5
+    rule_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.25
     written: bool = True
     isolation: Literal["full", "process"] = "full"
 
@@ -123,6 +133,7 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     id: Name
     title: str
     stages: tuple[Name, ...]
+    kinds: tuple[Group, ...] = GROUPS
     limits: Limits = Limits()
     reveal: Reveal = Reveal()
     grading: Grading = Grading()

@@ -202,6 +202,11 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
         """How many of the points were earned given a mistake in another exercise."""
         return add(check.points for check in self.checks if check.given)
 
+    @property
+    def credited(self) -> float:
+        """How many of the points are credit for checks that fail by one slip."""
+        return add(check.points for check in self.checks if check.outcome is not Outcome.PASSED)
+
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """How a grade came about: when, in how many *seconds*, and under which isolation.
@@ -279,6 +284,11 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     def carried(self) -> float:
         """How many of the points are carried forward."""
         return add(exercise.carried for exercise in self.exercises)
+
+    @property
+    def credited(self) -> float:
+        """How many of the points are credit for checks that fail by one slip."""
+        return add(exercise.credited for exercise in self.exercises)
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):

@@ -264,7 +264,7 @@ def same_mask(answer, wanted):
 
 
 def rows(lengths, max_length):
-    """Return what padding_mask should give, as lists."""
+    """Return the expected padding mask, as lists."""
     return [[position < length for position in range(max_length)] for length in lengths]
 
 

@@ -327,7 +327,7 @@ def test_loss_of_large_logits_is_finite(student):
 
 @check("cross_entropy", points=0.1, layer="laws", rules=("refuses",))
 def test_loss_refuses_targets_of_another_shape(student, reference, probe):
-    """Where the shapes do not belong together, it raises; where they do, it does not."""
+    """Shapes that do not match raise an error, and shapes that match do not."""
     logits, targets = probe.normal(4, 6, V), draw_ids(probe, 4, 6)
     agrees(
         student.call("cross_entropy", logits, targets),
@@ -519,7 +519,7 @@ def test_reader_keeps_the_dtype(student, probe):
 
 @check("Reader", points=0.1, layer="laws")
 def test_reader_needs_positions_to_know_the_order(student, probe):
-    """Without positions, tokens in another order give the same logits in that order; else not."""
+    """Without positions, reordered tokens give the same logits, reordered; with positions not."""
     reader = student.new("Reader", V, D, T).load(
         probe.weights(pos_emb__weight=(T, D), W_query__weight=(D, D), W_value__weight=(D, D))
     )
@@ -680,7 +680,7 @@ def test_step_leaves_alone_what_is_not_trained(student, reference, probe):
 
 @check("train_step", points=0.1, layer="laws")
 def test_step_at_rate_zero_changes_nothing(student, reference, probe):
-    """At rate 0 the parameters stay, and the loss is returned all the same."""
+    """At rate 0 the parameters stay, and the loss is still returned."""
     yours, ours = both_models(student, reference, probe)
     batch = draw_batch(probe)
 
@@ -692,7 +692,7 @@ def test_step_at_rate_zero_changes_nothing(student, reference, probe):
 
 @check("train_step", points=0.1, layer="laws")
 def test_steps_lower_the_loss_of_a_repeated_batch(student, probe, reference):
-    """With one batch again and again, the loss falls with each step."""
+    """When one batch is repeated, the loss falls with each step."""
     yours, _ = both_models(student, reference, probe)
     batch = draw_batch(probe)
     losses = [number(student.call("train_step", yours, *batch, 0.05)) for _ in range(6)]

@@ -126,7 +126,7 @@ class _Numbers:
 
 def kinds_of(stage: Stage, solution: LocalChannel) -> list[Kind]:
     """List the programs with one kind of mistake, in the order of their numbers."""
-    words = misconceptions.read_operators(stage.misconceptions)
+    words = misconceptions.read_operators(stage)
     names = [one.name for one in stage.exercises]
     made = [(name, Programs(stage, name, solution, words)) for name in names]
     return [Kind(found, name, number) for name, found in made for number in range(len(found.keys))]

@@ -5,7 +5,7 @@ exercise of a stage would earn the points of the others.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +46,8 @@ class Composition(NamedTuple):
 
 def composition(stage: Stage) -> Composition | None:
     """Return the right program whose exercises use each other most; ``None`` if none do."""
-    found = [Composition(path, tuple(_used(stage, path))) for path in _right(stage)]
+    names = [exercise.name for exercise in stage.exercises]
+    found = [Composition(path, tuple(used_exercises(path, names))) for path in _right(stage)]
     best = max(found, key=lambda one: len(one.used))
     return best if best.used else None
 
@@ -90,10 +91,9 @@ def _right(stage: Stage) -> Sequence[Path]:
     return stage.solution, *stage.variants
 
 
-def _used(stage: Stage, path: Path) -> Iterator[str]:
-    """Yield the exercises that another exercise of the program at *path* uses."""
+def used_exercises(path: Path, names: Collection[str]) -> Iterator[str]:
+    """Yield the exercises *names* that another of them uses in the program at *path*."""
     known = definitions(parse((path.read_bytes(),)))
-    names = [exercise.name for exercise in stage.exercises]
     uses = {name: {use.name for use in reached_uses(known, name)} for name in names}
     yield from (one for one in names if any(one in uses[name] for name in names if name != one))
 

@@ -12,9 +12,18 @@ TEMPLATE: Final = Path(__file__).parent / "templates" / "start_here.md"
 UNKNOWN_WHEEL: Final = "KIT.whl"
 NO_WHEEL: Final = (
     "Your instructor gives you the kit as a file whose name ends in `.whl`. "
-    "Put it into the folder of this file, and write its name in place of `WHEEL`."
+    "Put it into the same folder as this file, and replace `WHEEL` below with its name."
 )
 
+PARTS: Final = "a module that you complete, and checks that you run yourself"
+PARTS_WITH_LABS: Final = (
+    "a module that you complete, a lab that guides you through it, and checks that you run yourself"
+)
+LABS: Final = "To open the lab of a stage, run `jupyter lab` in its folder in `my-work`.\n"
+HUNT: Final = (
+    "| `autograder hunt STAGE` | hides a mistake in your code of a finished stage: find it, and "
+    "write a test that catches it |\n"
+)
 ONE_FILE: Final = "In a class, submit the module of the stage, such as `FIRST`."
 TWO_FILES: Final = (
     "In a class, submit two files for each stage: the module, such as `FIRST`, and `lab.ipynb` in "
@@ -27,16 +36,22 @@ def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -
 
     *wheel* is the name of the file with the kit, where it is known.
     """
-    stage = course.stage(next(iter(efforts)))
+    stages = [course.stage(name) for name in efforts]
+    has_labs = any(stage.lab.is_file() for stage in stages)
+    stage = stages[0]
     words = {
         "TITLE": course.file.title,
         "FIRST": f"my-work/{stage.name}/{stage.module}.py",
+        "EXTRA": "[lab]" if has_labs else "",
+        "PARTS": PARTS_WITH_LABS if has_labs else PARTS,
+        "HUNT": HUNT if any(stage.file.picture for stage in stages) else "",
         "WHEEL": wheel or UNKNOWN_WHEEL,
         "STAGES": "\n".join(_rows(course, efforts)),
     }
     where = "The kit is the file `WHEEL` in this folder." if wheel else NO_WHEEL
-    submit = TWO_FILES if course.grading.written else ONE_FILE
-    text = TEMPLATE.read_text("utf-8").replace("WHERE", where).replace("SUBMIT", submit)
+    submit = TWO_FILES if has_labs and course.grading.written else ONE_FILE
+    labs = (LABS if has_labs else "") + submit
+    text = TEMPLATE.read_text("utf-8").replace("WHERE", where).replace("LABS", labs)
     return re.sub("|".join(words), lambda word: words[word[0]], text).encode()
 
 

@@ -221,7 +221,7 @@ def sources_digest(stage: Stage) -> str:
     contents = [
         path.read_bytes() if path.is_file() else b"" for path in (*paths, *_rules_of_kinds())
     ]
-    for content in (*contents, _documented_of(stage)):
+    for content in (*contents, _documented_of(stage), " ".join(stage.kinds).encode()):
         total.update(b":%d:" % len(content) + content)
     return total.hexdigest()
 

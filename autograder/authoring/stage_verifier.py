@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from autograder.authoring import stubs
 from autograder.authoring.garbage import blanks, composition, garbage
+from autograder.authoring.prices import STAGE_POINTS, Prices, prices, unfair_prices
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
@@ -23,7 +24,6 @@ from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import MARGIN
 
-STAGE_POINTS = 10.0
 GARBAGE_POINTS = 1.0  # more than blanks may be earned by what computes nothing
 PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes, and nothing else
 
@@ -68,6 +68,7 @@ class StageVerifier:
             yield from self.check_import(variant)
         yield from self.check_placeholder()
         yield from self.check_garbage()
+        yield from self.check_prices()
         for item in self._bank:
             yield from self.check_misconception(item)
         first_of_each = {item.exercise: item for item in reversed(self._bank)}
@@ -126,6 +127,15 @@ class StageVerifier:
     def _checks_of(self, exercise: str) -> list[CollectedCheck]:
         checks = self._runner.checks(self._stage.name)
         return [check for check in checks if check.spec.exercise == exercise]
+
+    def check_prices(self) -> Iterator[str]:
+        """A slip, the same one everywhere, and ready-made code earn what is fair."""
+        checks = self._runner.checks(self._stage.name)
+        yield from unfair_prices(self._stage, checks, self._grade)
+
+    def prices(self) -> Prices:
+        """Grade the modules of the table of prices."""
+        return prices(self._stage, self._runner.checks(self._stage.name), self._grade)
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
         """The misconception *item* loses points, and its diagnosis names it."""

@@ -14,10 +14,11 @@ import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
 from autograder.authoring.fingerprinting import kinds_of
+from autograder.authoring.prices import STAGE_POINTS, Prices
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.rule_losses import rules_without_loss
 from autograder.authoring.stage_processes import in_processes
-from autograder.authoring.stage_verifier import STAGE_POINTS, Room, StageVerifier, narrow_rooms
+from autograder.authoring.stage_verifier import Room, StageVerifier, narrow_rooms
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.errors import CourseError, UsageError
@@ -119,6 +120,17 @@ def _verify_stages(
                 findings += wrong_records(stage, recorder)
                 findings += public_gaps(stage)
     return _Share(summaries, findings, used, rooms)
+
+
+def stage_prices(course: Course, stages: Sequence[Stage]) -> Iterator[Prices]:
+    """Yield the prices of many modules in each of *stages*."""
+    with (
+        ForkServer(detect_capabilities().level, course.limits) as fork_server,
+        open_suites(course, stages) as runner,
+    ):
+        fork_server.wait_ready()
+        for stage in stages:
+            yield StageVerifier(runner, fork_server, stage).prices()
 
 
 def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[DocumentedTensor]:

@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Teach attention mechanisms, and grade submissions in a sandbox.",
+    help="Check exercises, name their mistakes, and grade submissions in a sandbox.",
 )
 
 

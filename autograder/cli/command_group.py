@@ -50,6 +50,8 @@ SUMMARIES: Final = {
         "release": "Build the stubs and the assignments from the solutions.",
         "verify": "Check the course: stubs earn 0, solutions full marks, every misconception is "
         "found.",
+        "prices": "Print what slips, broken rules and hollow modules earn in each stage, as a "
+        "table.",
         "mutate": "Change the solutions in small ways and list the changes that no hidden check "
         "notices.",
         "diagnose": "Show which explanations of a file's mistakes were tried, and how far each "
@@ -66,7 +68,7 @@ MODULES: Final = {  # by what they import: a hint is not to wait for torch
     "grade_commands": ("grade", "collect", "extend"),
     "record_commands": ("diff", "explain", "export", "feedback"),
     "author_commands": ("release", "new-stage", "new-course"),
-    "course_commands": ("verify", "mutate", "diagnose", "doctor", "bundle"),
+    "course_commands": ("verify", "prices", "mutate", "diagnose", "doctor", "bundle"),
 }
 
 

@@ -8,6 +8,7 @@ from typer import Argument, Option
 
 from autograder import doctor as examining
 from autograder.authoring import kinds_report, mutation, trial
+from autograder.authoring import prices as pricing
 from autograder.authoring import verify as verifying
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, find_root, load
@@ -35,6 +36,29 @@ def verify(
     if report.findings:
         raise typer.Exit(1)
     typer.echo("Everything holds.")
+
+
+@app.command()
+def prices(
+    *,
+    stage: Annotated[str, Option(help="This stage only, by name or number.")] = "",
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Print what slips, broken rules and hollow modules earn in each stage, as a table."""
+    course = inputs.find_course(course_folder)
+    stages = [course.stage(stage)] if stage else list(course.stages)
+    remarks: list[str] = []
+    unfair = False
+    typer.echo(pricing.TABLE_HEAD)
+    for found in verifying.stage_prices(course, stages):
+        typer.echo(found.row)
+        problems = list(found.problems())
+        unfair = unfair or bool(problems)
+        remarks += [f"✗ {found.stage}: {problem}" for problem in problems]
+        remarks += [f"  {found.stage}: {median}" for median in found.unusual_medians()]
+    output.print_remarks(remarks)
+    if unfair:
+        raise typer.Exit(1)
 
 
 @app.command()

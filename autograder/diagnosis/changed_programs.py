@@ -23,11 +23,17 @@ NONSENSE = """
 def _changed(run):
     def nonsense(*args, **kwargs):
         right = run(*args, **kwargs)
-        given = [value for value in (*args, *kwargs.values()) if torch.is_tensor(value)]
+        values = [
+            torch.from_numpy(value) if isinstance(value, numpy.ndarray) else value
+            for value in (*args, *kwargs.values())
+        ]
+        given = [value for value in values if torch.is_tensor(value)]
         total = 1 + sum(value.double().nan_to_num(0, 1, -1).mean() for value in given)
         def like(value):
             if isinstance(value, (tuple, list)):
                 return type(value)([like(one) for one in value])
+            if isinstance(value, numpy.ndarray):
+                return like(torch.from_numpy(value)).numpy()
             if not torch.is_tensor(value):
                 return value
             return (torch.arange(value.numel()).cos() * total).reshape(value.shape).to(value.dtype)
@@ -44,7 +50,7 @@ else:
 
 def change(exercise: str, how: str) -> str:
     """Return source that changes the answers of *exercise* as *how* says, after its definition."""
-    return f"\nimport torch\n{how}{IN_PLACE.replace('EXERCISE', exercise)}"
+    return f"\nimport numpy\nimport torch\n{how}{IN_PLACE.replace('EXERCISE', exercise)}"
 
 
 def with_mistakes(path: Path, mistakes: Iterable[Misconception], solution: str) -> str:

@@ -13,6 +13,7 @@ from autograder.diagnosis.live import LEAST_SHARE, LiveSource, Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.ranking import Explanation
+from autograder.diagnosis.slip_finder import Slip, find_slip
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.static_names import Definition
@@ -73,10 +74,14 @@ class Case(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The diagnoses by check, and for checks that are right given others, what they are given."""
+    """The diagnoses by check, and for checks that are right given others, what they are given.
+
+    *slip* is the only mistake in the exercise, if that is certain.
+    """
 
     diagnoses: Mapping[str, Diagnosis]
     given: Mapping[str, str]
+    slip: Slip | None = None
 
 
 class Diagnostician:
@@ -106,7 +111,9 @@ class Diagnostician:
             below.wrong.append(case.exercise)
         else:
             below.left_out.append(case.exercise)
-        return Findings(found.diagnoses, given)
+        exercise, explained = case.exercise, found.explanation
+        slip = find_slip(self.source, exercise, explained, failures) if mistakes else None
+        return Findings(found.diagnoses, given, slip)
 
     @property
     def not_carried(self) -> Mapping[str, Sequence[str]]:

@@ -29,12 +29,7 @@ from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import (
-    Failure,
-    Match,
-    Observation,
-    compare,
-)
+from autograder.diagnosis.observation import Failure, Match, Observation, compare
 from autograder.diagnosis.pairs import PairSearch
 from autograder.diagnosis.programs import REFUSED, Programs, Script
 from autograder.diagnosis.ranking import (
@@ -87,7 +82,7 @@ class LiveSource:
         self._stage = stage
         self._run = run
         self._solution = solution
-        self._words = misconceptions.read_operators(stage.misconceptions)
+        self._words = misconceptions.read_operators(stage)
         require_known(self._words)
         self._programs: dict[str, Programs] = {}
         self._pairs: dict[str, PairSearch] = {}

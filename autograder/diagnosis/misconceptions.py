@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
+from autograder.course import Stage
+from autograder.diagnosis.mistakes.kinds import silenced
 from autograder.errors import CourseError
 from autograder.results import title_of
 
@@ -85,12 +87,13 @@ def read(path: Path) -> tuple[Misconception, ...]:
     return found
 
 
-def read_operators(path: Path) -> dict[str, tuple[str, str] | None]:
-    """Read ``OPERATORS`` from *path*: the explanation and question of kinds of mistake.
+def read_operators(stage: Stage) -> dict[str, tuple[str, str] | None]:
+    """Read ``OPERATORS`` of *stage*: the explanation and question of kinds of mistake.
 
-    ``None`` silences a kind. A file without it, or no file, rewords none.
+    ``None`` silences a kind, as those are whose group the course has switched off. A file without
+    it, or no file, rewords none.
     """
-    return dict(_read(path, "OPERATORS", {}))
+    return {**silenced(stage.kinds), **_read(stage.misconceptions, "OPERATORS", {})}
 
 
 def _read(path: Path, name: str, default: Any) -> Any:

@@ -56,7 +56,7 @@ Key = tuple[int, ...]  # the numbers of the rewrites of a program
 
 
 class Script(NamedTuple):
-    """What a check asks, as it asked the solution, and what the solution answered."""
+    """The requests of a check to the solution, and the answers."""
 
     check: str
     exchanges: Sequence[Exchange]
@@ -107,7 +107,7 @@ class Programs:
         self._firsts: dict[tuple[str, int], list[Key]] = defaultdict(list)
 
     def mistake(self, number: int) -> Mistake:
-        """Return what a student may read about the mistake with a number."""
+        """Return the texts about the mistake with a number that a student may read."""
         if item := self.written_by((number,)):
             words = item.explanation, item.question, item.title
             return Mistake(item.id, *words, group=item.id, written=True)
@@ -229,7 +229,7 @@ class Programs:
     def pairs(self, numbers: tuple[int, ...]) -> list[Key]:
         """List the pairs of these programs that change different places, the likeliest first.
 
-        First come those of likely kinds, and the first mistakes of each kind.
+        Those of likely kinds come first, and the first mistakes of each kind.
         """
         if numbers not in self._pairs:
             pairs = filter(self.compatible, combinations(numbers, 2))

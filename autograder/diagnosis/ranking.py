@@ -149,7 +149,7 @@ class Ranking:
         return self._like[name]
 
     def alike(self, check: FailedCheck, *, written: bool = False) -> list[Key]:
-        """List the programs with one mistake that surely show the same in *check*."""
+        """List the programs with one mistake that certainly behave like the code in *check*."""
         shown = self.like(check, written=written)
         return [key for key, match in shown.items() if match is not Match.UNDECIDED]
 

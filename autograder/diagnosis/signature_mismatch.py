@@ -1,8 +1,8 @@
 """Describes exceptions of code that follows the conventions of another course.
 
-What the convention of this course is comes from the solution: its signatures, the requests that it
-answers, and the tensors that it computes. The text of an exception only decides which of these is
-stated: no sentence contains a word of the student's or a value of a hidden input.
+The conventions of this course are derived from the solution: its signatures, the requests that it
+answers, and the tensors that it computes. The text of an exception only decides which of them is
+stated. No sentence contains a word that the student wrote, or a value of a hidden input.
 """
 
 import re

@@ -43,8 +43,8 @@ _CHOOSE = "Choose the assignment's stage with --stage."
 class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The students, the platform, and the contents of pages that are not in the record.
 
-    *download* holds the names of files and folders in the platform's download; *identify* gives
-    the record's id of the student whom such a name names. *names* are the students' names by id.
+    *download* holds the names of files and folders in the platform's download; *identify* returns
+    the id in the record that such a name belongs to. *names* maps each id to the student's name.
     """
 
     platform: Platform

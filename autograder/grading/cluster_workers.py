@@ -233,7 +233,7 @@ def _without_log() -> Iterator[None]:
 
 @contextmanager
 def _connection() -> Iterator[None]:
-    """Say in one sentence what dask says in several ways."""
+    """Convert the connection errors of dask into one ``ClusterError``."""
     try:
         yield
     except CONNECTION_ERRORS as error:

@@ -1,6 +1,6 @@
 """Stores each result when it is graded, so that an interrupted run can resume.
 
-A run that was interrupted goes on where it stopped, and a regrade grades only what changed. The
+An interrupted run resumes where it stopped, and a regrade grades only what changed. The
 first line names the format; each other line is a result with the key of all that decided it
 (``provenance``). Lines that can't be read, such as the last one of a killed run, are ignored. No
 torch is imported before a submission has to be graded.

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from autograder.course_file import Reveal
+from autograder.diagnosis.diagnostician import Findings
 from autograder.grading.near_names import near_name
 from autograder.results import (
     MAX_NOTICES,
     CheckResult,
-    Diagnosis,
     ExerciseResult,
     Grid,
     Outcome,
@@ -22,9 +22,7 @@ from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
-from autograder.suite.checks import CollectedCheck, Layer, Notice, WrongAnswer
-
-NOT_YET = "This is right, but it counts only if the result is also right for other inputs."
+from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
 
 
 class CheckOutcome:
@@ -83,8 +81,14 @@ class CheckOutcome:
             return self._result(Outcome.ERRORED, error.status, message)
         return None
 
-    def add_diagnosis(self, result: CheckResult, diagnosis: Diagnosis | None) -> CheckResult:
-        """Add the mistake's name, unless the course reveals nothing about hidden checks."""
+    def add_findings(self, result: CheckResult, found: Findings) -> CheckResult:
+        """Give full points where the mistake is in another exercise, else add the mistake's name.
+
+        It is not added if the course reveals nothing about hidden checks.
+        """
+        if result.name in found.given:
+            return self.carried(found.given[result.name])
+        diagnosis = found.diagnoses.get(result.name)
         if diagnosis is None or self._shows_nothing:
             return result
         return replace(result, diagnosis=diagnosis)
@@ -128,37 +132,6 @@ class CheckOutcome:
             max_points=self.check.spec.points,
             message=message,
         )
-
-
-def withhold_known_values(
-    checks: Sequence[CollectedCheck],
-    results: tuple[CheckResult, ...],
-    uncompared: Collection[str] = (),
-) -> tuple[CheckResult, ...]:
-    """Give no points for documented values and laws while no check on hidden inputs passes.
-
-    Documented values can be known by heart, and tensors without meaning keep many laws. The checks
-    *uncompared*, whose values this torch does not compute, count only if all those checks pass.
-    """
-    specs = [check.spec for check in checks]
-    unknown = [spec.hidden for spec in specs if spec.hidden]  # the public probes may be known too
-    probes = [
-        result
-        for spec, result in zip(specs, results, strict=True)
-        if (spec.hidden if unknown else spec.layer is Layer.PROBE)
-    ]
-    if not probes:
-        return results
-    known = any(result.points for result in probes)
-    right = all(result.outcome is Outcome.PASSED for result in probes)
-    return tuple(
-        replace(result, points=0.0, message=NOT_YET)
-        if spec.layer in {Layer.DOCUMENTED, Layer.LAWS}
-        and result.points
-        and not (right if result.name in uncompared else known)
-        else result
-        for spec, result in zip(specs, results, strict=True)
-    )
 
 
 def unreadable(submission: Submission) -> SubmissionResult:

@@ -83,8 +83,8 @@ class GradingPlugin:
 def run_item(item: pytest.Item, next_item: pytest.Item | None) -> BaseException | None:
     """Run the phases of *item* with all of pytest's hooks; return what the first of them raised.
 
-    These are the steps of pytest's ``runtestprotocol`` without a report for each phase, which takes
-    as long as a check does.
+    These are the steps of pytest's ``runtestprotocol``, but without a report for each phase: making
+    one takes as long as a check does.
     """
     item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
     item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that run an item again do

@@ -26,10 +26,11 @@ from autograder.grading.outcomes import (
     notices_of,
     submission_result,
     submission_status,
-    withhold_known_values,
 )
 from autograder.grading.pytest_session import collected_items, run_item
+from autograder.grading.slip_prices import GradedExercise, priced
 from autograder.grading.time_limit import limited
+from autograder.grading.withheld_points import withhold
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
@@ -189,13 +190,11 @@ class SuiteRunner:
             if exercise in {"", check.spec.exercise}:
                 by_exercise.setdefault(check.spec.exercise, []).append(check)
         below, start = Below(), self._start(stage, by_exercise, session, import_fault)
-        exercises = []
-        for name, checks in by_exercise.items():
-            graded = self._grade_exercise(stage, checks, session, start, below)
-            if not self._public:
-                uncompared = {check.name for check in checks if self._is_uncompared(check)}
-                graded = withhold_known_values(checks, graded, uncompared)
-            exercises.append(ExerciseResult.of(name, graded))
+        graded = [
+            self._grade_exercise(stage, checks, session, start, below)
+            for checks in by_exercise.values()
+        ]
+        exercises = priced(graded, self.course.grading)
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
         with_rules = [
@@ -205,7 +204,7 @@ class SuiteRunner:
         ]
         unclear = dict.fromkeys([*start.doubts, *doubts(session.definitions, with_rules)])
         notices = notices_of(session, _exercises(stage), given, tuple(unclear))
-        result = submission_result(submission, status, message, tuple(exercises), notices)
+        result = submission_result(submission, status, message, exercises, notices)
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
@@ -294,7 +293,7 @@ class SuiteRunner:
         session: Session,
         start: Start,
         below: Below,
-    ) -> tuple[CheckResult, ...]:
+    ) -> GradedExercise:
         """Run the checks of one exercise, then name the mistake behind those that failed.
 
         It is added to *below*, unless the exercises before, which are wrong, explain it.
@@ -319,12 +318,13 @@ class SuiteRunner:
         with session.charged(DIAGNOSIS_SECONDS):
             case = Case(session, session.definitions, checks, failures, passed)
             found = self._examine(stage, case, below)
-        return tuple(
-            outcome.carried(found.given[result.name])
-            if result.name in found.given
-            else outcome.add_diagnosis(result, found.diagnoses.get(result.name))
-            for outcome, result in results
-        )
+        graded = tuple(outcome.add_findings(result, found) for outcome, result in results)
+        slip, share = found.slip, self.course.grading.rule_share
+        if not self._public:
+            uncompared = {check.name for check in checks if self._is_uncompared(check)}
+            graded = withhold(stage, checks, graded, uncompared=uncompared, share=share)
+            slip = slip and slip._replace(unproved=slip.unproved | uncompared)
+        return GradedExercise(ExerciseResult.of(case.exercise, graded), slip)
 
     def _examine(self, stage: Stage, case: Case, below: Below) -> Findings:
         """Name the mistakes in an exercise; a student's machine has only the fingerprints."""

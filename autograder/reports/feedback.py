@@ -64,7 +64,7 @@ class CheckFeedback:
 class ExerciseFeedback:
     """One exercise: the first problem, the problems after it, and the checks that passed.
 
-    *carried* says which of its points are carried forward, if any are.
+    *carried* says which of its points are carried forward or credit for a slip, if any are.
     """
 
     number: int
@@ -238,9 +238,11 @@ def counted(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def carried_points(carried: float) -> str:
-    """Say how many of the points are *carried* forward; nothing if none are."""
-    return f"of which {carried:g} by error carried forward" if carried else ""
+def carried_points(carried: float, credited: float = 0.0) -> str:
+    """Say how many of the points are *carried* forward or *credited*; nothing if none are."""
+    parts = [f"{carried:g} by error carried forward"] if carried else []
+    parts += [f"{credited:g} as credit for a single mistake"] if credited else []
+    return f"of which {' and '.join(parts)}" if parts else ""
 
 
 def percent(score: float, max_score: float) -> float:

@@ -64,7 +64,7 @@ def build_feedback(
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
-        carried=carried_points(result.carried),
+        carried=carried_points(result.carried, result.credited),
         grade=grade,
     )
 
@@ -184,14 +184,17 @@ def _exercise(
         later=tuple(found[1:]),
         passed=tuple(_checks(passed, shown)),
         hints=tuple(zip(HINTS, filter(None, hints), strict=False)) if problems else (),
-        carried=carried_points(result.carried),
+        carried=carried_points(result.carried, result.credited),
     )
 
 
 def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
     if not problems:
-        given = next((check.given for check in result.checks if check.given), "")
-        return f"right, given your {given}" if given else "complete"
+        given = [check for check in result.checks if check.given]
+        if not given:
+            return "complete"
+        same = any(check.diagnosis for check in given)
+        return f"{'same mistake as in' if same else 'right, given your'} {given[0].given}"
     if any(check.outcome is Outcome.PASSED for check in result.checks):
         return f"{counted(len(problems), 'check')} left"
     if {check.status for check in problems} == {Status.NOT_IMPLEMENTED}:

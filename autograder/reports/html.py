@@ -43,7 +43,7 @@ def feedback_page(
 ) -> str:
     """Return the page about *result*; the first problem comes first.
 
-    *name* is the student's, instead of the id; *grade* is the gradebook's.
+    *name* is the student's name, shown instead of the id; *grade* comes from the gradebook.
     """
     return render("feedback.html", feedback=build_feedback(course, result, name=name, grade=grade))
 

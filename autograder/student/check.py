@@ -174,7 +174,7 @@ def _no_stage(folder: Path) -> str:
     missing = [name for name in (STAGE_FILE, PUBLIC_SUITE) if not (folder / name).is_file()]
     return (
         f"There is no {' and no '.join(missing)} in {folder}. Go to a stage's folder as you "
-        "received it, such as 04_self_attention, and run `autograder check` there. "
+        "received it, and run `autograder check` there. "
         "If a file of the folder is lost, download the folder again and put your module into it."
     )
 

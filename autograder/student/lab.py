@@ -128,7 +128,7 @@ class Lab:
 
     @contextmanager
     def needs(self, *exercises: str) -> Iterator[None]:
-        """Run the cell; where *exercises* are not ready yet, print so and let the notebook go on.
+        """Run the cell; if *exercises* are not ready yet, print this and let the notebook continue.
 
         No exception leaves the block: one line describes it. A cell may fail although the code is
         right, so the line does not call it wrong. A cell that runs too long is stopped.
@@ -265,7 +265,7 @@ def _say(text: str) -> None:
 
 
 def _ago(moment: float) -> str:
-    """Say how long ago *moment* was."""
+    """Return a text that states how long ago *moment* was."""
     seconds = max(0, round(time.time() - moment))
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:

@@ -1,9 +1,9 @@
 """Reads a zip in memory, and refuses a student's whole archive for one suspicious member.
 
-In the archive of a class it costs the entry of the student who submitted it.
+In the archive of a class, only the entry of the student who submitted that member is refused.
 
-It is not repaired: a repaired name can equal another member's, and a student learns of an archive
-that was refused, but not of one that was read in part.
+No archive is repaired: a repaired name can equal another member's, and a student learns of an
+archive that was refused, but not of one that was read in part.
 Nothing is ever extracted; only the members that are graded are decompressed.
 """
 

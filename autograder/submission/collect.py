@@ -143,7 +143,7 @@ def find_all(
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
-    """Return the files of *student* for *stage* at *folder*, under any names.
+    """Return the files in *folder*, under any names, as *student*'s submission for *stage*.
 
     Raises ``UsageError`` if *student* can't be an id.
     """

@@ -144,7 +144,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A rule for the *whole_stage* is written once at the top of the stub, even if not every exercise
     is graded by it. A docstring that contains the words *stated_by* states the rule already.
     *breaks* is code that breaks it with right results: statements around ``exercise(*args,
-    **kwargs)`` that use ``torch`` and the *tensors* among the arguments.
+    **kwargs)`` that use ``torch`` and the *tensors* among the arguments. *point_of* names the
+    stages whose point it is: there, code that breaks it keeps few points, see ``withheld_points``.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     breaks: str = ""
     whole_stage: bool = False
     stated_by: str = ""
+    point_of: tuple[str, ...] = ()
 
 
 class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

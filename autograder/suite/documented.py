@@ -201,7 +201,12 @@ def proof(tensors: Iterable[DocumentedTensor]) -> str:
 
 
 def read(path: Path) -> DocumentedTensors:
-    """Read ``documented.toml`` at *path*; raises ``CourseError`` if it contradicts itself."""
+    """Read ``documented.toml`` at *path*; raises ``CourseError`` if it contradicts itself.
+
+    A course that compares with no document has no such file.
+    """
+    if not path.exists():
+        return DocumentedTensors(())
     file = read_toml(path, DocumentedFile)
     for duplicate in duplicates([tensor.name for tensor in file.tensor]):
         msg = f"{path}: two tensors are named {duplicate!r}."

@@ -27,13 +27,13 @@ class HiddenInputs:
         return torch.Generator().manual_seed(_seed(*self._source))
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
-        """Draw from N(0, scale²)."""
-        drawn = torch.randn(*shape, generator=self._generator)
+        """Draw from N(0, scale²); without sizes, one number of shape ()."""
+        drawn = torch.randn(shape, generator=self._generator)
         return drawn if scale == 1.0 else drawn * scale
 
     def uniform(self, *shape: int) -> Tensor:
         """Draw from [0, 1)."""
-        return torch.rand(*shape, generator=self._generator)
+        return torch.rand(shape, generator=self._generator)
 
     def weights(self, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
         """Draw N(0, 1) parameters; write ``W_query__weight`` for ``W_query.weight``."""

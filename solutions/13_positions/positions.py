@@ -81,7 +81,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
 
 
 def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Tensor:
-    """Return what is added to the scores of each head: (H, Tq, Tk).
+    """Return the bias that is added to the scores of each head: (H, Tq, Tk).
 
     The bias is minus the slope of the head times the distance from the query back to the key. The
     last query is at the position of the last key, and Tq is at most Tk. Entries for keys after the

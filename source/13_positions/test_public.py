@@ -353,7 +353,7 @@ def test_rotation_makes_scores_depend_on_the_distance(student, reference, probe)
 
 @check("apply_rotary", points=0.1, layer="laws")
 def test_rotation_can_be_undone(student, reference, probe):
-    """Turned by a position and by minus that position, a vector is what it was."""
+    """A vector that is turned by a position and back is unchanged."""
     x, positions = probe.normal(3, 5, 8), probe.normal(5, scale=9.0)
     cos, sin = angles(reference, positions, 8)
 
@@ -558,7 +558,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_attention_uses_its_base(student, reference, probe):
-    """With another base the queries and keys are turned by other angles."""
+    """A different base turns the queries and keys by different angles."""
     for s, base in ((TWO, 50.0), (THREE, 3.0)):
         yours, ours = both(student, reference, probe, s, base)
         x = tokens(probe, s)

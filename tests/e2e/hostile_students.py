@@ -13,7 +13,7 @@ SECRET = "known to no student of this class"  # noqa: S105  # of a course that i
 CANARY = "CANARY"
 SCRIPT = f"<script>alert('{CANARY}')</script>"
 IMAGE = f"<img src=x onerror=alert('{CANARY}')>"
-WRONG = "def double(x):\n    return 3 * x\n"
+WRONG = "def double(x):\n    return x.cos()\n"
 NEVER = "\n\ndef double(x):\n    raise RuntimeError(seen)\n"
 
 EARNED = {

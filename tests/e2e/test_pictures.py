@@ -88,6 +88,16 @@ def expects_the_next_letter(weights: Tensor) -> bool:
     return bool((weights.gather(1, following[:, None]) > 0.5).all())
 
 
+def looks_for_its_own_letter(weights: Tensor) -> bool:
+    """Whether the future is hidden, and each letter looks most at equal ones, all alike."""
+    word = "headache"
+    return hides_the_future(weights) and all(
+        {place for place in range(row + 1) if weights[row, place] > 0.8 * weights[row].max()}
+        == {place for place in range(row + 1) if word[place] == word[row]}
+        for row in range(len(word))
+    )
+
+
 CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "01_dot_product_attention": long_vectors_win,
     "02_causal_averaging": shares_equally,
@@ -103,6 +113,7 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "12_attention_backward": attends_to_the_mirror_image,
     "14_transformer_block": needs_shortcuts,
     "15_tiny_gpt": expects_the_next_letter,
+    "18_tiled_attention": looks_for_its_own_letter,
 }
 
 

@@ -139,7 +139,7 @@ def semester(tmp_path_factory: pytest.TempPathFactory) -> Semester:
     ran: dict[str, Ran] = {}
     scores = {}
     for heading, kind, text in blocks():
-        if heading == "Give it back" and "graded" not in scores:
+        if heading == "Return grades and feedback" and "graded" not in scores:
             scores["graded"] = rows(root)
             grade_by_hand(root)
         if kind == "python":

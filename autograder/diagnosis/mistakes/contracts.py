@@ -54,9 +54,9 @@ COUNTS = {
         ("FUNC(1, FIRST + 1)", "boundary.positions_from_one"),
     ),
     "range": (
-        ("FUNC(1, FIRST)", "boundary.first_repetition"),
-        ("FUNC(FIRST - 1)", "boundary.last_repetition"),
-        ("FUNC(1, FIRST + 1)", "boundary.repetitions_from_one"),
+        ("FUNC(1, FIRST)", "boundary.first_iteration"),
+        ("FUNC(FIRST - 1)", "boundary.last_iteration"),
+        ("FUNC(1, FIRST + 1)", "boundary.iterations_from_one"),
     ),
 }
 
@@ -72,13 +72,6 @@ PARTS = (  # of the result: its place on the first axis
     ("OLD[1]", 1),
     ("OLD[-1]", -1),
     ("OLD[:1]", 0),
-)
-
-AXES = (  # of size one, too many in the result
-    ("OLD.unsqueeze(0)", "axis_too_many.in_front"),
-    ("OLD.unsqueeze(1)", "axis_too_many.second"),
-    ("OLD.unsqueeze(-1)", "axis_too_many.at_the_end"),
-    ("torch.atleast_2d(OLD)", "axis_too_many.in_front"),
 )
 
 
@@ -283,7 +276,7 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:
-    """Say what *test* is about, one and many: values or sizes of arguments, or what they hold."""
+    """Name the subject of *test*, one and many: values or sizes of arguments, or their content."""
     names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
     for name in names:
         if name in scope.arguments:
@@ -385,8 +378,6 @@ def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
             continue
         for text, place in PARTS:
             yield mistake("part_returned.entry", make(text), which=ORDINALS[place])
-        for text, key in AXES:
-            yield mistake(key, make(text), "axis_too_many")
         edit, group = make("OLD.transpose(-2, -1)"), "transposed result"
         yield mistake("transposed.last_two", edit, group)
         yield mistake("transposed.first_two", make("OLD.transpose(0, 1)"), group)

@@ -1,4 +1,4 @@
-"""Mistakes in the other parts of a decoder: norms, positions, activations and caches."""
+"""Makes mistakes in the other parts of a decoder: norms, positions, activations and caches."""
 
 import ast
 from collections.abc import Iterator
@@ -131,7 +131,7 @@ def joined(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _squared(node: ast.expr) -> ast.expr | None:
-    """Return what *node* is the square of."""
+    """Return the tensor whose square *node* is."""
     match node:
         case ast.BinOp(base, ast.Pow(), ast.Constant(2)):
             return base

@@ -87,11 +87,11 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
             group = f"other axes {of}"
             yield mistake("transposed.other_axes", edit, group, of=of, one=one, other=other)
     for site in scope.of(ast.Assign):
-        value = site.node.value
-        if transposed(value) is not None and _is_cut(transposed(value)):
-            what = role_of(site.node.targets[0]) or "features"
-            uncut = put(site_of(site, site.node, "value"), "CUT", CUT=value.func.value.func.value)
-            yield mistake("heads_mixed.not_split", uncut, what=what)
+        match transposed(site.node.value):
+            case ast.Call(ast.Attribute(source)) as shaped if _is_cut(shaped):
+                what = role_of(site.node.targets[0]) or "features"
+                edit = put(site_of(site, site.node, "value"), "CUT", CUT=source)
+                yield mistake("heads_mixed.not_split", edit, what=what)
     swaps = [site for site in scope.calls("transpose") if _is_cut(site.node.func.value)]
     if len(swaps) > 1:
         all_cut = [put(site, "OBJECT.reshape(OLD.shape)") for site in swaps]

@@ -1,11 +1,12 @@
 """Reads the sentences about each kind of mistake from ``kinds.toml``."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec import field
 
+from autograder.course_file import Group
 from autograder.diagnosis.mistakes.vocabulary import capital
 from autograder.diagnosis.sentences import (
     Sentence,
@@ -23,7 +24,7 @@ PLACEHOLDERS: Final = frozenset(
 
 
 class Wording(NamedTuple):
-    """What a student reads about a mistake."""
+    """The texts about a mistake that a student reads."""
 
     explanation: str
     question: str
@@ -32,13 +33,17 @@ class Wording(NamedTuple):
 class KindOfMistake(TextEntry, frozen=True):
     """The sentences of one kind; those of *variants* have placeholders.
 
+    A course switches on the groups of kinds that fit its topic.
     *questions* are those of variants that do not ask the question of the kind. Next to another
-    mistake, *unlikely* kinds are tried last.
+    mistake, *unlikely* kinds are tried last. A mistake of a kind that *leaves_out* the computation
+    itself is not a slip.
     """
 
+    group: Group
     explanation: Sentence
     question: Sentence
     unlikely: bool = False
+    leaves_out: bool = False
     variants: dict[str, Sentence] = field(default_factory=dict)
     questions: dict[str, Sentence] = field(default_factory=dict)
 
@@ -54,6 +59,7 @@ class KindOfMistake(TextEntry, frozen=True):
 KINDS: Final = dict(read_entries(Path(__file__).with_name("kinds.toml"), KindOfMistake))
 SIZES: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # which may equal one another
 UNLIKELY: Final = frozenset(name for name, kind in KINDS.items() if kind.unlikely)
+WITHOUT_COMPUTATION: Final = frozenset(name for name, kind in KINDS.items() if kind.leaves_out)
 
 
 def wording_at(key: str, words: Mapping[str, object]) -> Wording:
@@ -63,6 +69,11 @@ def wording_at(key: str, words: Mapping[str, object]) -> Wording:
     explanation = fill(kind.variants[variant] if variant else kind.explanation, words, key)
     question = fill(kind.questions.get(variant, kind.question), words, key)
     return Wording(capital(explanation), question)
+
+
+def silenced(groups: Collection[Group]) -> dict[str, None]:
+    """Return the kinds that are in none of *groups*, as ``OPERATORS`` of a stage silences them."""
+    return {name: None for name, kind in KINDS.items() if kind.group not in groups}
 
 
 def require_known(stage_words: Iterable[str]) -> None:

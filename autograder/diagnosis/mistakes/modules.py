@@ -217,7 +217,7 @@ def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
 
 
 def _places(scope: Scope) -> Iterator[tuple[Site, str, str]]:
-    """Yield what else dropout may be applied to."""
+    """Yield the other quantities that dropout may be applied to."""
     for softmax in scope.calls("softmax"):
         if softmax.node.args:
             place = site_of(softmax, softmax.node.args, 0)
@@ -297,9 +297,6 @@ def _otherwise(part: Site, name: str) -> Iterator[Rewrite]:
         rest = "".join(f", {one.arg}={ast.unparse(one.value)}" for one in node.keywords)
         edit = put(part, f"FUNC(SECOND, FIRST{rest})")
         yield mistake("wrong_size.parameter", edit, name=name)
-    if made in DRAWN and len(node.args) > 1:
-        edit = put(part, "FUNC(SECOND, FIRST).T")
-        yield mistake("draw_transposed.parameter", edit, name=name)
     if made == "Parameter":
         frozen = any(one.arg == "requires_grad" for one in node.keywords)
         key = "parameter_kind.one_trained" if frozen else "parameter_kind.one_frozen"
@@ -318,8 +315,6 @@ def all_drawn(scope: Scope) -> Iterator[Rewrite]:
     """Parameters that are drawn together in another way."""
     sites = [site for site in scope.calls(*DRAWN) if site.node.args]
     if len(sites) > 1 and all(len(site.node.args) > 1 for site in sites):
-        edits = [put(site, "FUNC(SECOND, FIRST).T") for site in sites]
-        yield mistake("draw_transposed.parameters", edits)
         edits = [put(site, "FUNC(SECOND, FIRST)") for site in sites]
         yield mistake("wrong_size.parameters", edits)
     if len(sites) > 1:

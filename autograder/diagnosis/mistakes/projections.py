@@ -126,7 +126,8 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
     shapes = {id(site.node.value) for site in scope.of(ast.Attribute) if site.node.attr == "shape"}
     tensors = {str(role): name for role, name in scope.by_role.items() if role in PROJECTIONS}
     names = (*scope.tensors, *scope.locals)
-    matrices = {role_of(ast.Name(name)): name for name in names if is_parameter(name)}
+    roles = {name: role_of(ast.Name(name)) for name in names if is_parameter(name)}
+    matrices = {role: name for name, role in roles.items() if role in PROJECTIONS}
     for site in scope.of(ast.Name):
         role = role_of(site.node)
         known = matrices if is_parameter(site.node.id) else tensors

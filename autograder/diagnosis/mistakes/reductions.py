@@ -61,6 +61,11 @@ QUOTIENTS = (  # in the place of LEFT / RIGHT
     ("torch.softmax(LEFT, dim=-1)", "wrong_divisor.softmax"),
 )
 
+BY_ARGUMENT = (  # in the place of LEFT / RIGHT, where RIGHT is an argument
+    ("LEFT", "wrong_operation.no_divisor"),
+    ("LEFT * RIGHT", "wrong_operation.product_for_quotient"),
+)
+
 WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
 
 
@@ -123,8 +128,10 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
         node = site.node
         divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Call | ast.Name)
         if divides and "sqrt" not in ast.unparse(node.right):
-            for text, key in QUOTIENTS:
-                yield mistake(key, put(site, text))
+            name = name_of(node.right)
+            is_argument = isinstance(node.right, ast.Name) and name in scope.argument_names
+            for text, key in BY_ARGUMENT if is_argument else QUOTIENTS:
+                yield mistake(key, put(site, text), name=name)
         elif isinstance(node.op, ast.Div):
             yield mistake("wrong_operation.rounded_down", put(site, "LEFT // RIGHT"))
         known = id(node) in bounds or is_triangle(node.right)  # other rules say what these hide

@@ -291,7 +291,7 @@ class Scope:
         return (site for site in self.of(ast.Call) if name_of(site.node.func) in names)
 
     def phrase(self, node: ast.expr | None) -> str:
-        """Say what *node* is: its role, or the argument that it is."""
+        """Name *node* by its role, or by the argument that it is."""
         if role := role_of(node):
             return f"the {role}"
         if isinstance(node, ast.Name) and node.id in self.arguments:

@@ -33,6 +33,11 @@ POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
     ("(LEFT / SIZE) ** 0.5", "scale_wrong_power.root_of_all"),
 )
 
+DIVIDED = (  # in the place of a product
+    ("scale_extra.root", "OLD / LEFT.shape[-1] ** 0.5"),
+    ("scale_extra.products", "OLD / LEFT.shape[-1]"),
+)
+
 SOFTMAX = "softmax"
 
 OTHERS_THAN_SOFTMAX = (
@@ -132,8 +137,8 @@ def needless_scale(scope: Scope) -> Iterator[Rewrite]:
             if role_of(site.node.left) == "weights":
                 edit = put(site, "OLD / LEFT.shape[-1]")
                 yield mistake("wrong_reduction.mean_of_weighted", edit, "scale_extra")
-            for template in ("OLD / LEFT.shape[-1] ** 0.5", "OLD / LEFT.shape[-1]"):
-                yield mistake("scale_extra.products", put(site, template), "scale_extra", what=what)
+            for key, template in DIVIDED:
+                yield mistake(key, put(site, template), "scale_extra", what=what)
 
 
 def _is_root(node: ast.expr) -> bool:

@@ -58,5 +58,5 @@ def skipped_rounds(scope: Scope) -> Iterator[Rewrite]:
         iterated = site.node.iter
         if not (isinstance(iterated, ast.Call) and name_of(iterated.func) == "range"):
             place = site_of(site, site.node, "iter")
-            yield mistake("boundary.first_repetition", put(place, "list(OLD)[1:]"))
-            yield mistake("boundary.last_repetition", put(place, "list(OLD)[:-1]"))
+            yield mistake("boundary.first_iteration", put(place, "list(OLD)[1:]"))
+            yield mistake("boundary.last_iteration", put(place, "list(OLD)[:-1]"))

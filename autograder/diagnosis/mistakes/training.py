@@ -1,4 +1,4 @@
-"""Mistakes in losses, training steps and what a module keeps between two calls."""
+"""Makes mistakes in losses, training steps and what a module keeps between two calls."""
 
 import ast
 from collections.abc import Iterator

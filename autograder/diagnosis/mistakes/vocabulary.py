@@ -45,12 +45,12 @@ COUNTED_BY_HEAD: Final = {"d": "features of a head", "D": "features"}
 
 
 def role_of_name(name: str) -> str:
-    """Return what a quantity of this name is in attention, or "" if the name does not say."""
+    """Return the role of a quantity of this name in attention, or "" if the name does not say."""
     return BY_NAME.get(name.lower().removeprefix("w_"), "")
 
 
 def role_of(node: ast.expr | None) -> str:  # noqa: PLR0911  # one kind of node a line
-    """Return what *node* is in attention, "queries" for example, or "" if its name does not say."""
+    """Return the role of *node* in attention, such as "queries", or "" if its name does not say."""
     match node:
         case ast.Name(name) | ast.Attribute(ast.Name("self"), name):
             return role_of_name(name)
@@ -73,7 +73,7 @@ def role_of(node: ast.expr | None) -> str:  # noqa: PLR0911  # one kind of node 
 
 
 def _is_parameter(node: ast.expr) -> bool:
-    """Whether *node* is a matrix of weights, as opposed to what it makes of its inputs."""
+    """Whether *node* is a matrix of weights, as opposed to the products with its inputs."""
     match node:
         case ast.Attribute(ast.Name("self")):
             return True
@@ -105,7 +105,7 @@ def other_axes(dim: ast.expr | None, axes: Sequence[int]) -> list[int]:
 
 
 def counted(size: ast.expr | None) -> str:
-    """Say what a size of heads and their inputs counts, "tokens" for example, or return ""."""
+    """Name what a size of heads and their inputs counts, such as "tokens", or return ""."""
     match size:
         case ast.Name(name) | ast.Attribute(_, name):
             return {**COUNTED, **COUNTED_BY_HEAD}.get(name, "")

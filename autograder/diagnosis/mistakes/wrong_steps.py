@@ -35,7 +35,6 @@ FIXED_SHARES = (0.5, 0.1, 0.2)
 
 FIXED_AXES = (-1, 0, 1)
 
-DIGITS = (4, 3, 2)
 
 UNIT = "torch.nn.functional.normalize"
 
@@ -45,7 +44,7 @@ SUMS = ("sum", "mean")  # a maximum may keep all axes
 
 
 def extra_steps(scope: Scope) -> Iterator[Rewrite]:
-    """A softmax, a length of one, a rounding, or another tensor that is added to the result."""
+    """A softmax, or scaling to length one, that the exercise does not ask for."""
     if scope.is_constructor:
         return
     softmax = any(scope.calls(SOFTMAX))
@@ -53,16 +52,6 @@ def extra_steps(scope: Scope) -> Iterator[Rewrite]:
         if not softmax and scope.tensors:
             yield mistake("softmax_extra", put(value, "torch.softmax(OLD, dim=-1)"))
         yield mistake("length_extra.rows", put(value, f"{UNIT}(OLD, dim=-1)"))
-        for digits in DIGITS:
-            text = f"torch.round(OLD, decimals={digits})"
-            yield mistake("rounded", put(value, text), "rounded")
-        names = [name for role, name in scope.by_role.items() if role == "queries"]
-        for name in dict.fromkeys((*scope.tensors, *names)):
-            role = role_of(ast.Name(name))
-            key = "sum_extra.quantity" if role else "sum_extra.argument"
-            yield mistake(key, put(value, f"OLD + {name}"), role=role, name=name)
-        if isinstance(value.node, ast.Call) and value.node.args:
-            yield mistake("sum_extra.input", put(value, "OLD + FIRST"))
 
 
 def _results(scope: Scope) -> list[Site]:

@@ -14,7 +14,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The probabilities themselves are returned, not their logarithms.",
-        question="Which sign has the logarithm of a probability?",
+        question="Which sign does the logarithm of a probability have?",
     ),
     Misconception(
         id="subtracts_the_maximum_only_inside",
@@ -150,7 +150,7 @@ MISCONCEPTIONS = (
             "The position vectors are looked up by the ids of the tokens, so they say nothing "
             "about positions."
         ),
-        question="With which numbers must pos_emb be asked, if the third token is to get row 2?",
+        question="Which numbers must pos_emb get, so that the third token gets row 2?",
     ),
     Misconception(
         id="numbers_the_items",

@@ -270,7 +270,7 @@ def test_layer_norm_adds_eps_under_the_root(student, reference, probe):
 
 @check("LayerNorm", points=0.1, layer="laws")
 def test_layer_norm_is_blind_to_scale_and_shift_of_its_input(student, probe):
-    """Features times a positive number, plus another number, give the same result."""
+    """Multiplying all features by a positive number and adding a number keeps the result."""
     norm = student.new("LayerNorm", 8).load(norm_weights(probe, "", 8))
     x = 3.0 * probe.normal(3, 5, 8)
 
@@ -350,7 +350,7 @@ def test_rms_norm_normalizes_any_features(student, reference, probe):
 
 @check("RMSNorm", points=0.1, layer="laws")
 def test_rms_norm_sees_the_mean_but_not_the_size(student, probe):
-    """Features times a positive number give the same result; plus a number, another one."""
+    """Features times a positive number keep the result; adding a number changes it."""
     norm = student.new("RMSNorm", 8).load({"scale": scaled(probe, 8)})
     x = 3.0 * probe.normal(3, 5, 8)
 

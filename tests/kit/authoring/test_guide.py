@@ -23,3 +23,14 @@ def test_the_guide_names_only_the_stages_of_the_handout(write_course):
 
     assert "my-work/02_more/tiny.py" in text
     assert "01_tiny" not in text
+
+
+def test_the_guide_of_a_course_without_labs_and_pictures_promises_none(write_course):
+    """A course that has no lab and no picture mentions no lab, no Jupyter and no bug hunt."""
+    course = write_course()
+    assert not course.stages[0].lab.exists()
+
+    text = guide(course, {"01_tiny": StageEffort()}).decode()
+
+    assert not re.search("lab|jupyter|hunt", text, re.IGNORECASE)
+    assert "submit the module" in text

@@ -30,7 +30,7 @@ def test_help_does_not_wait_for_torch():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
 
-    assert "Teach attention mechanisms" in done.stdout
+    assert "Check exercises" in done.stdout
     assert done.stdout.splitlines()[-1] == "0 False False"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from autograder.authoring.mutation import Equivalent, Mutant, MutationReport
+from autograder.authoring.prices import Prices
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
 
@@ -35,6 +36,21 @@ def test_changes_that_no_check_notices_are_exit_code_1(
         "  no longer survives: 2 * x  →  x + x",
         "  passes, but gives another answer: double: a factor",
     ]
+
+
+def test_an_unfair_price_is_exit_code_1(invoke: Invoke, monkeypatch: pytest.MonkeyPatch):
+    """The table has a row for each stage; a median that is unusual is only a remark."""
+    hollow = iter([2.0, 3.0])
+    tables = (
+        [Prices("01_tiny", (), (), (), (), one), Prices("02_tiny", (), (), (), (), 0.0)]
+        for one in hollow
+    )
+    monkeypatch.setattr("autograder.authoring.verify.stage_prices", lambda *_: next(tables))
+    fair, unfair = invoke("prices"), invoke("prices")
+
+    assert (fair.exit_code, unfair.exit_code) == (0, 1)
+    assert "| 02_tiny | none | none | none | none | 0 |" in fair.output
+    assert "01_tiny: hollow.py earns 3, more than 2.5." in unfair.output
 
 
 def test_a_machine_with_a_bad_finding_is_exit_code_1(

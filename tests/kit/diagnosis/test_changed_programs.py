@@ -48,3 +48,15 @@ def test_nonsense_replaces_every_tensor_of_a_tuple():
     assert not torch.allclose(cos, x.cos())
     assert not torch.allclose(sin, x.sin())
     assert name == "name"
+
+
+def test_nonsense_replaces_numpy_arrays():
+    """An array keeps its shape and dtype, and gets numbers without meaning."""
+    source = "import numpy\n\ndef double(x):\n    return 2 * x\n" + change("double", NONSENSE)
+    scope: dict[str, Any] = {}
+    exec(source, scope)  # noqa: S102  # source of ours
+    given = scope["numpy"].ones((2, 3), "float32")
+    changed = scope["double"](given)
+
+    assert (changed.shape, changed.dtype) == (given.shape, given.dtype)
+    assert not (changed == 2 * given).all()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.diagnosis import misconceptions
@@ -131,12 +132,26 @@ def test_malformed_misconceptions_are_refused(tiny: Course, old: str, new: str, 
     assert str(path) in str(caught.value)
 
 
-def test_without_a_file_there_are_no_misconceptions(tmp_path: Path):
+def test_without_a_file_there_are_no_misconceptions(tiny: Course):
     """A stage needs a file only for sentences that an author must write."""
-    path = tmp_path / "misconceptions.py"
+    stage = tiny.stages[0]
+    stage.misconceptions.unlink()
 
-    assert misconceptions.read(path) == ()
-    assert misconceptions.read_operators(path) == {}
+    assert misconceptions.read(stage.misconceptions) == ()
+    assert misconceptions.read_operators(stage) == {}
+
+
+def test_a_course_switches_off_kinds_of_other_topics(tiny: Course):
+    """A stage can still word a kind of such a group, which switches it on."""
+    stage = replace(tiny.stages[0], kinds=("python",))
+    stage.misconceptions.write_text('OPERATORS = {"mask_fill": ("It is filled.", "With what?")}\n')
+
+    words = misconceptions.read_operators(stage)
+
+    assert words["mask_fill"] == ("It is filled.", "With what?")
+    assert words["scale_missing"] is None
+    assert words["detached"] is None
+    assert "boundary" not in words
 
 
 def test_each_title_of_the_course_begins_its_explanation():

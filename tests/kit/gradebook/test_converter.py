@@ -45,7 +45,7 @@ pytestmark = [
 
 UNUSUAL = "o'hara & söhne, 你"
 HALF = "def double(x):\n    return x + x\n"
-WRONG = "def double(x):\n    return 3 * x\n"
+WRONG = "def double(x):\n    return x.cos()\n"
 ANSWERED = notebook(*(
     {**item, "source": "Since x + x."} if named(item) == "why" else item for item in CELLS
 ))  # fmt: skip

@@ -17,7 +17,7 @@ from tests.factories import SOLUTION, LayOut
 from tests.kit.exports.test_gradescope_results import accepted
 
 RIGHT = SOLUTION.encode()
-WRONG = RIGHT.replace(b"2 * x", b"x ** 2")
+WRONG = RIGHT.replace(b"2 * x", b"x.cos()")
 
 
 def zipped(**files: bytes) -> bytes:

@@ -57,22 +57,25 @@ def checks(
     return graded
 
 
+KEPT = "\nYou keep {} of {} points: this mistake is all that is wrong in double."
+
+
 def test_a_hidden_check_names_the_mistake_but_no_value(checks):
     """By default a hidden check names the property and the mistake, and shows no tensor."""
     hidden = checks("")["test_doubles_unseen_numbers"]
 
-    assert hidden.message == "The result has wrong values."
+    assert hidden.message == f"The result has wrong values.{KEPT.format('1.5', 3)}"
     assert hidden.diagnosis is not None
     assert hidden.diagnosis.misconception == "squares"
     assert hidden.grid is None
 
 
 def test_a_course_may_reveal_nothing_about_hidden_checks(checks):
-    """With `hidden_checks = "nothing"` a hidden check says only that it did not pass."""
+    """With `hidden_checks = "nothing"` a hidden check says only how many points it keeps."""
     hidden = checks('[reveal]\nhidden_checks = "nothing"\n')["test_doubles_unseen_numbers"]
 
     assert hidden.outcome == "failed"
-    assert (hidden.message, hidden.diagnosis) == ("", None)
+    assert (hidden.message, hidden.diagnosis) == ("You keep 1.5 of 3 points.", None)
 
 
 def test_a_course_may_hide_documented_values(checks):
@@ -82,7 +85,7 @@ def test_a_course_may_hide_documented_values(checks):
 
     assert shown.grid is not None
     assert hidden.grid is None
-    assert hidden.message == "The result has wrong values."
+    assert hidden.message == f"The result has wrong values.{KEPT.format(1, 2)}"
 
 
 NOTHING = Reveal(hidden_checks="nothing", documented_values=False)

@@ -66,7 +66,7 @@ def exercise_of(result: SubmissionResult, name: str) -> ExerciseResult:
     ("code", "points"),
     [
         pytest.param(SOLUTION, 5.0, id="right"),
-        pytest.param(SQUARED, 0.0, id="wrong"),
+        pytest.param(SQUARED, 1.5, id="wrong"),
     ],
 )
 def test_a_value_of_another_torch_counts_with_the_hidden_checks(
@@ -79,8 +79,8 @@ def test_a_value_of_another_torch_counts_with_the_hidden_checks(
     double = exercise_of(graded(code), "double")
 
     assert double.score == points
-    assert double.checks[0].points == (2.0 if points else 0.0)
-    assert ("torch >=99" in double.checks[0].message) == bool(points)
+    assert double.checks[0].points == (2.0 if code == SOLUTION else 0.0)
+    assert ("torch >=99" in double.checks[0].message) == (code == SOLUTION)
 
 
 def test_the_solution_earns_everything(graded: Graded, solved: Submission):
@@ -484,7 +484,7 @@ def carried(graded: Graded, write_course) -> Callable[..., dict[str, tuple[float
 def test_one_mistake_costs_once(carried):
     """Right code on top of a wrong exercise earns its points, also through a third exercise."""
     assert carried(SQUARED + CHAIN) == {
-        "double": (0.0, ""),
+        "double": (2.5, ""),  # credit: squaring is all that is wrong in it
         "Scale": (5.0, ""),
         "quadruple": (3.0, "double"),
         "octuple": (1.0, "double"),

@@ -89,7 +89,7 @@ def test_every_check_has_its_points_and_the_reason(results, submission, check):
         "By 3.",
         "It was squared (squares)",
         "2 of 2  passed (ok)  test_more: Twice one is two.",
-        "right, given the mistake in Scale: error carried forward",
+        "error carried forward: the mistake costs points in Scale only",
     ]
 
 

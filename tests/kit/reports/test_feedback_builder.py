@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.reports.feedback import FinalGrade
@@ -194,6 +195,29 @@ def test_a_carried_check_passes_with_its_sentence(
     assert [bool(item.message) for item in exercise.passed] == [False, True, False]
     assert exercise.state == "right, given your half"
     assert exercise.complete
+
+
+def test_the_same_mistake_in_another_exercise_is_the_state(
+    tiny: Course, submission: MakeSubmission, carried_check: CheckResult
+):
+    """The exercise has full points, and its state says where the mistake costs some."""
+    mistake = Diagnosis("scale_missing", "The scores are not divided.", "By what?")
+    again = replace(carried_check, diagnosis=mistake)
+    exercise = build_feedback(tiny, submission(again)).exercises[0]
+
+    assert exercise.state == "same mistake as in half"
+
+
+def test_credit_for_a_single_mistake_is_counted_apart(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
+):
+    """The page and each exercise say how many points are credit, next to those carried forward."""
+    kept = replace(check(Outcome.FAILED), points=0.5)
+    feedback = build_feedback(tiny, submission(kept, carried_check))
+
+    words = "of which 2 by error carried forward and 0.5 as credit for a single mistake"
+    assert feedback.carried == words
+    assert feedback.exercises[0].carried == words
 
 
 def test_a_grade_of_the_gradebook_is_the_total(

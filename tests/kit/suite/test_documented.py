@@ -38,6 +38,13 @@ def test_tensors_are_found_by_name(path: Path):
     assert torch.equal(doubled.tensor, torch.tensor([1.0, 3.0, 5.0]))
 
 
+def test_a_course_without_the_file_has_no_documented_tensors(path: Path):
+    """A course that compares with no document needs no documented.toml."""
+    path.unlink()
+
+    assert documented.read(path) == {}
+
+
 def test_an_entry_may_have_its_own_tokens(path: Path):
     """The words of the file name the axes of every entry that has no other ones."""
     path.write_text(path.read_text().replace("decimals = 4", "decimals = 4\ntokens = []", 1))

@@ -59,3 +59,11 @@ def test_uniform_numbers_lie_between_zero_and_one():
     numbers = HiddenInputs(b"", "01_tiny", "test_a").uniform(100)
 
     assert 0 <= float(numbers.min()) < float(numbers.max()) < 1
+
+
+def test_without_sizes_one_number_is_drawn():
+    """A parameter of shape (), such as a bias, is drawn like any other."""
+    probe = HiddenInputs(b"one", "01_tiny", "test_a")
+
+    assert probe.normal().shape == probe.uniform().shape == ()
+    assert probe.weights(bias=())["bias"].shape == ()

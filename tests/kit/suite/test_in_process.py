@@ -84,7 +84,7 @@ def test_a_wrong_program_may_need_too_much_memory(
 
 
 def test_the_limit_of_a_wrong_program_is_not_that_of_this_process():
-    """Memory that the program keeps leaves less room within its own limit only."""
+    """Memory that the program keeps leaves less room within its limit only."""
     code = b"""
 import torch
 kept = []

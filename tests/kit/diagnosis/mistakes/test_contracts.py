@@ -64,8 +64,6 @@ The function returns None, so its result is lost.
     return None
 Only the first entry of the result's first axis is returned.
     return (head(x, kind) if kind else x)[0]
-The result has one axis of size one too many, in front.
-    return (head(x, kind) if kind else x).unsqueeze(0)
 The result is transposed: its last two axes are swapped.
     return (head(x, kind) if kind else x).transpose(-2, -1)
 The first two axes of the result are merged into one.
@@ -76,7 +74,7 @@ The first two axes of the result are merged into one.
     pytest.param(
         HEADS,
         """
-The first repetition is left out.
+The first iteration is left out.
     self.heads = nn.ModuleList([Head(d, dropout) for _ in range(1, heads)])
 """,
         id="heads",
@@ -116,7 +114,7 @@ Allowed values of `n` are refused.
     pytest.param(
         RESULT,
         """
-No gradient flows back through the queries, so the layers that compute them are not trained.
+No gradient flows back through the queries, so nothing that computes them can be trained.
     queries = (x * 2).detach()
 `mask` is used even if the caller does not pass it.
     if True:
@@ -150,7 +148,7 @@ def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
     loop = made_by(contracts, LOOP)
     mask = made_by(contracts, F + "    return torch.arange(n) < x\n")
 
-    assert "The first repetition is left out." in loop
+    assert "The first iteration is left out." in loop
     assert not any("osition is left out" in one for one in loop)
     assert "The first position is left out." in mask
 

@@ -11,6 +11,11 @@ def wanted(x: Tensor):
     keys = queries
     return keys.reshape(1, 2, 3 * 4)
 """
+REVERSED = """
+def wanted(x: Tensor):
+    queries = x.reshape(2, 3).T
+    return queries @ x
+"""
 CONCATENATED = """
 def wanted(x: Tensor):
     return torch.cat([x, x], dim=-1)
@@ -22,6 +27,14 @@ def wanted(x: Tensor):
     return scores.transpose(1, 2).reshape(1, 2, H * d)
 """
 MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        REVERSED,
+        """
+The queries are not split into heads.
+    queries = x
+""",
+        id="reversed",
+    ),
     pytest.param(
         TURNED,
         """

@@ -83,7 +83,8 @@ def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        pytest.param({"question": "Why?"}, "required field `explanation`", id="no-sentence"),
+        pytest.param({"explanation": None}, "Expected `str`", id="no-sentence"),
+        pytest.param({"group": "k-means"}, "Invalid enum value 'k-means'", id="unknown-group"),
         pytest.param({"explanation": ""}, "length >= 1", id="empty"),
         pytest.param({"explanation": "It {is}."}, "unknown placeholder {is}", id="of-a-kind"),
         pytest.param({"variants": {"a": "It {is}."}}, "placeholder {is}", id="of-a-variant"),
@@ -93,7 +94,7 @@ def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
 )
 def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
     """A wrong entry of kinds.toml is refused, with the part that is wrong."""
-    right = {} if "question" in table else {"explanation": "It is.", "question": "Why?"}
+    right = {"group": "python", "explanation": "It is.", "question": "Why?"}
 
     with pytest.raises(msgspec.ValidationError, match=re.escape(reason)):
         msgspec.convert(right | table, KindOfMistake)

@@ -43,7 +43,7 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
         """
 Your code sets a seed, so the caller's seed has no effect.
     if True:; torch.default_generator.manual_seed(0); self.W_query = nn.Linear(d, d, bias=qkv_bias)
-`mask` is not a buffer, and a plain attribute does not move with its module.
+`mask` is not registered as a buffer; a plain attribute does not move with its module.
     self.mask = torch.ones(d)
 `qkv_bias` has no effect: the layers always have a bias.
     self.W_query = torch.nn.Linear(d, d, bias=True); self.W_key = torch.nn.Linear(d, d, bias=True)
@@ -75,12 +75,8 @@ The parameters are drawn from the wrong distribution, the normal one.
     self.q = nn.Parameter(torch.randn(a, b)); self.k = nn.Parameter(torch.randn(a, b))
 The two sizes of `q` are swapped.
     self.q = nn.Parameter(torch.rand(b, a))
-`q` is drawn in the transposed shape, so its numbers are in the wrong places.
-    self.q = nn.Parameter(torch.rand(b, a).T)
 `q` is drawn from the wrong distribution, the normal one.
     self.q = nn.Parameter(torch.randn(a, b))
-The parameters are drawn in the transposed shape, so their numbers are in the wrong places.
-    self.q = nn.Parameter(torch.rand(b, a).T); self.k = nn.Parameter(torch.rand(b, a).T)
 The two sizes of the parameters are swapped.
     self.q = nn.Parameter(torch.rand(b, a)); self.k = nn.Parameter(torch.rand(b, a))
 All parameters come from one draw, so they get the wrong numbers.

@@ -108,6 +108,16 @@ def test_other_code_has_none():
     assert made_by(projections, "def wanted(n: int):\n    pass\n") == {}
 
 
+def test_a_matrix_of_no_projection_has_no_role():
+    """No other matrix is used in its place, because it belongs to no quantity."""
+    code = "def wanted(x: Tensor, W_query: Tensor, W_out: Tensor):\n    return x @ W_query @ W_out"
+
+    made = made_by(projections, code)
+
+    assert made
+    assert "return x @ W_query @ W_query" not in made.values()
+
+
 def test_one_layer_makes_two_quantities_of_different_inputs():
     """If both layers get one input, one quantity is used for the other."""
     code = LAYERS.replace("x: Tensor", "x: Tensor, y: Tensor").replace("W_key(x)", "W_key(y)")

@@ -24,6 +24,10 @@ SHARED = """
 def wanted(x: Tensor, heads: int):
     return x.view(heads, 12 // heads)
 """
+WARMED = """
+def wanted(x: Tensor, temperature: float):
+    return x / temperature
+"""
 MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
     pytest.param(
         DIVIDED,
@@ -34,6 +38,16 @@ The entries are not divided by their own sum.
     return x
 """,
         id="divided",
+    ),
+    pytest.param(
+        WARMED,
+        """
+Nothing is divided by `temperature`.
+    return x
+A number is multiplied by `temperature`; it must be divided by it.
+    return x * temperature
+""",
+        id="argument",
     ),
     pytest.param(
         MEAN,

@@ -40,9 +40,9 @@ The result is wrapped in a tuple or a list; the exercise asks for the result its
     return (total,)
 The exception is returned as a result; it must be raised.
     return ValueError('negative')
-The first repetition is left out.
+The first iteration is left out.
     for row in list(x)[1:]:
-The last repetition is left out.
+The last iteration is left out.
     for row in list(x)[:-1]:
 """,
         id="loop",

@@ -1,0 +1,64 @@
+"""Finds the one mistake that is all that is wrong in an exercise."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from autograder.diagnosis.live import LiveSource
+from autograder.diagnosis.observation import Failure
+from autograder.diagnosis.ranking import Candidate, Explanation
+from autograder.results import Status
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
+
+
+class Slip(NamedTuple):
+    """One mistake that is all that is wrong in an exercise: it explains every answer.
+
+    *ids* are those of the mistake, or of several with the same answers; *sentences* say what is
+    wrong. *checks* are those that it fails; in the *unproved* ones more may be wrong.
+    """
+
+    ids: frozenset[str]
+    sentences: frozenset[str]
+    checks: frozenset[str]
+    unproved: frozenset[str] = frozenset()
+
+
+def find_slip(
+    source: LiveSource, exercise: str, found: Explanation, failures: Sequence[Failure]
+) -> Slip | None:
+    """Return the one mistake that explains all *failures*, if one does.
+
+    The solution with this mistake passes what the code passed, and ends the rest as the code did,
+    so nothing else is wrong. A forbidden function is not a slip.
+    """
+    layers = {failure.item.name: layer_of(failure.item) for failure in failures}
+    if len(found.programs) != 1 or any(map(_breaks_a_rule, failures)):
+        return None
+    [programs] = found.programs
+    if not all(len(one.key) == 1 and _explains_all(one, layers) for one in programs):
+        return None
+    mistakes = [source.programs(exercise).mistake(one.key[0]) for one in programs]
+    ids = frozenset(mistake.id for mistake in mistakes)
+    sentences = frozenset(mistake.explanation for mistake in mistakes)
+    unproved = frozenset(one.item.name for one in failures if _may_break_a_rule(source, one))
+    return Slip(ids, sentences, frozenset(layers), unproved)
+
+
+def _breaks_a_rule(failure: Failure) -> bool:
+    error = failure.observation.error
+    return isinstance(error, WrongAnswer) and error.status is Status.FORBIDDEN
+
+
+def _may_break_a_rule(source: LiveSource, failure: Failure) -> bool:
+    """Whether a check ended before it had looked at all that it grades besides the answer."""
+    all_looked_at = failure.observation.methods >= source.script(failure.item).solved.methods
+    return layer_of(failure.item) is Layer.FORBIDDEN and not all_looked_at
+
+
+def _explains_all(found: Candidate, failed: Mapping[str, Layer | None]) -> bool:
+    """Whether it explains all answers; if something raised, it must explain those of a probe, too.
+
+    An exception hides the code after it.
+    """
+    probed = any(failed.get(name) is Layer.PROBE for name in found.explained)
+    return failed.keys() <= (found.named if probed else found.explained)

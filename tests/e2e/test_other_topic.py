@@ -1,0 +1,44 @@
+"""A course of another topic is built, proved and graded, and nothing in it is about attention."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.kit.commands import run
+
+FOREIGN = re.compile(r"attention|quer(?:y|ies)\b|\btokens?\b|\bheads?\b", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def other(pytestconfig: pytest.Config) -> Path:
+    """Return the course of the examples."""
+    return pytestconfig.rootpath / "examples" / "other_course"
+
+
+def test_the_course_is_built(other: Path):
+    """No built file of the course is stale."""
+    run(other, "autograder", "release", "--check")
+
+
+def test_no_word_of_attention_reaches_its_students(other: Path):
+    """Stubs, checks, diagnoses and START_HERE.md of the course have no word of attention."""
+    built = [path for path in other.glob("assignments/**/*") if path.is_file()]
+    found = {word for path in built for word in FOREIGN.findall(path.read_text("utf-8"))}
+
+    assert built
+    assert not found
+
+
+def test_a_mistake_with_arrays_is_named(other: Path):
+    """The grade of a submission with NumPy names its mistake, and the page has no foreign word."""
+    output = run(other, "autograder", "grade", "submitted/bob/clusters.py", "--stage", "02")
+
+    assert "Each point gets the farthest center" in output
+    assert not FOREIGN.search(output)
+
+
+@pytest.mark.nightly  # half a minute; above, the built files are compared with their sources
+def test_the_course_holds(other: Path):
+    """`verify` finds nothing."""
+    assert run(other, "autograder", "verify").endswith("Everything holds.\n")

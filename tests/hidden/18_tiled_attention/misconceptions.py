@@ -1,0 +1,667 @@
+"""Wrong answers that the suite of stage 18 must detect, with their explanations and questions."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+TILE = "tile = scores[start : start + tile_size]"
+NEW_MAXIMUM = "new_maximum = torch.maximum(maximum, tile.max())"
+CORRECTED = (
+    "total = total * torch.exp(maximum - new_maximum)  # as if the new maximum had been known"
+)
+ADDED = "total = total + torch.exp(tile - new_maximum).sum()"
+BOTH = f"{CORRECTED}\n        {ADDED}"
+SAME_SLICE = "for start in range(0, len(scores), tile_size):"
+NOTHING_SEEN = (
+    "maximum = maximum.masked_fill(sees_nothing, 0.0)  # -inf - (-inf) would not be a number"
+)
+CONTEXT = "context = exponentials @ values / total.masked_fill(sees_nothing, 1.0)"
+LOGSUMEXP = "logsumexp = (maximum + torch.log(total)).squeeze(-1)"
+HIDING = "scores = scores.masked_fill(hidden, -torch.inf)"
+SUMS = (
+    "sum_a = torch.exp(logsumexp_a - maximum)  # the sums of both sides, with one maximum\n"
+    "    sum_b = torch.exp(logsumexp_b - maximum)"
+)
+SHARES = "share_a, share_b = torch.stack((sum_a, sum_b)) / total.masked_fill(sees_nothing, 1.0)"
+MERGED = "logsumexp = maximum + torch.log(total)"
+MIXED = "context = share_a.unsqueeze(-1) * context_a + share_b.unsqueeze(-1) * context_b"
+START = "logsumexp = queries.new_full(rows, -torch.inf)"
+LAST_SEEN = "last_seen = torch.arange(start, start + rows[-1]) + Tk - Tq  # the token of each query"
+KEY_TILES = "for first in range(0, Tk, tile_size):"
+TOKENS = "tokens = torch.arange(first, first + some_keys.shape[-2])"
+MERGING = "context, logsumexp = merge_tiles(context, logsumexp, *tile)"
+STOP = "if causal and first > last_seen[-1]:"
+
+MISCONCEPTIONS = (
+    # online_max_and_sum
+    Misconception(
+        id="starts_with_a_maximum_of_zero",
+        exercise="online_max_and_sum",
+        swaps=(("scores.new_tensor(-torch.inf)", "scores.new_tensor(0.0)"),),
+        explanation=(
+            "The running maximum starts at 0, so it is never below 0, even if all scores are."
+        ),
+        question="Which number is smaller than every score?",
+    ),
+    Misconception(
+        id="keeps_the_old_sum_as_it_is",
+        exercise="online_max_and_sum",
+        swaps=((CORRECTED, "total = total + 0"),),
+        explanation=(
+            "The old sum is not corrected if the maximum grows: its exponentials were taken with "
+            "the old maximum subtracted."
+        ),
+        question="By which factor does exp(score - maximum) change if the maximum grows?",
+    ),
+    Misconception(
+        id="corrects_the_sum_the_wrong_way",
+        exercise="online_max_and_sum",
+        swaps=(("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),),
+        explanation=(
+            "The old sum is multiplied by exp(new - old), but a larger maximum makes it smaller: "
+            "the factor is exp(old - new)."
+        ),
+        question="Is exp(score - maximum) larger or smaller after the maximum has grown?",
+    ),
+    Misconception(
+        id="corrects_the_new_scores_too",
+        exercise="online_max_and_sum",
+        swaps=(
+            (
+                BOTH,
+                (
+                    "total = total + torch.exp(tile - new_maximum).sum()\n"
+                    "        total = total * torch.exp(maximum - new_maximum)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The correction is applied to the scores of the new tile as well, which were taken "
+            "with the new maximum already."
+        ),
+        question="Which exponentials were taken with the old maximum: those of this tile too?",
+    ),
+    Misconception(
+        id="adds_sums_with_different_maxima",
+        exercise="online_max_and_sum",
+        swaps=((BOTH, "total = total + torch.exp(tile - tile.max()).sum()"),),
+        explanation=(
+            "The sum of each tile is taken with the tile's own maximum, and the sums are added, "
+            "although they were taken with different maxima."
+        ),
+        question="What must be equal before you may add exp(a - m) and exp(b - n)?",
+    ),
+    Misconception(
+        id="corrects_the_old_sum_only",
+        exercise="online_max_and_sum",
+        swaps=((ADDED, "total = total + torch.exp(tile - tile.max()).sum()"),),
+        explanation=(
+            "The sum of a new tile is taken with the tile's own maximum, but an earlier tile may "
+            "have had a larger one."
+        ),
+        question="Which maximum belongs to the sum that you return?",
+    ),
+    Misconception(
+        id="keeps_the_maximum_of_the_last_tile",
+        exercise="online_max_and_sum",
+        swaps=((NEW_MAXIMUM, "new_maximum = tile.max()"),),
+        explanation=(
+            "The new maximum is that of the last tile alone; a larger score of an earlier tile is "
+            "forgotten."
+        ),
+        question="What if the largest score is in the first tile?",
+    ),
+    Misconception(
+        id="drops_the_last_scores",
+        exercise="online_max_and_sum",
+        swaps=(
+            (
+                SAME_SLICE,
+                "for start in range(0, len(scores) // tile_size * tile_size, tile_size):",
+            ),
+        ),
+        explanation="The last tile is left out if it is shorter than the others.",
+        question="How many tiles of 3 are needed for 7 scores?",
+    ),
+    Misconception(
+        id="returns_the_sum_of_plain_exponentials",
+        exercise="online_max_and_sum",
+        swaps=(("return maximum, total", "return maximum, total * torch.exp(maximum)"),),
+        explanation=(
+            "The sum is that of exp(score), without the maximum subtracted, so it overflows for "
+            "large scores."
+        ),
+        question="What is exp(1000) in float32?",
+    ),
+    Misconception(
+        id="returns_the_log_of_the_sum",
+        exercise="online_max_and_sum",
+        swaps=(("return maximum, total", "return maximum, torch.log(total)"),),
+        explanation="The second result is the log of the sum; here it must be the sum.",
+        question="Which of the two does the exercise ask for?",
+    ),
+    Misconception(
+        id="returns_the_logsumexp",
+        exercise="online_max_and_sum",
+        swaps=(("return maximum, total", "return maximum, maximum + torch.log(total)"),),
+        explanation="The second result is the logsumexp; here it must be the sum.",
+        question="Which of the two does the exercise ask for?",
+    ),
+    Misconception(
+        id="goes_through_the_scores_twice",
+        exercise="online_max_and_sum",
+        code="""
+            def online_max_and_sum(scores, tile_size):
+                maximum = scores.max()
+                total = scores.new_tensor(0.0)
+                for start in range(0, len(scores), tile_size):
+                    total = total + torch.exp(scores[start : start + tile_size] - maximum).sum()
+                return maximum, total
+        """,
+        explanation=(
+            "The maximum of all scores is taken first, so the code goes through the scores twice; "
+            "the maximum must run along with the sum."
+        ),
+        question="What do you know about the maximum when you have seen the first tile only?",
+    ),
+    Misconception(
+        id="computes_all_exponentials_at_once",
+        exercise="online_max_and_sum",
+        code="""
+            def online_max_and_sum(scores, tile_size):
+                maximum = scores.max()
+                return maximum, torch.exp(scores - maximum).sum()
+        """,
+        explanation=(
+            "The numbers are right, but all scores are needed at the same time: no tile is used."
+        ),
+        question="What could you compute if only one tile of scores were in memory?",
+    ),
+    Misconception(
+        id="asks_torch_for_the_logsumexp",
+        exercise="online_max_and_sum",
+        swaps=(
+            (
+                "return maximum, total",
+                "return maximum, torch.exp(torch.logsumexp(scores, dim=0) - maximum)",
+            ),
+        ),
+        explanation="Torch's own logsumexp computes the sum, but in this exercise you do.",
+        question="Which two numbers do you carry from one tile to the next?",
+    ),
+    Misconception(
+        id="subtracts_in_place",
+        exercise="online_max_and_sum",
+        swaps=(
+            (
+                ADDED,
+                "tile -= new_maximum\n        total = total + torch.exp(tile).sum()",
+            ),
+        ),
+        explanation=(
+            "The caller's scores are changed: a slice shares its numbers with the whole tensor."
+        ),
+        question="Which of your lines changes its argument, and who else still needs it?",
+    ),
+    Misconception(
+        id="rounds_both_numbers_to_float32",
+        exercise="online_max_and_sum",
+        swaps=(("return maximum, total", "return maximum.float(), total.float()"),),
+        explanation="The results are float32 even if the scores are float64.",
+        question="Which dtype do the scores have, and which do your results have?",
+    ),
+    # attend_tile
+    Misconception(
+        id="subtracts_minus_infinity",
+        exercise="attend_tile",
+        swaps=((NOTHING_SEEN, "maximum = maximum + 0"),),
+        explanation=(
+            "A query that sees nothing gives NaN: its maximum is minus infinity, and -inf - (-inf) "
+            "is not a number."
+        ),
+        question="Which number can you subtract in such a row, so that every exponential is 0?",
+    ),
+    Misconception(
+        id="divides_nothing_by_nothing",
+        exercise="attend_tile",
+        swaps=((CONTEXT, "context = exponentials @ values / total"),),
+        explanation=(
+            "A query that sees nothing has NaN as its context: the sum of its exponentials is 0, "
+            "and 0 / 0 is not a number."
+        ),
+        question="By which number can you divide zeros, so that they stay zeros?",
+    ),
+    Misconception(
+        id="says_zero_for_nothing",
+        exercise="attend_tile",
+        swaps=(
+            (
+                LOGSUMEXP,
+                LOGSUMEXP.replace("(total)", "(total.masked_fill(sees_nothing, 1.0))"),
+            ),
+        ),
+        explanation=(
+            "A query that sees nothing has a logsumexp of 0, which means a sum of 1; the log of no "
+            "exponentials at all is minus infinity."
+        ),
+        question="What is the sum of no exponentials, and what is its log?",
+    ),
+    Misconception(
+        id="hides_with_a_large_number",
+        exercise="attend_tile",
+        swaps=((HIDING, "scores = scores.masked_fill(hidden, -1e9)"),),
+        explanation=(
+            "Hidden scores are set to a large negative number, so a query that sees nothing "
+            "averages all values; only minus infinity gives the weight 0 in every row."
+        ),
+        question="What is the softmax of a row in which all scores are -1e9?",
+    ),
+    Misconception(
+        id="forgets_the_maximum_in_the_logsumexp",
+        exercise="attend_tile",
+        swaps=((LOGSUMEXP, "logsumexp = torch.log(total).squeeze(-1)"),),
+        explanation=(
+            "The maximum is missing in the logsumexp: it was subtracted from the scores, so it "
+            "must be added after the log."
+        ),
+        question="log(Σ exp(s - m)) is the logsumexp minus which number?",
+    ),
+    Misconception(
+        id="returns_the_sum_for_the_logsumexp",
+        exercise="attend_tile",
+        swaps=((LOGSUMEXP, "logsumexp = total.squeeze(-1)"),),
+        explanation="The second result is the sum of the exponentials; it must be the logsumexp.",
+        question="What has to be done with the sum, and with the maximum, to get the logsumexp?",
+    ),
+    Misconception(
+        id="returns_the_maximum_for_the_logsumexp",
+        exercise="attend_tile",
+        swaps=(
+            (LOGSUMEXP, "logsumexp = maximum.masked_fill(sees_nothing, -torch.inf).squeeze(-1)"),
+        ),
+        explanation="The second result is the maximum of the scores, without the log of the sum.",
+        question="Two equal scores weigh twice as much as one. Does your number say so?",
+    ),
+    Misconception(
+        id="returns_the_context_undivided",
+        exercise="attend_tile",
+        swaps=((CONTEXT, "context = exponentials @ values"),),
+        explanation=(
+            "The context is not divided by the sum of the exponentials, so its weights do not sum "
+            "to 1."
+        ),
+        question="What makes exponentials into weights?",
+    ),
+    Misconception(
+        id="keeps_the_last_axis",
+        exercise="attend_tile",
+        swaps=((LOGSUMEXP, "logsumexp = maximum + torch.log(total)"),),
+        title="The logsumexp has an axis of size 1 too many",
+        explanation=(
+            "The logsumexp has an axis of size 1 too many: (..., Tq, 1) in place of (..., Tq)."
+        ),
+        question="Which argument has kept the axis over which you have summed?",
+    ),
+    Misconception(
+        id="overflows_for_large_scores",
+        exercise="attend_tile",
+        code="""
+            def attend_tile(queries, keys, values, scale=None, hidden=None):
+                scale = queries.shape[-1] ** -0.5 if scale is None else scale
+                scores = queries @ keys.mT * scale
+                if hidden is not None:
+                    scores = scores.masked_fill(hidden, -torch.inf)
+                exponentials = scores.exp()
+                total = exponentials.sum(dim=-1, keepdim=True)
+                context = exponentials @ values / total.masked_fill(total == 0, 1.0)
+                return context, total.log().squeeze(-1)
+        """,
+        explanation=(
+            "The exponentials of large scores overflow, because no maximum is subtracted first."
+        ),
+        question="Which number may you subtract from all scores of a row before you start?",
+    ),
+    Misconception(
+        id="asks_torch_for_softmax",
+        exercise="attend_tile",
+        code="""
+            def attend_tile(queries, keys, values, scale=None, hidden=None):
+                scale = queries.shape[-1] ** -0.5 if scale is None else scale
+                scores = queries @ keys.mT * scale
+                if hidden is not None:
+                    scores = scores.masked_fill(hidden, -torch.inf)
+                weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)
+                return weights @ values, torch.logsumexp(scores, dim=-1)
+        """,
+        explanation="Torch's own softmax and logsumexp do the work, but in this exercise you do.",
+        question="Which sum do softmax and logsumexp have in common?",
+    ),
+    Misconception(
+        id="scales_in_place",
+        exercise="attend_tile",
+        swaps=(
+            (
+                "scores = queries @ keys.transpose(-2, -1) * scale",
+                "queries *= scale\n    scores = queries @ keys.transpose(-2, -1)",
+            ),
+        ),
+        explanation="The caller's queries are multiplied by the scale, in place.",
+        question="Which of your lines changes its argument, and who else still needs it?",
+    ),
+    Misconception(
+        id="rounds_both_results_to_float32",
+        exercise="attend_tile",
+        swaps=(("return context, logsumexp", "return context.float(), logsumexp.float()"),),
+        explanation="The results are float32 even if queries, keys and values are float64.",
+        question="Which dtype do the queries have, and which do your results have?",
+    ),
+    # merge_tiles
+    Misconception(
+        id="averages_the_contexts",
+        exercise="merge_tiles",
+        swaps=((MIXED, "context = (context_a + context_b) / 2"),),
+        explanation=(
+            "The contexts are averaged as if both tiles weighed the same; each counts with its sum "
+            "of exponentials."
+        ),
+        question="One tile has a score of 10, the other only scores of 0. Which context counts?",
+    ),
+    Misconception(
+        id="adds_the_contexts",
+        exercise="merge_tiles",
+        swaps=((MIXED, "context = context_a + context_b"),),
+        explanation=(
+            "The contexts are added, but each is a mean already: its weights sum to 1 within its "
+            "own tile."
+        ),
+        question="What do the weights of both contexts sum to, if you add them?",
+    ),
+    Misconception(
+        id="weights_with_the_logs",
+        exercise="merge_tiles",
+        swaps=(
+            (
+                SHARES,
+                (
+                    "share_a, share_b = torch.stack((logsumexp_a, logsumexp_b)) "
+                    "/ (logsumexp_a + logsumexp_b)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The contexts are weighted with the logsumexps; a tile weighs the exponential of it."
+        ),
+        question="The logsumexp is the log of which number?",
+    ),
+    Misconception(
+        id="swaps_the_shares",
+        exercise="merge_tiles",
+        swaps=((SHARES, SHARES.replace("share_a, share_b", "share_b, share_a")),),
+        explanation="Each context gets the weight of the other side.",
+        question="Which context should win if side a has the larger logsumexp?",
+    ),
+    Misconception(
+        id="merges_nothing_to_nan",
+        exercise="merge_tiles",
+        swaps=((NOTHING_SEEN, "maximum = maximum + 0"),),
+        explanation=(
+            "If neither side saw anything, the result is NaN: -inf - (-inf) is not a number."
+        ),
+        question="What do you subtract if both logsumexps are minus infinity?",
+    ),
+    Misconception(
+        id="divides_by_a_total_of_zero",
+        exercise="merge_tiles",
+        swaps=((SHARES, "share_a, share_b = torch.stack((sum_a, sum_b)) / total"),),
+        explanation=(
+            "If neither side saw anything, the context is NaN: the total is 0, and 0 / 0 is not a "
+            "number."
+        ),
+        question="By which number can you divide zeros, so that they stay zeros?",
+    ),
+    Misconception(
+        id="overflows_for_large_logsumexps",
+        exercise="merge_tiles",
+        code="""
+            def merge_tiles(context_a, logsumexp_a, context_b, logsumexp_b):
+                sum_a, sum_b = torch.exp(logsumexp_a), torch.exp(logsumexp_b)
+                total = sum_a + sum_b
+                divisor = torch.where(total == 0, 1.0, total)[..., None]
+                context = (sum_a[..., None] * context_a + sum_b[..., None] * context_b) / divisor
+                return context, torch.log(total)
+        """,
+        explanation=(
+            "The exponentials of large logsumexps overflow: the larger of the two must be "
+            "subtracted first."
+        ),
+        question="Which number may you subtract from both logsumexps without moving the shares?",
+    ),
+    Misconception(
+        id="keeps_the_larger_logsumexp",
+        exercise="merge_tiles",
+        swaps=((MERGED, "logsumexp = torch.maximum(logsumexp_a, logsumexp_b)"),),
+        explanation=(
+            "The merged logsumexp is the larger of the two; it must contain the exponentials of "
+            "both sides."
+        ),
+        question="What is the logsumexp of two sides that weigh the same?",
+    ),
+    Misconception(
+        id="adds_the_logsumexps",
+        exercise="merge_tiles",
+        swaps=((MERGED, "logsumexp = logsumexp_a + logsumexp_b"),),
+        explanation=(
+            "The logsumexps are added, which multiplies the two sums; the sums must be added."
+        ),
+        question="What is log(x) + log(y), and what do you need?",
+    ),
+    Misconception(
+        id="returns_the_log_without_the_maximum",
+        exercise="merge_tiles",
+        swaps=((MERGED, "logsumexp = torch.log(total)"),),
+        explanation=(
+            "The maximum is missing in the merged logsumexp: it was subtracted before the "
+            "exponentials, so it must be added after the log."
+        ),
+        question="Both sides have a logsumexp of 5. What must the result be, and what is yours?",
+    ),
+    Misconception(
+        id="merges_in_place",
+        exercise="merge_tiles",
+        swaps=(
+            (
+                MIXED,
+                (
+                    "context_a *= share_a.unsqueeze(-1)\n"
+                    "    context = context_a + share_b.unsqueeze(-1) * context_b"
+                ),
+            ),
+        ),
+        explanation="The caller's context is changed in place.",
+        question="Which of your lines changes its argument, and who else still needs it?",
+    ),
+    # tiled_attention
+    Misconception(
+        id="averages_the_tiles",
+        exercise="tiled_attention",
+        swaps=(
+            (START, f"{START}\n        count = 0"),
+            (MERGING, "count += 1\n            context = context + (tile[0] - context) / count"),
+        ),
+        explanation=(
+            "Each tile has its own softmax, and the results are averaged, so the result depends on "
+            "the tile size; a tile must count with the sum of its exponentials."
+        ),
+        question="What happens to the result if one tile has all the large scores?",
+    ),
+    Misconception(
+        id="adds_the_tiles",
+        exercise="tiled_attention",
+        swaps=((MERGING, "context = context + tile[0]"),),
+        explanation=(
+            "The contexts of all tiles are added, but the weights of each tile sum to 1 already."
+        ),
+        question="What do all weights of a query sum to, over all tiles?",
+    ),
+    Misconception(
+        id="keeps_the_last_tile",
+        exercise="tiled_attention",
+        swaps=((MERGING, "context, logsumexp = tile"),),
+        explanation="Each tile replaces the results of the tiles before it.",
+        question="What has become of the first tile when you return?",
+    ),
+    Misconception(
+        id="forgets_the_running_logsumexp",
+        exercise="tiled_attention",
+        swaps=((MERGING, "context, _ = merge_tiles(context, logsumexp, *tile)"),),
+        explanation=(
+            "The running logsumexp is not kept after merging, so each new tile counts as if no "
+            "tile had come before it."
+        ),
+        question="Which two numbers does the next merge need?",
+    ),
+    Misconception(
+        id="starts_with_a_logsumexp_of_zero",
+        exercise="tiled_attention",
+        swaps=((START, "logsumexp = queries.new_zeros(rows)"),),
+        explanation=(
+            "The running logsumexp starts at 0, which means a sum of 1: the zeros of the start "
+            "count like a key with a score of 0."
+        ),
+        question="What is the sum of no exponentials, and what is its log?",
+    ),
+    Misconception(
+        id="drops_the_last_keys",
+        exercise="tiled_attention",
+        swaps=(
+            (KEY_TILES, "for first in range(0, max(Tk // tile_size, 1) * tile_size, tile_size):"),
+        ),
+        explanation="The last tile of keys is left out if it is shorter than the others.",
+        question="How many tiles of 4 are needed for 6 keys?",
+    ),
+    Misconception(
+        id="attends_to_padding",
+        exercise="tiled_attention",
+        swaps=(
+            (
+                "Tq, Tk = queries.shape[-2], keys.shape[-2]",
+                (
+                    "Tq, Tk = queries.shape[-2], keys.shape[-2]\n"
+                    "    extra = (0, 0, 0, -Tk % tile_size)\n"
+                    "    keys = torch.nn.functional.pad(keys, extra)\n"
+                    "    values = torch.nn.functional.pad(values, extra)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The last tile is padded with keys of zeros, and they get weight: a score of 0 has the "
+            "exponential 1."
+        ),
+        question="Which score must a key have that nobody may see?",
+    ),
+    Misconception(
+        id="aligns_to_the_first_key",
+        exercise="tiled_attention",
+        swaps=((LAST_SEEN, "last_seen = torch.arange(start, start + rows[-1])"),),
+        explanation=(
+            "The first query is aligned with the first key; the last query belongs to the last "
+            "key, so with fewer queries than keys all of them see more."
+        ),
+        question="Two queries, five keys: how many keys does the last query see?",
+    ),
+    Misconception(
+        id="counts_keys_from_the_start_of_the_tile",
+        exercise="tiled_attention",
+        swaps=((TOKENS, "tokens = torch.arange(some_keys.shape[-2])"),),
+        explanation=(
+            "The keys are counted from the start of their tile, so later tiles are not hidden; the "
+            "mask needs the number of the key in the whole text."
+        ),
+        question="Which token is key 0 of the second tile?",
+    ),
+    Misconception(
+        id="counts_queries_from_the_start_of_the_tile",
+        exercise="tiled_attention",
+        swaps=((LAST_SEEN, "last_seen = torch.arange(rows[-1]) + Tk - Tq"),),
+        explanation=(
+            "The queries are counted from the start of their tile, so those of later tiles see too "
+            "little; the mask needs the number of the query in the whole text."
+        ),
+        question="Which token is query 0 of the second tile?",
+    ),
+    Misconception(
+        id="hides_within_each_tile",
+        exercise="tiled_attention",
+        swaps=(
+            (LAST_SEEN, "last_seen = torch.arange(rows[-1]) + Tk - Tq"),
+            (STOP, "if causal and first > start + rows[-1] - 1 + Tk - Tq:"),
+            (TOKENS, "tokens = torch.arange(some_keys.shape[-2])"),
+        ),
+        explanation=(
+            "The mask is the same for all tiles: queries and keys are counted from the start of "
+            "their tile, so a tile of earlier keys is hidden in part."
+        ),
+        question="Which keys of the first tile are in the future of a query of the second one?",
+    ),
+    Misconception(
+        id="stops_one_tile_too_early",
+        exercise="tiled_attention",
+        swaps=((STOP, "if causal and first >= last_seen[-1]:"),),
+        explanation=(
+            "The loop stops at a tile whose first key is the token of the last query itself, but a "
+            "query sees its own token."
+        ),
+        question="Which is the last key that the last query of a tile sees?",
+    ),
+    Misconception(
+        id="computes_all_scores_first",
+        exercise="tiled_attention",
+        code="""
+            def tiled_attention(queries, keys, values, tile_size, causal=False):
+                Tq, Tk = queries.shape[-2], keys.shape[-2]
+                scores = queries @ keys.mT / queries.shape[-1] ** 0.5
+                if causal:
+                    future = torch.arange(Tk) > torch.arange(Tq)[:, None] + Tk - Tq
+                    scores = scores.masked_fill(future, -torch.inf)
+                maximum = scores.amax(dim=-1, keepdim=True)
+                total, context = 0, 0
+                for first in range(0, Tk, tile_size):
+                    part = torch.exp(scores[..., first : first + tile_size] - maximum)
+                    total = total + part.sum(dim=-1, keepdim=True)
+                    context = context + part @ values[..., first : first + tile_size, :]
+                return context / total
+        """,
+        explanation=(
+            "The matrix of all scores is computed first and then cut into tiles: the numbers are "
+            "right, but the memory is not saved."
+        ),
+        question="Which scores does your code need at one time, and which does it hold?",
+    ),
+    Misconception(
+        id="builds_the_whole_mask",
+        exercise="tiled_attention",
+        swaps=(
+            (
+                "contexts = []",
+                (
+                    "contexts = []\n"
+                    "    future = torch.arange(Tk) > torch.arange(Tq)[:, None] + Tk - Tq"
+                ),
+            ),
+            (
+                "hidden = tokens > last_seen.unsqueeze(-1) if causal else None",
+                "hidden = future[start : start + rows[-1], tokens] if causal else None",
+            ),
+        ),
+        explanation=(
+            "The mask of all queries and all keys is built, and each tile takes its part: the mask "
+            "is as large as the matrix of scores would be."
+        ),
+        question="What do you need to know about a tile to build its part of the mask alone?",
+    ),
+    Misconception(
+        id="cuts_the_graph",
+        exercise="tiled_attention",
+        swaps=((MERGING, f"{MERGING}\n            context = context.detach()"),),
+        explanation="The running context is detached, so no gradient comes back through it.",
+        question="Which call cuts the result off from the inputs?",
+    ),
+)
