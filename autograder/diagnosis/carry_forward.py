@@ -351,11 +351,11 @@ def _shows_the_exercise(seen: Observation) -> bool:
         by_answers
         and not seen.changed_inputs
         and bool(seen.answers)
-        and _tells(seen.answers[-1][1])
+        and more_than_a_constant(seen.answers[-1][1])
     )
 
 
-def _tells(answer: Any) -> bool:
+def more_than_a_constant(answer: Any) -> bool:
     """Whether *answer* holds more than NaN or one constant, which any code could return.
 
     Where a mistake makes everything NaN, the code above it may be anything.
@@ -366,8 +366,8 @@ def _tells(answer: Any) -> bool:
             finite = numbers[numbers.isfinite()]
             return varies(finite) or len(finite) == len(numbers) == 1
         case dict():
-            return any(map(_tells, answer.get("gradients", answer).values()))
+            return any(map(more_than_a_constant, answer.get("gradients", answer).values()))
         case list() | tuple():
-            return any(map(_tells, answer))
+            return any(map(more_than_a_constant, answer))
         case _:
             return isinstance(answer, float) and math.isfinite(answer)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from autograder.diagnosis.carry_forward import more_than_a_constant
 from autograder.diagnosis.live import LiveSource
-from autograder.diagnosis.observation import Failure
+from autograder.diagnosis.observation import Failure, does_not_end
 from autograder.diagnosis.ranking import Candidate, Explanation
 from autograder.results import Status
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
@@ -29,10 +30,11 @@ def find_slip(
     """Return the one mistake that explains all *failures*, if one does.
 
     The solution with this mistake passes what the code passed, and ends the rest as the code did,
-    so nothing else is wrong. A forbidden function is not a slip.
+    so nothing else is wrong. A forbidden function is not a slip, nor is code that does not end, nor
+    zeros or another constant: they show nothing of what was computed.
     """
     layers = {failure.item.name: layer_of(failure.item) for failure in failures}
-    if len(found.programs) != 1 or any(map(_breaks_a_rule, failures)):
+    if len(found.programs) != 1 or any(map(_breaks_a_rule, failures)) or _tells_nothing(failures):
         return None
     [programs] = found.programs
     if not all(len(one.key) == 1 and _explains_all(one, layers) for one in programs):
@@ -47,6 +49,14 @@ def find_slip(
 def _breaks_a_rule(failure: Failure) -> bool:
     error = failure.observation.error
     return isinstance(error, WrongAnswer) and error.status is Status.FORBIDDEN
+
+
+def _tells_nothing(failures: Sequence[Failure]) -> bool:
+    """Whether the code did not end, or answered and every last answer is a constant."""
+    seen = [failure.observation for failure in failures]
+    last = [one.answers[-1][1] for one in seen if one.answers]
+    only_constants = bool(last) and not any(map(more_than_a_constant, last))
+    return only_constants or any(does_not_end(one.error) for one in seen)
 
 
 def _may_break_a_rule(source: LiveSource, failure: Failure) -> bool:

@@ -71,7 +71,7 @@ def _other(start):
 def _seen(panels):  # titles, numbers and curves of a picture, which need not be drawn for that
     return [
         [axis.get_title(), [text.get_text() for text in (*axis.texts, *axis.get_yticklabels())],
-         [line.get_ydata().tolist() for line in axis.lines],
+         [line.get_ydata(orig=False).tolist() for line in axis.lines],
          [image.get_array().tolist() for image in axis.images]]
         for figure in panels.figures for axis in figure.axes
     ]

@@ -853,7 +853,7 @@ CASES = (
                 "        return nn.functional.scaled_dot_product_attention(q, k, v, mask == 1)",
             ),
         ),
-        {"MaskedSelfAttention": ("scaled_dot_product_attention", MOST)},
+        {"MaskedSelfAttention": ("scaled_dot_product_attention", LITTLE)},
     ),
     Case(
         "10",

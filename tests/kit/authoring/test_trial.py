@@ -28,7 +28,7 @@ def test_an_author_reads_how_far_an_explanation_matched(lines):
     """Each exercise has a line with what is named, and one for each explanation below it."""
     shown = lines(SOLUTION.replace("2 * x", "x * x"))
 
-    assert shown[0] == "double: 5 points lost, named: squares"
+    assert shown[0] == "double: 2.5 points lost, named: squares"
     assert any(line.startswith("   2 of  2  squares: ") for line in shown)
 
 
@@ -41,7 +41,7 @@ def test_a_kind_of_mistake_is_tried_as_well(lines):
     """If no misconception explains a mistake, a kind does, with its own sentence."""
     shown = lines(SOLUTION.replace("return x * self.factor", "return x + self.factor"))
 
-    assert "Scale: 5 points lost, named: wrong_operation" in shown
+    assert "Scale: 2.5 points lost, named: wrong_operation" in shown
 
 
 @pytest.mark.parametrize(

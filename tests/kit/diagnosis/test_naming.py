@@ -59,13 +59,13 @@ def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
 
 def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():
     """An exception says less than numbers do; alone it is said."""
-    rounded = SCALE._replace(id="rounded", explanation="Rounded.", title="Rounded", group="rounded")
-    both, alone = (name_same_error(one, refused=False) for one in ([rounded, SCALE], [rounded]))
+    longer = SCALE._replace(id="length_extra", explanation="Longer.", title="Longer", group="length")
+    both, alone = (name_same_error(one, refused=False) for one in ([longer, SCALE], [longer]))
 
     assert both is not None
     assert both.misconception == "scale_missing"
     assert alone is not None
-    assert alone.misconception == "rounded"
+    assert alone.misconception == "length_extra"
 
 
 def test_sizes_that_do_not_fit_name_no_two_kinds():

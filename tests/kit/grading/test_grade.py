@@ -59,7 +59,7 @@ EXPECTED = [
     ("bert", "graded", 5.0),
     ("carl", "unreadable", 0.0),
     ("dora", "crashed", 0.0),
-    ("emil", "graded", 2.5),  # credit for one named mistake
+    ("emil", "graded", 0.0),
 ]
 
 
