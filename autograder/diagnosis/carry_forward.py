@@ -21,6 +21,7 @@ at most one point more than blanks there.
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import DictValue, Value
 from autograder.sandbox.static_names import Definition, definitions, parse, reached_uses
-from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.suite.checks import Layer, WrongAnswer, layer_of, spec_of
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import varies
 from autograder.suite.student_proxy import Channel
@@ -105,10 +106,18 @@ class CarryForward:
         passed: Sequence[pytest.Item],
         mistakes: Sequence[Misconception],
     ) -> Carried | None:
-        """Return which of *mistakes*, in exercises that *source* uses, explains all *failures*."""
-        used = [mistake for mistake in mistakes if _uses(source, exercise, mistake.exercise)]
+        """Return which of *mistakes* explains all *failures*.
+
+        They are in exercises that *source* uses, or that a check itself hands to *exercise*.
+        """
+        handed = {name for one in failures if (spec := spec_of(one.item)) for name in spec.needs}
+        used = [
+            mistake
+            for mistake in mistakes
+            if mistake.exercise in handed or _uses(source, exercise, mistake.exercise)
+        ]
         for together in _sets(used):
-            for program in self._wrong_programs(exercise, together):
+            for program in self._wrong_programs(exercise, together, handed):
                 if checks := self._right_checks(program, failures, passed):
                     return Carried(_names(item.exercise for item in together), checks)
         return None
@@ -223,12 +232,13 @@ class CarryForward:
         )
 
     def _wrong_programs(
-        self, exercise: str, mistakes: tuple[Misconception, ...]
+        self, exercise: str, mistakes: tuple[Misconception, ...], handed: AbstractSet[str]
     ) -> Iterator[Program]:
-        """Yield the programs in which *exercise* is right and uses those with *mistakes*."""
+        """Yield programs in which *exercise* is right, and has those with *mistakes* in use."""
+        names = {mistake.exercise for mistake in mistakes} - handed
         for path, source in self._sources.items():
             program = Program(path, mistakes)
-            uses_all = all(_uses(source, exercise, mistake.exercise) for mistake in mistakes)
+            uses_all = all(_uses(source, exercise, name) for name in names)
             if uses_all and self._channel(program):
                 yield program
 

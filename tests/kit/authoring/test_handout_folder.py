@@ -33,7 +33,7 @@ def test_the_guide_names_the_wheel_next_to_it(course: Course, own: Path):
     guide = (own / "START_HERE.md").read_text("utf-8")
 
     assert {path.name for path in own.iterdir()} == {"START_HERE.md", wheel.name}
-    assert f'pip install "./{wheel.name}[lab]"' in guide
+    assert f'pip install "./{wheel.name}"' in guide
     assert course.file.title in guide
     assert "WHEEL" not in guide
 

@@ -143,7 +143,7 @@ def test_what_students_receive_says_how_to_begin(course):
     text = (course.root / "assignments" / "START_HERE.md").read_text()
 
     assert text.startswith("# Start here: Small\n")
-    assert 'pip install "./KIT.whl[lab]" --extra-index-url' in text
+    assert 'pip install "./KIT.whl" --extra-index-url' in text
     assert "Do not run `pip install autograder`" in text
     assert "wsl --install" in text
     assert "my-work/01_scores/scores.py" in text

@@ -10,12 +10,19 @@ from autograder.diagnosis.observation import Failure, Observation
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.static_names import definitions, parse
-from autograder.suite.checks import WrongAnswer
+from autograder.suite.checks import WrongAnswer, check
 from autograder.suite.in_process import solution_channel
 from tests.factories import CHAIN, SOLUTION, chain_files
 from tests.kit.diagnosis.conftest import SQUARES
 
-CHECK = SimpleNamespace(name="test_a", nodeid="test_a")
+
+def check_with(needs: tuple[str, ...] = ()) -> SimpleNamespace:
+    """A check of ``quadruple`` that uses the exercises *needs* itself."""
+    mark = check("quadruple", points=1, layer="probe", needs=needs).mark
+    return SimpleNamespace(name="test_a", nodeid="test_a", get_closest_marker=lambda _: mark)
+
+
+CHECK = check_with()
 NUMBERS = torch.tensor([0.5, -1.5, 3.0])
 SOURCE = definitions(parse(((SOLUTION + CHAIN).encode(),)))
 
@@ -52,6 +59,18 @@ def test_only_what_an_answer_shows_is_carried(write_course, seen: Observation, c
     solution = solution_channel(stage.solution)
     carrier = CarryForward(stage, lambda _check, _channel: seen, solution)
     found = carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [SQUARES])
+
+    assert (found.checks if found else set()) == carried
+
+
+@pytest.mark.parametrize(("needs", "carried"), [((), set()), (("double",), {"test_a"})])
+def test_a_check_may_hand_over_the_wrong_exercise(write_course, needs: tuple[str, ...], carried):
+    """Then the mistake counts, although the code of the exercise never names the other one."""
+    stage = write_course(chain_files("01_tiny")).stages[0]
+    alone = definitions(parse(((SOLUTION + "\ndef quadruple(x):\n    return 4 * x\n").encode(),)))
+    seen = wrong(NUMBERS)
+    carrier = CarryForward(stage, lambda _check, _channel: seen, solution_channel(stage.solution))
+    found = carrier.find(alone, "quadruple", [Failure(check_with(needs), seen)], [], [SQUARES])
 
     assert (found.checks if found else set()) == carried
 

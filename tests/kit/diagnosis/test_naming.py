@@ -59,7 +59,9 @@ def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
 
 def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():
     """An exception says less than numbers do; alone it is said."""
-    longer = SCALE._replace(id="length_extra", explanation="Longer.", title="Longer", group="length")
+    longer = SCALE._replace(
+        id="length_extra", explanation="Longer.", title="Longer", group="length"
+    )
     both, alone = (name_same_error(one, refused=False) for one in ([longer, SCALE], [longer]))
 
     assert both is not None
