@@ -79,8 +79,11 @@ class PairSearch:
     def find(self, evidence: PairEvidence, ranking: Ranking) -> list[Candidate]:
         """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
         compared = Compared(evidence, ranking, len(self._programs.keys))
+        unexplained = compared.least_explained()
+        if unexplained and not unexplained.tells:
+            return []
         alone = compared.alone()
-        unexplained = compared.least_explained() or compared.unexplained_by(alone)
+        unexplained = unexplained or compared.unexplained_by(alone)
         first = unexplained or ranking.wrong[0]
         if not first.tells:
             return []
@@ -174,8 +177,8 @@ class Compared:
 
         Without gradients if possible: the way back to them takes as long as all other requests.
         """
-        both = [check for check in self.screens if not self._alike(check)]
-        return min(both, key=self._asks_gradients, default=None)
+        easiest_first = sorted(self.screens, key=self._asks_gradients)
+        return next((check for check in easiest_first if not self._alike(check)), None)
 
     def _asks_gradients(self, check: FailedCheck) -> bool:
         return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
