@@ -88,6 +88,15 @@ def expects_the_next_letter(weights: Tensor) -> bool:
     return bool((weights.gather(1, following[:, None]) > 0.5).all())
 
 
+def finds_equal_words(weights: Tensor) -> bool:
+    """Whether the future is hidden, and each word prefers the equal words among those before it."""
+    words = torch.tensor([0, 1, 0, 1, 2, 3, 2])
+    equal = (words[:, None] == words).tril()
+    others = (words[:, None] != words).tril()
+    least, most = torch.where(equal, weights, 1).amin(-1), torch.where(others, weights, 0).amax(-1)
+    return hides_the_future(weights) and bool((least > 2 * most).all())
+
+
 def looks_for_its_own_letter(weights: Tensor) -> bool:
     """Whether the future is hidden, and each letter looks most at equal ones, all alike."""
     word = "headache"
@@ -113,6 +122,7 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "12_attention_backward": attends_to_the_mirror_image,
     "14_transformer_block": needs_shortcuts,
     "15_tiny_gpt": expects_the_next_letter,
+    "16_kv_cache": finds_equal_words,
     "18_tiled_attention": looks_for_its_own_letter,
 }
 

@@ -37,6 +37,8 @@ def wrong(answer: object, status: Status = Status.WRONG_VALUE) -> Observation:
     [
         pytest.param(wrong(NUMBERS), {"test_a"}, id="a-tensor"),
         pytest.param(wrong([0.5]), {"test_a"}, id="a-number"),
+        pytest.param(wrong([1, 8, 9]), {"test_a"}, id="whole-numbers"),
+        pytest.param(wrong([4, 4, 4]), set(), id="one-whole-number-repeated"),
         pytest.param(wrong({"W": NUMBERS}), {"test_a"}, id="parameters"),
         pytest.param(
             wrong({"output": NUMBERS, "gradients": {"W": NUMBERS}}), {"test_a"}, id="gradients"

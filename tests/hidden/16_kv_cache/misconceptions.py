@@ -1,0 +1,467 @@
+"""Wrong answers that the suite of stage 16 must detect, with their explanations and questions."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+ATTEND, HEADS = "attend_with_cache", "CachedMultiHeadAttention"
+TRIL = "return torch.ones(num_queries, num_keys).tril(diagonal=past)"
+MASKS = {
+    ATTEND: "lower_right_mask(len(queries), len(keys))",
+    HEADS: "lower_right_mask(T_new, keys.shape[2])",
+}
+# Of each exercise: the sizes of the mask, and the statement that hides the future.
+NEW = {ATTEND: "len(queries)", HEADS: "T_new"}
+ALL = {ATTEND: "len(keys)", HEADS: "keys.shape[2]"}
+FILL = "masked = scores.masked_fill(mask == 0, -torch.inf)"
+RESULTS = {
+    ATTEND: "return weights @ values, (keys, values)",
+    HEADS: "return self.out_proj(context), (keys, values)",
+}
+AXIS = {ATTEND: "", HEADS: ", dim=2"}
+SUFFIX = {ATTEND: "", HEADS: "_of_heads"}
+
+
+def in_both(name: str, swaps: dict[str, tuple[tuple[str, str], ...]], **texts: str):
+    """Return the same mistake in both exercises that attend."""
+    return [
+        Misconception(id=name + SUFFIX[exercise], exercise=exercise, swaps=swaps[exercise], **texts)
+        for exercise in (ATTEND, HEADS)
+    ]
+
+
+def masked_by(template: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the swaps that replace the mask in both exercises."""
+    return {
+        exercise: ((mask, template.format(new=NEW[exercise], all=ALL[exercise])),)
+        for exercise, mask in MASKS.items()
+    }
+
+
+def joined(keys: str, values: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the swaps that join other keys and values with those of the past."""
+    return {
+        exercise: (
+            (f"torch.cat((past_keys, keys){axis})", keys.format(axis=axis)),
+            (f"torch.cat((past_values, values){axis})", values.format(axis=axis)),
+        )
+        for exercise, axis in AXIS.items()
+    }
+
+
+MISCONCEPTIONS = (
+    # lower_right_mask
+    Misconception(
+        id="aligns_to_the_upper_left",
+        exercise="lower_right_mask",
+        swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril()"),),
+        explanation=(
+            "The mask is aligned to the upper left corner: query 0 sees key 0 only, but it belongs "
+            "to one of the last tokens, so it sees all keys before that token, too."
+        ),
+        title="The mask is aligned to the upper left corner",
+        question="There are 4 keys and 1 query, that of the newest token. Which keys does it see?",
+    ),
+    Misconception(
+        id="moves_the_diagonal_the_wrong_way",
+        exercise="lower_right_mask",
+        swaps=(("past = num_keys - num_queries", "past = num_queries - num_keys"),),
+        explanation=(
+            "The diagonal moves the wrong way: with more keys than queries it must move to the "
+            "right."
+        ),
+        question="Which keys does query 0 see if there are 3 queries and 4 keys?",
+    ),
+    Misconception(
+        id="shows_keys_to_queries_before_the_text",
+        exercise="lower_right_mask",
+        swaps=(("past = num_keys - num_queries", "past = max(num_keys - num_queries, 0)"),),
+        explanation=(
+            "With more queries than keys, the mask is aligned to the upper left corner: the first "
+            "queries see keys, but only the last queries should."
+        ),
+        title="With more queries than keys, the mask is aligned to the upper left corner",
+        question="There are 5 queries and 2 keys. At which token do the keys start?",
+    ),
+    Misconception(
+        id="returns_numbers_to_add",
+        exercise="lower_right_mask",
+        swaps=(
+            (
+                TRIL,
+                (
+                    "mask = torch.ones(num_queries, num_keys).tril(diagonal=past)\n"
+                    "    return torch.zeros_like(mask).masked_fill(mask == 0, -torch.inf)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The result holds numbers to add to scores, 0 and minus infinity; the exercise asks "
+            "for 1 where a key is visible, and 0 elsewhere."
+        ),
+        question="What do 0 and 1 mean in the mask of this exercise?",
+    ),
+    Misconception(
+        id="returns_a_square",
+        exercise="lower_right_mask",
+        swaps=((TRIL, "return torch.ones(num_keys, num_keys).tril()"),),
+        explanation=(
+            "The result is the square mask of all tokens; only the rows of the last queries are "
+            "asked for."
+        ),
+        question="How many rows does a mask have that belongs to 2 queries and 5 keys?",
+    ),
+    # Masks in attention
+    *in_both(
+        "cuts_the_mask_at_the_top",
+        masked_by("lower_right_mask({all}, {all})[: {new}]"),
+        explanation=(
+            "The mask is the top of the square one, so a new token sees the first keys only: the "
+            "queries belong to the last rows."
+        ),
+        question="Which row of the square mask belongs to the newest token?",
+    ),
+    *in_both(
+        "hides_the_past",
+        masked_by("lower_right_mask({new}, {all}) * (torch.arange({all}) >= {all} - {new})"),
+        explanation=(
+            "The tokens of the cache are hidden: a new token sees new tokens only, so the cache "
+            "has no effect on the context."
+        ),
+        title="The tokens of the cache are hidden",
+        question="How many keys does the first new token see after 6 old tokens?",
+    ),
+    *in_both(
+        "masks_without_a_cache_only",
+        dict.fromkeys(
+            (ATTEND, HEADS), ((FILL, f"masked = scores if cache is not None else {FILL[9:]}"),)
+        ),
+        explanation=(
+            "Nothing is hidden if there is a cache: one new token may see all keys, but the first "
+            "of several new tokens also sees those after it."
+        ),
+        title="Nothing is hidden if there is a cache",
+        question="Three new tokens arrive after six old ones. Which keys must the first not see?",
+    ),
+    # What is kept
+    *in_both(
+        "returns_the_new_ones_only",
+        {
+            ATTEND: (
+                (RESULTS[ATTEND], f"{RESULTS[ATTEND][:-14]}(x_new @ W_key, x_new @ W_value)"),
+            ),
+            HEADS: (
+                (
+                    RESULTS[HEADS],
+                    f"{RESULTS[HEADS][:-14]}(keys[:, :, -T_new:], values[:, :, -T_new:])",
+                ),
+            ),
+        },
+        explanation=(
+            "The result holds the keys and values of the new tokens only, so the next call forgets "
+            "all tokens before them."
+        ),
+        question="How many keys must the cache have after a call with 2 new tokens and 6 old ones?",
+    ),
+    *in_both(
+        "returns_the_old_cache",
+        {
+            exercise: ((result, f"{result[:-14]}cache or (keys, values)"),)
+            for exercise, result in RESULTS.items()
+        },
+        explanation=(
+            "The cache that came in is returned without the new tokens, so it does not grow."
+        ),
+        question="Who needs the key of this token in the next call?",
+    ),
+    *in_both(
+        "puts_the_new_tokens_first",
+        joined("torch.cat((keys, past_keys){axis})", "torch.cat((values, past_values){axis})"),
+        explanation=(
+            "The new keys and values come before those of the cache, but a cache holds the tokens "
+            "in their order: the old ones first."
+        ),
+        question="Which row of the keys belongs to the newest token?",
+    ),
+    *in_both(
+        "keeps_keys_as_values",
+        joined("torch.cat((past_keys, keys){axis})", "torch.cat((past_keys, values){axis})"),
+        explanation="The cached keys are used as values, in front of the values of the new tokens.",
+        question="Which of the two entries of the cache belongs in front of the new values?",
+    ),
+    *in_both(
+        "reads_the_cache_in_the_wrong_order",
+        dict.fromkeys(
+            (ATTEND, HEADS), (("past_keys, past_values = cache", "past_values, past_keys = cache"),)
+        ),
+        explanation="The two entries of the cache are swapped: it holds the keys, then the values.",
+        question="In which order does a call return keys and values?",
+    ),
+    *in_both(
+        "keeps_scaled_keys",
+        {
+            ATTEND: (
+                ("scores = queries @ keys.T / keys.shape[-1] ** 0.5", "scores = queries @ keys.T"),
+                ("keys = x_new @ W_key", "keys = x_new @ W_key / W_key.shape[-1] ** 0.5"),
+            ),
+            HEADS: (
+                (" / d**0.5", ""),
+                ("keys = keys.view(B, T_new, H, d)", "keys = (keys / d**0.5).view(B, T_new, H, d)"),
+            ),
+        },
+        explanation=(
+            "The keys are divided by √d before they enter the cache; the cache holds the keys "
+            "themselves, and the scores are divided."
+        ),
+        title="The keys are divided by √d before they enter the cache",
+        question="Is a key in your cache equal to x @ W_key of its token?",
+    ),
+    Misconception(
+        id="remembers_in_a_global",
+        exercise=ATTEND,
+        code="""
+            _past = {}
+
+
+            def attend_with_cache(x_new, W_query, W_key, W_value, cache=None):
+                queries, keys, values = x_new @ W_query, x_new @ W_key, x_new @ W_value
+                if cache is None:
+                    _past.clear()
+                else:
+                    keys = torch.cat((_past["keys"], keys))
+                    values = torch.cat((_past["values"], values))
+                _past.update(keys=keys, values=values)
+                scores = queries @ keys.T / keys.shape[-1] ** 0.5
+                visible = lower_right_mask(len(queries), len(keys)) != 0
+                weights = torch.softmax(torch.where(visible, scores, -torch.inf), dim=-1)
+                return weights @ values, (keys, values)
+        """,
+        explanation=(
+            "The keys and values come from a variable that outlives the call, not from the "
+            "argument cache, so two texts mix."
+        ),
+        title="The keys and values come from a variable that outlives the call",
+        question="Two texts continue in turn. Whose keys does your variable hold?",
+    ),
+    Misconception(
+        id="remembers_in_an_attribute",
+        exercise=HEADS,
+        swaps=(
+            ("self.num_heads = num_heads", "self.num_heads, self.past = num_heads, None"),
+            ("past_keys, past_values = cache", "past_keys, past_values = self.past or cache"),
+            (RESULTS[HEADS], f"self.past = keys, values\n        {RESULTS[HEADS]}"),
+        ),
+        explanation=(
+            "The keys and values come from an attribute of the module, not from the argument "
+            "cache, so a second text sees the first one."
+        ),
+        title="The keys and values come from an attribute of the module",
+        question="Two texts continue in turn. Whose keys does self hold?",
+    ),
+    Misconception(
+        id="remembers_the_first_text",
+        exercise=HEADS,
+        swaps=(
+            ("self.num_heads = num_heads", "self.num_heads, self.past = num_heads, None"),
+            ("if cache is not None:", "if self.past is not None:"),
+            ("past_keys, past_values = cache", "past_keys, past_values = self.past"),
+            (RESULTS[HEADS], f"self.past = keys, values\n        {RESULTS[HEADS]}"),
+        ),
+        explanation=(
+            "The module remembers keys and values itself, and every call continues the last text, "
+            "also without a cache."
+        ),
+        title="The module remembers keys and values itself",
+        question="What must a call without a cache know about earlier calls?",
+    ),
+    *in_both(
+        "asks_for_the_old_tokens_again",
+        {
+            ATTEND: (
+                (
+                    "keys = torch.cat((past_keys, keys))",
+                    (
+                        "queries = torch.cat((past_keys, queries))\n"
+                        "        keys = torch.cat((past_keys, keys))"
+                    ),
+                ),
+            ),
+            HEADS: (
+                (
+                    "keys = torch.cat((past_keys, keys), dim=2)",
+                    (
+                        "queries = torch.cat((past_keys, queries), dim=2)\n"
+                        "            keys = torch.cat((past_keys, keys), dim=2)"
+                    ),
+                ),
+                (MASKS[HEADS], "lower_right_mask(keys.shape[2], keys.shape[2])"),
+                ("reshape(B, T_new, H * d)", "reshape(B, -1, H * d)"),
+            ),
+        },
+        explanation=(
+            "The queries are extended like keys and values, so there is a context vector for each "
+            "old token, too; only the new tokens need queries."
+        ),
+        title="The queries are extended like keys and values",
+        question="Who still needs the query of an old token?",
+    ),
+    # decode
+    Misconception(
+        id="computes_everything_again",
+        exercise="decode",
+        swaps=(
+            ("x_new = embeddings[ids[-1:]]  # (1, d_in)", "x_new = embeddings[ids]"),
+            ("context, cache = attend_with_cache(", "context, _ = attend_with_cache("),
+            ("logits = context", "logits = context[-1:]"),
+        ),
+        explanation=(
+            "All tokens are projected again in each step: the ids are right, but the price of a "
+            "token grows with the length of the text."
+        ),
+        title="All tokens are projected again in each step",
+        question="Which tokens does your code give to attend_with_cache in the tenth step?",
+    ),
+    Misconception(
+        id="gives_old_tokens_again",
+        exercise="decode",
+        swaps=(
+            ("x_new = embeddings[ids[-1:]]  # (1, d_in)", "x_new = embeddings[ids]"),
+            ("logits = context", "logits = context[-1:]"),
+        ),
+        explanation=(
+            "All tokens are given together with the cache, which holds the old ones already: they "
+            "are in the keys several times."
+        ),
+        title="All tokens are given together with the cache",
+        question="How many keys does your cache have after three steps?",
+    ),
+    Misconception(
+        id="does_not_pass_the_cache_on",
+        exercise="decode",
+        swaps=(("W_value, cache)", "W_value, None)"),),
+        explanation=(
+            "The cache is not passed on, so each token attends to itself only and the text before "
+            "it has no effect."
+        ),
+        title="The cache is not passed on",
+        question="What does the third step know about the first token?",
+    ),
+    Misconception(
+        id="always_gives_the_first_token",
+        exercise="decode",
+        swaps=(("embeddings[ids[-1:]]", "embeddings[ids[:1]]"),),
+        explanation=(
+            "Each step gets the embedding of the first token; it must get that of the newest one."
+        ),
+        question="Which token is new in the second step?",
+    ),
+    Misconception(
+        id="leaves_out_the_first_token",
+        exercise="decode",
+        swaps=(("return ids", "return ids[1:]"),),
+        explanation="The first token is missing in the list, which must start with it.",
+        question="How many ids does the list have for new_tokens = 4?",
+    ),
+    Misconception(
+        id="writes_one_token_less",
+        exercise="decode",
+        swaps=(("range(new_tokens)", "range(new_tokens - 1)"),),
+        explanation=(
+            "One token is missing at the end: new_tokens counts the tokens after the first one, "
+            "which comes in addition."
+        ),
+        title="One token is missing at the end",
+        question="How many ids does the list have for new_tokens = 4?",
+    ),
+    Misconception(
+        id="writes_one_token_more",
+        exercise="decode",
+        swaps=(("range(new_tokens)", "range(new_tokens + 1)"),),
+        explanation="There is one token too many: the list must have 1 + new_tokens ids.",
+        question="How many ids does the list have for new_tokens = 0?",
+    ),
+    Misconception(
+        id="takes_the_smallest_logit",
+        exercise="decode",
+        swaps=(("logits.argmax()", "logits.argmin()"),),
+        explanation="The smallest logit is chosen, but the next token is that of the largest.",
+        question="Which logit does the most likely token have?",
+    ),
+    Misconception(
+        id="draws_the_next_token",
+        exercise="decode",
+        swaps=(
+            (
+                "logits.argmax().item()",
+                "torch.multinomial(torch.softmax(logits, dim=-1), 1).item()",
+            ),
+        ),
+        explanation=(
+            "The next token is drawn at random, but decoding is greedy here: the largest logit "
+            "decides."
+        ),
+        question="What does your function return if it is called twice?",
+    ),
+    Misconception(
+        id="compares_with_the_embeddings",
+        exercise="decode",
+        swaps=(("logits = context @ W_out @ W_vocab", "logits = context @ W_out @ embeddings.T"),),
+        explanation=(
+            "The logits are products with the embeddings, as in a tied model; here they come from "
+            "W_vocab."
+        ),
+        question="Which matrix has a column of numbers for each token of the vocabulary?",
+    ),
+    # Heads
+    Misconception(
+        id="joins_heads_in_place_of_tokens",
+        exercise=HEADS,
+        swaps=(
+            ("torch.cat((past_keys, keys), dim=2)", "torch.cat((past_keys, keys), dim=1)"),
+            ("torch.cat((past_values, values), dim=2)", "torch.cat((past_values, values), dim=1)"),
+        ),
+        explanation=(
+            "The cache is joined along the axis of the heads; the tokens are on axis 2 of "
+            "(B, H, T, d)."
+        ),
+        question="Which size of (B, H, T, d) must grow by T_new?",
+    ),
+    Misconception(
+        id="keeps_what_is_not_split",
+        exercise=HEADS,
+        code="""
+            class CachedMultiHeadAttention(nn.Module):
+                def __init__(self, d_in, d_out, num_heads, qkv_bias=False):
+                    super().__init__()
+                    if d_out % num_heads != 0:
+                        raise ValueError("uneven")
+                    self.num_heads = num_heads
+                    self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+                    self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+                    self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+                    self.out_proj = nn.Linear(d_out, d_out)
+
+                def forward(self, x, cache=None):
+                    B, T_new, _ = x.shape
+                    keys, values = self.W_key(x), self.W_value(x)
+                    if cache is not None:
+                        split = cache[0].ndim == 4
+                        past = [one.mT.flatten(1, 2).mT if split else one for one in cache]
+                        keys = torch.cat((past[0], keys), dim=1)
+                        values = torch.cat((past[1], values), dim=1)
+                    q, k, v = (
+                        one.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+                        for one in (self.W_query(x), keys, values)
+                    )
+                    scores = q @ k.mT / k.shape[-1] ** 0.5
+                    visible = lower_right_mask(T_new, k.shape[2]) != 0
+                    weights = torch.softmax(torch.where(visible, scores, -torch.inf), dim=-1)
+                    mixed = (weights @ v).transpose(1, 2).flatten(2)
+                    return self.out_proj(mixed), (keys, values)
+        """,
+        explanation=(
+            "The cache holds keys and values before they are split into heads, (B, T, d_out); the "
+            "exercise asks for (B, H, T, d)."
+        ),
+        title="The cache holds keys and values before they are split into heads",
+        question="At which line of your code have the keys the shape (B, H, T, d)?",
+    ),
+)
