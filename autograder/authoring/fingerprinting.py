@@ -270,9 +270,14 @@ class FingerprintMaker:
 
     def _number(self, answer: Any) -> int:
         """Return the number of *answer*, whose parts have their own numbers."""
-        if isinstance(answer, dict) and len(answer) > 1:
-            answer = {PARTS: [self._answers.of([*answer]), *map(self._number, answer.values())]}
-        return self._answers.of(answer)
+        match answer:
+            case dict() if len(answer) > 1:
+                names, parts = [*answer], [*answer.values()]
+            case list() if any(isinstance(one, dict | list) for one in answer):
+                names, parts = None, answer
+            case _:
+                return self._answers.of(answer)
+        return self._answers.of({PARTS: [self._answers.of(names), *map(self._number, parts)]})
 
 
 def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> KindWording:

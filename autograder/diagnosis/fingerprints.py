@@ -109,7 +109,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     The misconceptions have the first numbers; then come all programs with one kind of mistake, in
     the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
     Of an answer with several names *answers* holds the number of the names and those of the parts,
-    which answers share.
+    which answers share. A list that holds tensors is stored like this too, with null as its names.
     *solved* holds the answers of the solution to the checks that look at its code, *undecided* the
     programs of which rounding could decide what they show in a check: they have no print there.
     """
@@ -138,7 +138,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for answer in self.answers:
             if isinstance(answer, dict) and PARTS in answer:
                 names, *parts = (whole[index] for index in answer[PARTS])
-                whole.append(dict(zip(names, parts, strict=False)))
+                whole.append(parts if names is None else dict(zip(names, parts, strict=False)))
             else:
                 whole.append(answer)
         return whole

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import fingerprinting
@@ -96,6 +97,26 @@ def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
     assert set(seen.answers[0]) == {"output", "gradients"}
     assert fingerprints.PARTS in known.answers[kept]
     assert known.shown(Print(0, (kept,), ())).answers == seen.answers
+
+
+@pytest.mark.parametrize(
+    ("answer", "values"),
+    [
+        pytest.param([{"1": [0.5]}, [{"1": [0.5]}, {"1": [0.7]}]], 5, id="tensors-in-tuples"),
+        pytest.param([[0.5, 0.7], [0.5, 0.7]], 3, id="numbers-in-lists"),
+        pytest.param([0.5, 0.7], 1, id="numbers"),
+    ],
+)
+def test_the_parts_of_tuples_are_kept_once(public: PublicChecks, answer: list[object], values: int):
+    """A list of tensors is stored as the numbers of its tensors, and a list of numbers whole."""
+    maker = FingerprintMaker(public)
+    (kept,) = maker._keep_answers([answer])
+    known = replace(
+        FingerprintMaker(public).make("a digest").fingerprints, answers=maker._answers.all()
+    )
+
+    assert len(known.answers) == values
+    assert known.shown(Print(0, (kept,), ())).answers == [answer]
 
 
 def neighbours(answers: list[object]) -> set[tuple[float, float]]:

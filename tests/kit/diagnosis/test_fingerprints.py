@@ -92,6 +92,15 @@ def test_answers_share_their_parts(known):
         fingerprints.from_json(fingerprints.to_json(replace(known, answers=(both, part, names))))
 
 
+def test_tuples_share_their_parts(known):
+    """A tuple of tensors is stored as null and the numbers of its entries."""
+    part, pair = {"1": [0.5]}, {fingerprints.PARTS: [1, 0, 0]}
+    one = fingerprints.Print(0, (2,), (0,))
+    known = replace(known, answers=(part, None, pair), prints={"check": (one,)})
+
+    assert known.shown(one).answers == [[part, part]]
+
+
 def test_strings_are_hashed():
     """No part of a message, which may quote code, is kept."""
     status, kind, said, *_ = end_of(raised("keys are missing"), torch.ones(1))
