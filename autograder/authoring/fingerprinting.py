@@ -15,6 +15,7 @@ from autograder.authoring.steadiness import Steadiness, steadiness
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprints import (
+    ENTRIES,
     MAX_BYTES,
     PARTS,
     PASSES,
@@ -270,14 +271,20 @@ class FingerprintMaker:
 
     def _number(self, answer: Any) -> int:
         """Return the number of *answer*, whose parts have their own numbers."""
-        match answer:
-            case dict() if len(answer) > 1:
-                names, parts = [*answer], [*answer.values()]
-            case list() if any(isinstance(one, dict | list) for one in answer):
-                names, parts = None, answer
-            case _:
-                return self._answers.of(answer)
-        return self._answers.of({PARTS: [self._answers.of(names), *map(self._number, parts)]})
+        if _holds_tensors(answer):
+            answer = {ENTRIES: self._entries(answer)}
+        elif isinstance(answer, dict) and (len(answer) > 1 or answer.keys() & {PARTS, ENTRIES}):
+            answer = {PARTS: [self._answers.of([*answer]), *map(self._number, answer.values())]}
+        return self._answers.of(answer)
+
+    def _entries(self, answer: Sequence[Any]) -> list[Any]:
+        """Return the numbers of the entries of *answer*, in lists of the same form."""
+        return [self._entries(one) if _holds_tensors(one) else self._number(one) for one in answer]
+
+
+def _holds_tensors(answer: Any) -> bool:
+    """Whether *answer*, as JSON, is a list with more than numbers and texts in it."""
+    return isinstance(answer, list) and any(isinstance(one, dict | list) for one in answer)
 
 
 def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> KindWording:

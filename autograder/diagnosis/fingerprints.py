@@ -38,6 +38,7 @@ from autograder.suite.noise import Agreement, agreement, is_same, least_agreemen
 MAX_BYTES = 500_000  # of one stage; a student downloads all of them, about 2 MB in this course
 IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # items
 PARTS = "parts"  # the key of the numbers of names and parts
+ENTRIES = "of"  # the key of the numbers of the entries of a list
 NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
 PASSES = -1  # in the place of the wording of a program that passes every public check
 
@@ -109,7 +110,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     The misconceptions have the first numbers; then come all programs with one kind of mistake, in
     the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
     Of an answer with several names *answers* holds the number of the names and those of the parts,
-    which answers share. A list that holds tensors is stored like this too, with null as its names.
+    which answers share; of a list of tensors, or of such lists, the numbers of the entries.
     *solved* holds the answers of the solution to the checks that look at its code, *undecided* the
     programs of which rounding could decide what they show in a check: they have no print there.
     """
@@ -138,7 +139,9 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for answer in self.answers:
             if isinstance(answer, dict) and PARTS in answer:
                 names, *parts = (whole[index] for index in answer[PARTS])
-                whole.append(parts if names is None else dict(zip(names, parts, strict=False)))
+                whole.append(dict(zip(names, parts, strict=False)))
+            elif isinstance(answer, dict) and ENTRIES in answer:
+                whole.append(_filled(answer[ENTRIES], whole))
             else:
                 whole.append(answer)
         return whole
@@ -237,6 +240,11 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return the checks, with labels of programs, in which rounding could decide."""
         every = self.undecided.items()
         return {(check, self.label(number)) for check, numbers in every for number in numbers}
+
+
+def _filled(entries: list[Any], whole: list[Any]) -> list[Any]:
+    """Return the values of the numbers in *entries*, in lists of the same form."""
+    return [_filled(one, whole) if isinstance(one, list) else whole[one] for one in entries]
 
 
 def kind_label(number: int) -> str:

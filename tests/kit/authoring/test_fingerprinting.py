@@ -102,20 +102,22 @@ def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
 @pytest.mark.parametrize(
     ("answer", "values"),
     [
-        pytest.param([{"1": [0.5]}, [{"1": [0.5]}, {"1": [0.7]}]], 5, id="tensors-in-tuples"),
-        pytest.param([[0.5, 0.7], [0.5, 0.7]], 3, id="numbers-in-lists"),
+        pytest.param([{"1": [0.5]}, [{"1": [0.5]}, {"1": [0.7]}]], 3, id="tensors-in-tuples"),
+        pytest.param([[0.5, 0.7], [0.5, 0.7]], 2, id="numbers-in-lists"),
         pytest.param([0.5, 0.7], 1, id="numbers"),
+        pytest.param({"a": [{"1": [0.5]}], "b": 2}, 5, id="a-list-with-a-name"),
+        pytest.param({fingerprints.ENTRIES: 0.5}, 3, id="a-name-that-is-a-key-of-the-format"),
+        pytest.param({fingerprints.PARTS: [0.5]}, 3, id="another-such-name"),
     ],
 )
-def test_the_parts_of_tuples_are_kept_once(public: PublicChecks, answer: list[object], values: int):
-    """A list of tensors is stored as the numbers of its tensors, and a list of numbers whole."""
+def test_the_entries_of_lists_are_kept_once(public: PublicChecks, answer: object, values: int):
+    """A list of tensors is stored as the numbers of its entries, and a list of numbers whole."""
     maker = FingerprintMaker(public)
     (kept,) = maker._keep_answers([answer])
-    known = replace(
-        FingerprintMaker(public).make("a digest").fingerprints, answers=maker._answers.all()
-    )
+    answers = maker._answers.all()
+    known = replace(FingerprintMaker(public).make("a digest").fingerprints, answers=answers)
 
-    assert len(known.answers) == values
+    assert len(answers) == values
     assert known.shown(Print(0, (kept,), ())).answers == [answer]
 
 

@@ -92,13 +92,15 @@ def test_answers_share_their_parts(known):
         fingerprints.from_json(fingerprints.to_json(replace(known, answers=(both, part, names))))
 
 
-def test_tuples_share_their_parts(known):
-    """A tuple of tensors is stored as null and the numbers of its entries."""
-    part, pair = {"1": [0.5]}, {fingerprints.PARTS: [1, 0, 0]}
-    one = fingerprints.Print(0, (2,), (0,))
-    known = replace(known, answers=(part, None, pair), prints={"check": (one,)})
+def test_lists_share_their_entries(known):
+    """A list of tensors, and of lists of them, is stored as the numbers of the tensors."""
+    part, nested = {"1": [0.5]}, {fingerprints.ENTRIES: [0, [0, 0]]}
+    one = fingerprints.Print(0, (1,), (0,))
+    known = replace(known, answers=(part, nested), prints={"check": (one,)})
 
-    assert known.shown(one).answers == [[part, part]]
+    assert known.shown(one).answers == [[part, [part, part]]]
+    with pytest.raises(IndexError):  # somebody edited the file
+        fingerprints.from_json(fingerprints.to_json(replace(known, answers=(nested, part))))
 
 
 def test_strings_are_hashed():
