@@ -112,7 +112,8 @@ class Diagnostician:
         else:
             below.left_out.append(case.exercise)
         exercise, explained = case.exercise, found.explanation
-        slip = find_slip(self.source, exercise, explained, failures) if mistakes else None
+        own = mistakes and not left_out  # above garbage, a slip may be what the garbage shows
+        slip = find_slip(self.source, exercise, explained, failures) if own else None
         return Findings(found.diagnoses, given, slip)
 
     @property

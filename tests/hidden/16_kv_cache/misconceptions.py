@@ -214,6 +214,20 @@ MISCONCEPTIONS = (
         title="The keys are divided by √d before they enter the cache",
         question="Is a key in your cache equal to x @ W_key of its token?",
     ),
+    *in_both(
+        "returns_float32",
+        {
+            exercise: (
+                (
+                    result,
+                    result.replace("return ", "return (").replace(", (keys", ").float(), (keys"),
+                ),
+            )
+            for exercise, result in RESULTS.items()
+        },
+        explanation="The context is float32 even if the tokens are float64.",
+        question="Which dtype do the tokens have, and which does your context have?",
+    ),
     Misconception(
         id="remembers_in_a_global",
         exercise=ATTEND,

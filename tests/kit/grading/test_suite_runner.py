@@ -573,6 +573,16 @@ def test_an_exercise_that_computes_nothing_carries_nothing(carried, double: str)
     assert carried(text)["quadruple"] == (0.0, "")
 
 
+def test_a_slip_keeps_no_credit_above_an_exercise_that_computes_nothing(carried):
+    """The same slip keeps a share of its points above a right exercise."""
+    once = CHAIN.replace("return double(double(x))", "return 2 * x + 0 * double(x)")
+    below_is_right = carried(SOLUTION + once)["quadruple"]
+    below_is_zero = carried(SOLUTION.replace("2 * x", "0 * x") + once)["quadruple"]
+
+    assert below_is_right[0] > 0
+    assert below_is_zero == (0.0, "")
+
+
 @pytest.mark.parametrize(
     "quadruple",
     [
