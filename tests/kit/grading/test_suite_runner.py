@@ -573,14 +573,34 @@ def test_an_exercise_that_computes_nothing_carries_nothing(carried, double: str)
     assert carried(text)["quadruple"] == (0.0, "")
 
 
-def test_a_slip_keeps_no_credit_above_an_exercise_that_computes_nothing(carried):
-    """The same slip keeps a share of its points above a right exercise."""
-    once = CHAIN.replace("return double(double(x))", "return 2 * x + 0 * double(x)")
-    below_is_right = carried(SOLUTION + once)["quadruple"]
-    below_is_zero = carried(SOLUTION.replace("2 * x", "0 * x") + once)["quadruple"]
+TRIPLES = "return double(x) * 0 + 3 * x"
+WITH_TRIPLES = {
+    "tests/hidden/01_tiny/misconceptions.py": f"""
+from autograder.diagnosis.misconceptions import Misconception
 
-    assert below_is_right[0] > 0
-    assert below_is_zero == (0.0, "")
+MISCONCEPTIONS = (
+    Misconception(
+        id="triples",
+        exercise="quadruple",
+        explanation="It triples.",
+        question="What is four times 2?",
+        swaps=(("return double(double(x))", {TRIPLES!r}),),
+    ),
+)
+"""
+}
+
+
+@pytest.mark.parametrize(
+    ("double", "points"),
+    [pytest.param("2 * x", 1.5, id="right"), pytest.param("0 * x", 0.0, id="computes-nothing")],
+)
+def test_a_slip_keeps_no_credit_above_what_computes_nothing(carried, double: str, points: float):
+    """The same slip keeps a share of its points where the exercise below it computes."""
+    text = SOLUTION.replace("2 * x", double)
+    text += CHAIN.replace("return double(double(x))", TRIPLES)
+
+    assert carried(text, WITH_TRIPLES)["quadruple"] == (points, "")
 
 
 @pytest.mark.parametrize(
