@@ -683,3 +683,55 @@ class CachedMultiHeadAttention(CachedMultiHeadAttention):
             k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
         out = (torch.softmax(q @ k.transpose(2, 3), -1) @ v).transpose(1, 2).reshape(b, t, -1)
         return self.out_proj(out), (k, v)
+
+
+#% attend_cache_swapped_and_no_scale
+#% attend_with_cache | parts_exchanged | The two entries of the cache are swapped when they are read.
+#% attend_with_cache | scale_missing | The scores are not divided.
+def attend_with_cache(x_new, W_query, W_key, W_value, cache=None):
+    q, k, v = x_new @ W_query, x_new @ W_key, x_new @ W_value
+    if cache is not None:
+        old_v, old_k = cache
+        k, v = torch.cat([old_k, k]), torch.cat([old_v, v])
+    s = q @ k.T
+    s = s.masked_fill(lower_right_mask(len(q), len(k)) == 0, float("-inf"))
+    return s.softmax(-1) @ v, (k, v)
+
+
+#% mask_upper_left_and_ids_without_first
+#% lower_right_mask | mask_shifted | The mask is aligned to the upper left corner.
+#% decode | wrong_return, boundary | The list does not start with the first token.
+def lower_right_mask(num_queries, num_keys):
+    return torch.tril(torch.ones(num_queries, num_keys, dtype=torch.bool))
+
+
+def decode(embeddings, W_query, W_key, W_value, W_out, W_vocab, first, new_tokens):
+    ids, cache = [first], None
+    for _ in range(new_tokens):
+        context, cache = attend_with_cache(embeddings[ids[-1:]], W_query, W_key, W_value, cache)
+        ids.append((context @ W_out @ W_vocab).argmax().item())
+    return ids[1:]
+
+
+#% decode_smallest_logit_and_heads_without_scale
+#% decode | sign_reversed, wrong_operation | The smallest logit is chosen.
+#% CachedMultiHeadAttention | scale_missing | The scores are not divided.
+def decode(embeddings, W_query, W_key, W_value, W_out, W_vocab, first, new_tokens):
+    ids, cache = [first], None
+    for _ in range(new_tokens):
+        context, cache = attend_with_cache(embeddings[ids[-1:]], W_query, W_key, W_value, cache)
+        ids.append((context @ W_out @ W_vocab).argmin().item())
+    return ids
+
+
+class CachedMultiHeadAttention(CachedMultiHeadAttention):
+    def forward(self, x, cache=None):
+        b, t, _ = x.shape
+        q, k, v = (
+            layer(x).view(b, t, self.num_heads, -1).transpose(1, 2)
+            for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        if cache is not None:
+            k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
+        att = (q @ k.mT).masked_fill(lower_right_mask(t, k.shape[2]) == 0, -torch.inf)
+        return self.out_proj((att.softmax(-1) @ v).transpose(1, 2).flatten(2)), (k, v)
