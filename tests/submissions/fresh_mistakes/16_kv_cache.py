@@ -566,7 +566,7 @@ class CachedMultiHeadAttention(CachedMultiHeadAttention):
         return self.out_proj(out), present
 
 
-#% heads_scaled_by_d_out
+#% cached_heads_scaled_by_d_out
 #% CachedMultiHeadAttention | scale_wrong_size | The scores are divided by the root of d_out.
 class CachedMultiHeadAttention(CachedMultiHeadAttention):
     def forward(self, x, cache=None):
