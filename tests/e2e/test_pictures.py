@@ -88,6 +88,17 @@ def expects_the_next_letter(weights: Tensor) -> bool:
     return bool((weights.gather(1, following[:, None]) > 0.5).all())
 
 
+def forgets_and_prefers_equal_words(weights: Tensor) -> bool:
+    """Whether a token sees five tokens, and all equal ones get more than all different ones."""
+    back = torch.arange(8)[:, None] - torch.arange(8)
+    seen = (back >= 0) & (back < 5)
+    equal, different = seen & (back % 2 == 0), seen & (back % 2 == 1)
+    least = weights.masked_fill(~equal, 1).amin(dim=-1)
+    return bool(
+        (weights[~seen] == 0).all() and (least > weights.masked_fill(~different, 0).amax(-1)).all()
+    )
+
+
 def finds_equal_words(weights: Tensor) -> bool:
     """Whether the future is hidden, and each word prefers the equal words among those before it."""
     words = torch.tensor([0, 1, 0, 1, 2, 3, 2])
@@ -123,6 +134,7 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "14_transformer_block": needs_shortcuts,
     "15_tiny_gpt": expects_the_next_letter,
     "16_kv_cache": finds_equal_words,
+    "17_fewer_keys": forgets_and_prefers_equal_words,
     "18_tiled_attention": looks_for_its_own_letter,
 }
 

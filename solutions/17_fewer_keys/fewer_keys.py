@@ -1,0 +1,246 @@
+"""Fewer keys: shared keys, windows that forget, and the attention of a decoder of today.
+
+Shapes in this stage: B items in the batch, T tokens in each, H heads of queries, G heads of keys
+and values, d features in each head, d_in features per token, d_out = H · d features per context
+vector. Heads 0 to H/G - 1 of the queries share head 0 of the keys and values, the next H/G heads
+share head 1, and so on. The caller sets the seed.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+def repeat_heads(x: Tensor, num_heads: int) -> Tensor:
+    """Give each head of the queries its head of keys or values: (B, G, T, d) -> (B, H, T, d).
+
+    H is *num_heads*. Head h of the result is head h // (H/G) of *x*, so that the H/G heads of one
+    group are neighbours. Raises ``ValueError`` if G does not divide H.
+    """
+    ### BEGIN SOLUTION
+    H, G = num_heads, x.shape[1]
+    if H % G != 0:
+        raise ValueError(f"{G} heads of keys can't be shared out evenly among {H} heads of queries")
+
+    return x.repeat_interleave(H // G, dim=1)
+    ### END SOLUTION
+
+
+def window_mask(length: int, window: int, sinks: int = 0) -> Tensor:
+    """Mark what each token sees: (T, T), with 1 or True where a key is visible, else 0 or False.
+
+    T is *length*; row i is a query, column j a key. No query sees a later key. Of the keys up to
+    its own position, query i sees the nearest *window*, its own key included, and the first *sinks*
+    keys of the text. Raises ``ValueError`` if *window* is below 1.
+    """
+    ### BEGIN SOLUTION
+    if window < 1:
+        raise ValueError(f"a window holds at least the token itself, not {window} tokens")
+
+    i = torch.arange(length)[:, None]  # (T, 1)
+    j = torch.arange(length)
+    visible = (i - j < window) | (j < sinks)  # (T, T)
+    return visible & (j <= i)
+    ### END SOLUTION
+
+
+def cache_bytes(
+    context_length: int,
+    head_size: int,
+    num_kv_heads: int,
+    num_layers: int,
+    bytes_per_number: int = 2,
+    batch_size: int = 1,
+    window: int | None = None,
+) -> int:
+    """Return how many bytes the cached keys and values of a whole model take, as an int.
+
+    Each of the *num_layers* layers caches keys and values of *num_kv_heads* heads for each of the
+    *context_length* tokens of each of *batch_size* texts. With a *window*, a layer caches *window*
+    tokens of a text at most.
+    """
+    ### BEGIN SOLUTION
+    tokens = context_length if window is None else min(context_length, window)
+    numbers = 2 * num_kv_heads * head_size  # keys and values of one token in one layer
+    return batch_size * tokens * num_layers * numbers * bytes_per_number
+    ### END SOLUTION
+
+
+class GroupedQueryAttention(nn.Module):
+    """Causal multi-head attention with fewer heads of keys and values than of queries.
+
+    The queries have H = *num_heads* heads of d = d_out / num_heads features; keys and values have
+    G = *num_kv_heads* heads of the same size d. Layers, created in this order: W_query, an
+    ``nn.Linear`` from d_in to d_out features; W_key and W_value, each an ``nn.Linear`` from d_in to
+    G · d features; these three have no bias; out_proj, an ``nn.Linear`` from d_out to d_out
+    features with a bias. Raises ``ValueError`` if *num_heads* does not divide *d_out*, and if
+    *num_kv_heads* does not divide *num_heads*.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        num_heads: int,
+        num_kv_heads: int,
+        window: int | None = None,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        if d_out % num_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {d_out} features evenly")
+        if num_heads % num_kv_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {num_kv_heads} heads of keys evenly")
+        self.context_length = context_length
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
+        self.window = window
+
+        d = d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=False)
+        self.W_key = nn.Linear(d_in, num_kv_heads * d, bias=False)
+        self.W_value = nn.Linear(d_in, num_kv_heads * d, bias=False)
+        self.out_proj = nn.Linear(d_out, d_out)
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+
+        Queries are split into H heads, keys and values into G. Head h of the queries attends to
+        head h // (H/G) of the keys and values, causally, with scores divided by the square root of
+        d. With a *window*, a token sees the nearest *window* tokens only, itself included, as in
+        ``window_mask`` without sinks. The heads are merged, and out_proj mixes their features.
+        Works for any T up to context_length, with a number of tensor operations that does not grow
+        with T. Raises ``ValueError`` if T is above context_length.
+        """
+        ### BEGIN SOLUTION
+        B, T, _ = x.shape
+        if self.context_length < T:
+            raise ValueError(f"{T} tokens do not fit into a context of {self.context_length}")
+
+        queries = self.W_query(x)  # (B, T, H · d)
+        keys = self.W_key(x)  # (B, T, G · d)
+        values = self.W_value(x)
+
+        H, G, d = self.num_heads, self.num_kv_heads, queries.shape[-1] // self.num_heads
+        queries = queries.view(B, T, H, d).transpose(1, 2)  # (B, H, T, d)
+        keys = keys.view(B, T, G, d).transpose(1, 2)  # (B, G, T, d)
+        values = values.view(B, T, G, d).transpose(1, 2)
+        keys = repeat_heads(keys, H)  # (B, H, T, d)
+        values = repeat_heads(values, H)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, H, T, T), one row per query
+        visible = window_mask(T, T if self.window is None else self.window)
+        masked = scores.masked_fill(visible == 0, float("-inf"))
+        weights = torch.softmax(masked / d**0.5, dim=-1)
+        context = weights @ values  # (B, H, T, d)
+
+        context = context.transpose(1, 2).reshape(B, T, H * d)  # (B, T, d_out)
+        return self.out_proj(context)
+        ### END SOLUTION
+
+
+### BEGIN SOLUTION
+def rotate(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Turn neighbouring features by the angles of their positions: the shape (…, T, d) stays."""
+    d = x.shape[-1]
+    frequencies = base ** (-torch.arange(0, d, 2) / d)  # (d/2,)
+    angles = positions[:, None] * frequencies  # (T, d/2)
+    cos, sin = angles.cos(), angles.sin()
+
+    a, b = x[..., 0::2], x[..., 1::2]
+    turned = a * cos - b * sin, a * sin + b * cos
+    return torch.stack(turned, dim=-1).flatten(start_dim=-2)
+
+
+### END SOLUTION
+
+
+class DecoderAttention(nn.Module):
+    """The attention of a decoder of today: rotated, grouped, windowed, and cached.
+
+    Layers and refusals are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*.
+    Positions enter as in ``RotaryAttention`` of stage 13, whose functions you may copy to this
+    file: pairs (2i, 2i + 1) of a query or key are turned by position / base^(2i / d). Raises
+    ``ValueError`` if *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide
+    *num_heads*, and if d = d_model / num_heads is odd.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        num_kv_heads: int,
+        window: int | None = None,
+        base: float = 10000.0,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {d_model} features evenly")
+        if num_heads % num_kv_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {num_kv_heads} heads of keys evenly")
+        if d_model // num_heads % 2 != 0:
+            raise ValueError(f"{d_model // num_heads} features of a head can't be put in pairs")
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
+        self.window = window
+        self.base = base
+
+        d = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.W_value = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.out_proj = nn.Linear(d_model, d_model)
+        ### END SOLUTION
+
+    def forward(
+        self, x: Tensor, cache: tuple[Tensor, Tensor, int] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, int]]:
+        """Continue a text by T tokens: (B, T, d_model) -> context (B, T, d_model), and a cache.
+
+        *cache* is what the call before returned, and None at the start of a text. It is the tuple
+        (keys, values, seen): *seen*, an int, is the number of tokens so far, so the first of the
+        new tokens is at position *seen*. Keys (turned by their positions) and values (not turned)
+        have the shape (B, G, tokens, d), the oldest token first. Without a window they belong to
+        all tokens so far; with one, to the last window - 1 of them, or to fewer if there are not so
+        many: the next token needs no others.
+
+        Only the new tokens are projected. Each of them sees the cached tokens, the new ones before
+        it and itself, but with a window only the nearest *window* of these. Works for any T. The
+        number of tensor operations does not grow with T. Nothing is kept in the module.
+        """
+        ### BEGIN SOLUTION
+        B, T, _ = x.shape
+        queries = self.W_query(x)  # (B, T, H · d)
+        keys = self.W_key(x)  # (B, T, G · d)
+        values = self.W_value(x)
+
+        H, G, d = self.num_heads, self.num_kv_heads, queries.shape[-1] // self.num_heads
+        queries = queries.view(B, T, H, d).transpose(1, 2)  # (B, H, T, d)
+        keys = keys.view(B, T, G, d).transpose(1, 2)  # (B, G, T, d)
+        values = values.view(B, T, G, d).transpose(1, 2)
+
+        seen = 0 if cache is None else cache[2]
+        positions = torch.arange(seen, seen + T)
+        queries = rotate(queries, positions, self.base)
+        keys = rotate(keys, positions, self.base)
+        if cache is not None:
+            keys = torch.cat((cache[0], keys), dim=2)  # (B, G, K, d), with all K tokens in sight
+            values = torch.cat((cache[1], values), dim=2)
+
+        K = keys.shape[2]
+        distances = positions[:, None] - torch.arange(seen + T - K, seen + T)  # (T, K)
+        hidden = distances < 0
+        if self.window is not None:
+            hidden = hidden | (distances >= self.window)
+        scores = queries @ repeat_heads(keys, H).transpose(-2, -1)  # (B, H, T, K)
+        masked = scores.masked_fill(hidden, float("-inf"))
+        weights = torch.softmax(masked / d**0.5, dim=-1)
+        context = weights @ repeat_heads(values, H)  # (B, H, T, d)
+
+        context = context.transpose(1, 2).reshape(B, T, H * d)  # (B, T, d_model)
+        forgotten = 0 if self.window is None else max(0, K - (self.window - 1))
+        cache = keys[:, :, forgotten:], values[:, :, forgotten:], seen + T
+        return self.out_proj(context), cache
+        ### END SOLUTION

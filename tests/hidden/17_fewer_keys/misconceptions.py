@@ -1,0 +1,664 @@
+"""Wrong answers that the suite of stage 17 must detect, with their explanations and questions."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+VISIBLE = "visible = (i - j < window) | (j < sinks)"
+CAUSAL = "return visible & (j <= i)"
+TOKENS = "tokens = context_length if window is None else min(context_length, window)"
+NUMBERS = "numbers = 2 * num_kv_heads * head_size"
+SHARED_KEYS = "keys = repeat_heads(keys, H)"
+SHARED_VALUES = "values = repeat_heads(values, H)"
+BAND = "visible = window_mask(T, T if self.window is None else self.window)"
+SPLIT_QUERIES = "queries = queries.view(B, T, H, d).transpose(1, 2)"
+SEEN = "seen = 0 if cache is None else cache[2]"
+POSITIONS = "positions = torch.arange(seen, seen + T)"
+TURN_QUERIES = "queries = rotate(queries, positions, self.base)"
+TURN_KEYS = "keys = rotate(keys, positions, self.base)"
+WITH_OLD_KEYS = "keys = torch.cat((cache[0], keys), dim=2)"
+WITH_OLD_VALUES = "values = torch.cat((cache[1], values), dim=2)"
+COUNT = "K = keys.shape[2]"
+DISTANCES = "distances = positions[:, None] - torch.arange(seen + T - K, seen + T)"
+HIDDEN = "hidden = distances < 0"
+OUTSIDE = "hidden = hidden | (distances >= self.window)"
+SCORES = "scores = queries @ repeat_heads(keys, H).transpose(-2, -1)"
+CONTEXT = "context = weights @ repeat_heads(values, H)"
+FORGOTTEN = "forgotten = 0 if self.window is None else max(0, K - (self.window - 1))"
+CACHE = "cache = keys[:, :, forgotten:], values[:, :, forgotten:], seen + T"
+
+# A mask may have any dtype; elsewhere the sentence of the check names a wrong one.
+OPERATORS = {"dtype": None}
+
+MISCONCEPTIONS = (
+    # repeat_heads
+    Misconception(
+        id="gives_all_heads_the_first",
+        exercise="repeat_heads",
+        swaps=(("x.repeat_interleave(H // G, dim=1)", "x[:, :1].expand(-1, H, -1, -1)"),),
+        explanation=(
+            "All heads get the first head of the keys, but each group of H/G heads must get its "
+            "own."
+        ),
+        question="With 6 heads and 2 heads of keys, which one belongs to head 5?",
+    ),
+    # window_mask
+    Misconception(
+        id="shows_the_future",
+        exercise="window_mask",
+        swaps=((CAUSAL, "return visible"),),
+        explanation=(
+            "Later keys are visible: for them i - j is below 0, which is below the window; they "
+            "must be hidden as well."
+        ),
+        question="Is i - j < window true for a key after the query?",
+    ),
+    Misconception(
+        id="marks_what_is_hidden",
+        exercise="window_mask",
+        swaps=((CAUSAL, "return ~(visible & (j <= i))"),),
+        explanation="The mask marks the hidden keys, but it must mark the visible ones.",
+        question="What should the entry of a token and its own key be?",
+    ),
+    Misconception(
+        id="shows_sinks_to_earlier_tokens",
+        exercise="window_mask",
+        swaps=(
+            (VISIBLE, "visible = (j <= i) & (i - j < window)"),
+            (CAUSAL, "return visible | (j < sinks)"),
+        ),
+        explanation=(
+            "The sinks are visible to the tokens before them too, but no query sees a later key."
+        ),
+        question="With three sinks, which of them does the first token of a text see?",
+    ),
+    Misconception(
+        id="opens_the_window_to_both_sides",
+        exercise="window_mask",
+        swaps=(
+            (VISIBLE, "visible = ((i - j).abs() < window) | (j < sinks)"),
+            (CAUSAL, "return visible"),
+        ),
+        explanation=(
+            "The window reaches into the future: it contains the tokens on both sides of the "
+            "query, but only earlier ones and the token itself may be visible."
+        ),
+        question="Does token 2 see token 3 in a window of 4?",
+    ),
+    Misconception(
+        id="counts_sinks_within_the_window",
+        exercise="window_mask",
+        swaps=(
+            (
+                VISIBLE,
+                "visible = (i - j < max(1, window - sinks)) | (j < sinks)",
+            ),
+        ),
+        explanation=(
+            "The sinks take their places from the window, but they are visible in addition to it."
+        ),
+        question="How many keys does a late token see with a window of 4 and 2 sinks?",
+    ),
+    Misconception(
+        id="cuts_the_text_into_blocks",
+        exercise="window_mask",
+        swaps=((VISIBLE, "visible = (i // window == j // window) | (j < sinks)"),),
+        explanation=(
+            "The text is cut into blocks of *window* tokens, and each token sees its own block; "
+            "but the window must move along with the token."
+        ),
+        question="With a window of 3, does token 3 see token 2?",
+    ),
+    # cache_bytes
+    Misconception(
+        id="returns_a_float",
+        exercise="cache_bytes",
+        swaps=(("* bytes_per_number", "* float(bytes_per_number)"),),
+        explanation="The number of bytes is a float, but it must be an int.",
+        question="Which operator of yours gives a float: a division, or a number with a point?",
+    ),
+    Misconception(
+        id="always_fills_the_window",
+        exercise="cache_bytes",
+        swaps=((TOKENS, "tokens = context_length if window is None else window"),),
+        explanation=(
+            "A window counts in full even if the text is shorter, but a cache holds no more tokens "
+            "than there are."
+        ),
+        question="How many tokens are cached for a text of 30 tokens and a window of 64?",
+    ),
+    Misconception(
+        id="shortens_the_cache_by_the_window",
+        exercise="cache_bytes",
+        swaps=((TOKENS, "tokens = context_length - (window or 0)"),),
+        explanation=(
+            "The window is taken away from the length of the text, but it is the number of tokens "
+            "that stay in the cache."
+        ),
+        question="Which tokens does a cache with a window keep, those in the window or the others?",
+    ),
+    # GroupedQueryAttention
+    Misconception(
+        id="shares_keys_and_not_values",
+        exercise="GroupedQueryAttention",
+        swaps=((SHARED_VALUES, "values = values.repeat(1, H // G, 1, 1)"),),
+        explanation=(
+            "The values are repeated in another order than the keys: head h gets the values of "
+            "head h % G, but those of head h // (H/G) belong to its keys."
+        ),
+        question="Which head of the values belongs to head 1 of the queries?",
+    ),
+    Misconception(
+        id="averages_the_queries_of_a_group",
+        exercise="GroupedQueryAttention",
+        swaps=(
+            (
+                SHARED_KEYS,
+                (
+                    "queries = queries.view(B, G, H // G, T, d).mean(dim=2)\n"
+                    "        queries, keys = repeat_heads(queries, H), repeat_heads(keys, H)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The queries of a group are averaged, but every head keeps its own queries; only keys "
+            "and values are shared."
+        ),
+        question="How many different rows of weights does a token have with 6 heads and 2 keys?",
+    ),
+    Misconception(
+        id="ignores_the_window",
+        exercise="GroupedQueryAttention",
+        swaps=((BAND, "visible = window_mask(T, T)"),),
+        explanation=(
+            "The window has no effect: a token sees all tokens before it, but with a window only "
+            "the nearest."
+        ),
+        question="Where does your forward use the window that the constructor got?",
+    ),
+    Misconception(
+        id="windows_without_causality",
+        exercise="GroupedQueryAttention",
+        swaps=(
+            (
+                BAND,
+                (
+                    "back = torch.arange(T)[:, None] - torch.arange(T)\n"
+                    "        visible = back < (T if self.window is None else self.window)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The window hides what is too far back and leaves the future visible; later keys must "
+            "be hidden as well."
+        ),
+        question="Which comparison of i and j hides the future?",
+    ),
+    Misconception(
+        id="returns_float32",
+        exercise="GroupedQueryAttention",
+        swaps=(("return self.out_proj(context)", "return self.out_proj(context).float()"),),
+        explanation=(
+            "The result is always float32, but it must keep the dtype of the input, also float64."
+        ),
+        question="Which step of yours names a dtype?",
+    ),
+    # DecoderAttention
+    Misconception(
+        id="returns_a_context_in_float32",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                "return self.out_proj(context), cache",
+                "return self.out_proj(context).float(), cache",
+            ),
+        ),
+        explanation=(
+            "The context is always float32, but it must keep the dtype of the input, also float64."
+        ),
+        question="Which step of yours names a dtype?",
+    ),
+    Misconception(
+        id="caches_repeated_heads",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                SEEN,
+                (f"keys, values = repeat_heads(keys, H), repeat_heads(values, H)\n        {SEEN}"),
+            ),
+        ),
+        explanation=(
+            "The keys and values are repeated before they are cached, so the cache is as large as "
+            "with a head of keys for every head; it must hold the G heads."
+        ),
+        question="How many heads do the keys in the cache need, H or G?",
+    ),
+    Misconception(
+        id="restarts_positions_in_each_part",
+        exercise="DecoderAttention",
+        swaps=(
+            (POSITIONS, "positions = torch.arange(T)"),
+            (DISTANCES, "distances = positions[:, None] + K - T - torch.arange(K)"),
+        ),
+        explanation=(
+            "The positions start at 0 in each call, but the first new token is at position seen."
+        ),
+        question="At which position is the token that follows seven cached ones?",
+    ),
+    Misconception(
+        id="counts_positions_from_the_cache",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                POSITIONS,
+                (
+                    "past = 0 if cache is None else cache[0].shape[2]\n"
+                    "        positions = torch.arange(past, past + T)"
+                ),
+            ),
+            (DISTANCES, "distances = positions[:, None] - torch.arange(K)"),
+        ),
+        explanation=(
+            "The positions are counted from the length of the cache, which stops growing when the "
+            "window is full; seen is the number of tokens so far."
+        ),
+        question="With a window of 4, at which position is the hundredth token?",
+    ),
+    Misconception(
+        id="returns_the_length_of_the_cache",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                CACHE,
+                (
+                    "keys, values = keys[:, :, forgotten:], values[:, :, forgotten:]\n"
+                    "        cache = keys, values, keys.shape[2]"
+                ),
+            ),
+        ),
+        explanation=(
+            "The returned number of tokens is the length of the cache, which stops growing when "
+            "the window is full; it must be the number of tokens so far."
+        ),
+        question="What is seen after 100 tokens with a window of 4?",
+    ),
+    Misconception(
+        id="counts_tokens_and_positions_from_the_cache",
+        exercise="DecoderAttention",
+        swaps=(
+            (SEEN, "seen = 0 if cache is None else cache[0].shape[2]"),
+            (
+                CACHE,
+                (
+                    "keys, values = keys[:, :, forgotten:], values[:, :, forgotten:]\n"
+                    "        cache = keys, values, keys.shape[2]"
+                ),
+            ),
+        ),
+        explanation=(
+            "Positions and seen are both counted from the length of the cache, which stops growing "
+            "when the window is full; tokens that were dropped still count."
+        ),
+        question="With a window of 4, what are the position and seen after 100 tokens?",
+    ),
+    Misconception(
+        id="turns_cached_keys_again",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                COUNT,
+                (
+                    f"{COUNT}\n"
+                    "        if cache is not None:\n"
+                    "            old = torch.arange(seen + T - K, seen)\n"
+                    "            turned = rotate(keys[:, :, : K - T], old, self.base)\n"
+                    "            keys = torch.cat((turned, keys[:, :, K - T :]), dim=2)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The keys from the cache are turned again in each call, but they were turned before "
+            "they were cached."
+        ),
+        question="By which angle has a key turned that was in the cache for three calls?",
+    ),
+    Misconception(
+        id="puts_new_tokens_first",
+        exercise="DecoderAttention",
+        swaps=(
+            (WITH_OLD_KEYS, "keys = torch.cat((keys, cache[0]), dim=2)"),
+            (WITH_OLD_VALUES, "values = torch.cat((values, cache[1]), dim=2)"),
+        ),
+        explanation=(
+            "The new keys and values are put before the cached ones, but the oldest token must "
+            "come first."
+        ),
+        question="In which order does the mask expect the keys?",
+    ),
+    Misconception(
+        id="keeps_a_whole_window",
+        exercise="DecoderAttention",
+        swaps=((FORGOTTEN, FORGOTTEN.replace("K - (self.window - 1)", "K - self.window")),),
+        explanation=(
+            "The cache keeps *window* tokens, but the next token brings its own key, so it needs "
+            "window - 1 of them."
+        ),
+        question="How many of the tokens in a window are older than the token itself?",
+    ),
+    Misconception(
+        id="caches_keys_before_turning_them",
+        exercise="DecoderAttention",
+        swaps=(
+            (f"        {TURN_KEYS}\n", ""),
+            (
+                SCORES,
+                (
+                    "plain = keys\n"
+                    "        keys = rotate(keys, torch.arange(seen + T - K, seen + T), self.base)\n"
+                    f"        {SCORES}"
+                ),
+            ),
+            (CACHE, "cache = plain[:, :, forgotten:], values[:, :, forgotten:], seen + T"),
+        ),
+        explanation=(
+            "The cache holds keys that are not turned yet, so all of them are turned in each call; "
+            "it must hold the turned keys."
+        ),
+        question="Does the angle of an old key change when a new token arrives?",
+    ),
+    Misconception(
+        id="turns_values_too",
+        exercise="DecoderAttention",
+        swaps=((TURN_KEYS, f"{TURN_KEYS}\n        values = rotate(values, positions, self.base)"),),
+        explanation=(
+            "The values are turned as well, so the result depends on the position and not only on "
+            "distances."
+        ),
+        question="Which two tensors does a score compare, and does the third one need a position?",
+    ),
+    Misconception(
+        id="turns_keys_only",
+        exercise="DecoderAttention",
+        swaps=((f"        {TURN_QUERIES}\n", ""),),
+        explanation=(
+            "The keys are turned and the queries are not, so a score depends on the position of "
+            "the key and not on the distance; both must be turned."
+        ),
+        question="By which angle does a query differ from a key at its own position?",
+    ),
+    Misconception(
+        id="turns_queries_only",
+        exercise="DecoderAttention",
+        swaps=((f"        {TURN_KEYS}\n", ""),),
+        explanation=(
+            "The queries are turned and the keys are not, so a score depends on the position of "
+            "the query and not on the distance; both must be turned."
+        ),
+        question="By which angle does a query differ from a key at its own position?",
+    ),
+    Misconception(
+        id="turns_halves_of_a_head",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                TURN_QUERIES,
+                (
+                    "back = [*range(0, d, 2), *range(1, d, 2)]\n"
+                    "        pairs = [back.index(i) for i in range(d)]\n"
+                    "        queries = rotate(queries[..., pairs], positions, self.base)\n"
+                    "        queries = queries[..., back]"
+                ),
+            ),
+            (TURN_KEYS, "keys = rotate(keys[..., pairs], positions, self.base)[..., back]"),
+        ),
+        explanation=(
+            "The halves of a head are turned as pairs, but this exercise pairs neighbours: 2i and "
+            "2i + 1."
+        ),
+        question="Which feature is the partner of feature 0 in this exercise?",
+    ),
+    Misconception(
+        id="turns_before_the_split",
+        exercise="DecoderAttention",
+        swaps=(
+            (f"        {TURN_QUERIES}\n        {TURN_KEYS}\n", ""),
+            (
+                f"        {SEEN}\n        {POSITIONS}\n",
+                "",
+            ),
+            (
+                "H, G, d = ",
+                (
+                    f"{SEEN}\n"
+                    f"        {POSITIONS}\n"
+                    f"        {TURN_QUERIES}\n"
+                    f"        {TURN_KEYS}\n"
+                    "        H, G, d = "
+                ),
+            ),
+        ),
+        explanation=(
+            "Queries and keys are turned before they are split, so each head has other "
+            "frequencies; every head must have all of them."
+        ),
+        question="Which frequency should the first pair of the second head have?",
+    ),
+    Misconception(
+        id="aligns_the_mask_with_the_first_key",
+        exercise="DecoderAttention",
+        swaps=((DISTANCES, "distances = torch.arange(T)[:, None] - torch.arange(K)"),),
+        explanation=(
+            "The mask is aligned with the first key, so a single new token sees the oldest key "
+            "only; the last query must be aligned with the last key."
+        ),
+        question="Ten tokens are cached and one arrives: which keys does it see?",
+    ),
+    Misconception(
+        id="shows_each_part_its_own_future",
+        exercise="DecoderAttention",
+        swaps=((HIDDEN, "hidden = torch.zeros_like(distances) == 1"),),
+        explanation=(
+            "Nothing hides the later tokens of a part that arrives at once; each token sees only "
+            "the tokens up to itself."
+        ),
+        question="Four new tokens arrive in one call: which of them does the second one see?",
+    ),
+    Misconception(
+        id="cuts_the_cache_before_attending",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                COUNT,
+                (
+                    "if self.window is not None:\n"
+                    "            cut = max(0, keys.shape[2] - (self.window - 1))\n"
+                    "            keys, values = keys[:, :, cut:], values[:, :, cut:]\n"
+                    f"        {COUNT}"
+                ),
+            ),
+        ),
+        explanation=(
+            "The keys are cut to window - 1 tokens before the scores are computed, so the new "
+            "tokens see too little; the cut belongs after attention."
+        ),
+        question="How many keys are in sight of a token, and how many must wait for the next one?",
+    ),
+    Misconception(
+        id="relies_on_the_cache_for_the_window",
+        exercise="DecoderAttention",
+        swaps=((OUTSIDE, "hidden = distances < 0"),),
+        explanation=(
+            "Only the cut of the cache limits what a token sees, so in a part of several tokens "
+            "they see more than their window; the mask must hide what left it."
+        ),
+        question="A text of ten tokens arrives at once, with a window of 4: what hides token 0?",
+    ),
+    Misconception(
+        id="forgets_nothing",
+        exercise="DecoderAttention",
+        swaps=((FORGOTTEN, "forgotten = 0"),),
+        explanation=(
+            "Nothing leaves the cache: what is outside the window is hidden, but still stored; "
+            "keep the last window - 1 tokens."
+        ),
+        question="How long is your cache after 100 tokens with a window of 4?",
+    ),
+    Misconception(
+        id="has_no_window",
+        exercise="DecoderAttention",
+        swaps=((OUTSIDE, "hidden = distances < 0"), (FORGOTTEN, "forgotten = 0")),
+        explanation=(
+            "The window has no effect: all tokens stay visible and in the cache, but with a window "
+            "a token sees only the nearest ones."
+        ),
+        question="Which two steps of your forward should depend on the window?",
+    ),
+    Misconception(
+        id="keeps_everything_with_a_window_of_one",
+        exercise="DecoderAttention",
+        swaps=(
+            (f"        {FORGOTTEN}\n", ""),
+            (
+                CACHE,
+                (
+                    "if self.window is not None:\n"
+                    "            keys = keys[:, :, -(self.window - 1) :]\n"
+                    "            values = values[:, :, -(self.window - 1) :]\n"
+                    "        cache = keys, values, seen + T"
+                ),
+            ),
+        ),
+        explanation=(
+            "With a window of 1 the whole cache is kept: a slice that starts at -0 starts at 0, "
+            "but the cache must be empty then."
+        ),
+        question="What is keys[:, :, -n:] for n = 0?",
+    ),
+    Misconception(
+        id="keeps_the_oldest_tokens",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                CACHE,
+                (
+                    "kept = K - forgotten\n"
+                    "        cache = keys[:, :, :kept], values[:, :, :kept], seen + T"
+                ),
+            ),
+        ),
+        explanation=(
+            "The oldest tokens stay in the cache and the newest are dropped, but the next token "
+            "needs the newest ones."
+        ),
+        question="Which end of the cache does the window of the next token cover?",
+    ),
+    Misconception(
+        id="caches_new_tokens_only",
+        exercise="DecoderAttention",
+        swaps=(
+            (SCORES, f"own = keys[:, :, K - T :], values[:, :, K - T :]\n        {SCORES}"),
+            (CACHE, "cache = (*own, seen + T)"),
+        ),
+        explanation=(
+            "Only the keys and values of the new tokens are returned, so the older ones are lost "
+            "after one call; the cache must hold old and new tokens."
+        ),
+        question="Where do the keys of the first token come from in the third call?",
+    ),
+    Misconception(
+        id="keeps_the_cache_in_the_module",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                SEEN,
+                (
+                    "cache = getattr(self, 'kept', None) if cache is None else cache\n"
+                    f"        {SEEN}"
+                ),
+            ),
+            (CACHE, f"{CACHE}\n        self.kept = cache"),
+        ),
+        explanation=(
+            "The cache stays in the module after the call, so a new text continues the one before; "
+            "a call without a cache must start a text."
+        ),
+        question="Two texts are read by one module: what does the second one know of the first?",
+    ),
+    Misconception(
+        id="counts_new_tokens_only",
+        exercise="DecoderAttention",
+        swaps=((CACHE, CACHE.replace("seen + T", "T")),),
+        title="`seen` counts the new tokens only",
+        explanation=(
+            "The returned seen is the number of new tokens, but it must be the number of all "
+            "tokens so far."
+        ),
+        question="What is seen after a call with 5 tokens and another with 2?",
+    ),
+    Misconception(
+        id="forgets_to_count_the_new_tokens",
+        exercise="DecoderAttention",
+        swaps=((CACHE, CACHE.replace("seen + T", "seen")),),
+        title="`seen` does not count the new tokens",
+        explanation=(
+            "The returned seen is the one that came in, but the new tokens count as well."
+        ),
+        question="What is seen after a first call with 5 tokens?",
+    ),
+    Misconception(
+        id="writes_into_the_callers_cache",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                CACHE,
+                (
+                    "if cache is not None and cache[0].shape[2]:\n"
+                    "            cache[0].data[:, :, -1:] = keys[:, :, -1:]\n"
+                    "            cache[1].data[:, :, -1:] = values[:, :, -1:]\n"
+                    f"        {CACHE}"
+                ),
+            ),
+        ),
+        explanation=(
+            "The new keys and values are written into the cache that the caller passed, but the "
+            "caller may need it again; return new tensors."
+        ),
+        question="What happens to a text that two continuations share up to here?",
+    ),
+    Misconception(
+        id="calls_ready_made_attention",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                CONTEXT,
+                (
+                    "context = nn.functional.scaled_dot_product_attention(\n"
+                    "            queries, keys, values, attn_mask=~hidden, enable_gqa=True\n"
+                    "        )"
+                ),
+            ),
+        ),
+        explanation=(
+            "Torch's ready-made attention does the work that you should write in this stage."
+        ),
+        question="Which steps does scaled_dot_product_attention do for you?",
+    ),
+    Misconception(
+        id="loops_over_queries",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                CONTEXT,
+                (
+                    "shared = repeat_heads(values, H)\n"
+                    "        context = torch.stack(\n"
+                    "            [(w[..., None] * shared).sum(2) for w in weights.unbind(2)], 2\n"
+                    "        )"
+                ),
+            ),
+        ),
+        explanation=(
+            "Each token's context vector is computed separately, so the number of tensor "
+            "operations grows with the length of the text."
+        ),
+        question="Which product mixes the values for all queries of all heads at once?",
+    ),
+)
