@@ -467,7 +467,7 @@ def test_groups_see_their_window(student, reference, probe):
         agrees(yours(x), ours(x), "The context")
 
 
-@check(GROUPED, points=0.2, layer="probe", hidden=BY_HEART)
+@check(GROUPED, points=0.1, layer="probe", hidden=BY_HEART)
 def test_groups_serve_every_length_in_turn(student, reference, probe):
     """One module works for long and short inputs one after the other, with and without a window."""
     for window in (None, 3):
@@ -506,6 +506,23 @@ def test_groups_are_heads_with_equal_keys(student, probe):
 
     before = tensor_like(few(x), (s.B, s.T, s.d_out), "The context")
     agrees(many(x), before, "The context with the weights of each group repeated")
+
+
+@check(GROUPED, points=0.1, layer="laws", hidden=BY_HEART)
+def test_groups_with_equal_queries_are_equal(student, reference, probe):
+    """If all heads share one key and have equal queries, their context vectors are equal."""
+    s = ONE_KEY
+    sizes = (s.d_in, s.d_out, s.context, s.H, s.G)
+    weights = drawn_weights(probe, s)
+    weights["W_query.weight"] = weights["W_query.weight"][: s.d].repeat(s.H, 1)
+    weights["out_proj.weight"], weights["out_proj.bias"] = torch.eye(s.d_out), torch.zeros(s.d_out)
+    yours, ours = (side.new(GROUPED, *sizes).load(weights) for side in (student, reference))
+    x = tokens(probe, s)
+
+    context = tensor_like(yours(x), (s.B, s.T, s.d_out), "The context")
+    agrees(context, ours(x), "The context")
+    heads = context.unflatten(-1, (s.H, s.d))
+    agrees(heads, heads[:, :, :1].expand_as(heads), "The context of one head in each head")
 
 
 @check(GROUPED, points=0.1, layer="laws")
@@ -764,6 +781,18 @@ def test_decoder_reads_through_a_window_in_any_parts(student, reference, probe):
 
         full = whole_context(yours, x)
         for sizes in cuts:
+            agrees_in_parts(yours, x, sizes, full)
+
+
+@check(DECODER, points=0.1, layer="laws", hidden=BY_HEART)
+def test_decoder_reads_through_every_window_in_any_parts(student, reference, probe):
+    """Five windows and four cuts: the context of the parts is that of the whole text."""
+    x = tokens(probe, LONG)
+    for window in (1, 3, 5, 20, None):
+        yours, ours = both_decoders(student, reference, probe, LONG, window, base=200.0)
+
+        full, _ = ours(x)
+        for sizes in CUTS:
             agrees_in_parts(yours, x, sizes, full)
 
 
