@@ -141,7 +141,7 @@ MISCONCEPTIONS = (
         exercise="GroupedQueryAttention",
         swaps=((SHARED_VALUES, "values = values.repeat(1, H // G, 1, 1)"),),
         explanation=(
-            "The values are repeated in another order than the keys: head h gets the values of "
+            "The values are not repeated in the order of the keys: head h gets the values of "
             "head h % G, but those of head h // (H/G) belong to its keys."
         ),
         question="Which head of the values belongs to head 1 of the queries?",

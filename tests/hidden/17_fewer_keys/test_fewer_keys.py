@@ -97,11 +97,11 @@ def drawn_cache(probe, s, held, seen):
 
 
 def pattern(answer, T):
-    """Return where a mask has ones, or fail the check if it has something else than 0 and 1."""
+    """Return where a mask has ones, or fail the check if it has anything but 0 and 1."""
     found = tensor_like(answer, (T, T), "The mask")
     expect(
         bool(((found == 0) | (found == 1)).all()),
-        "The mask contains other values than 0 and 1 (or False and True).",
+        "The mask must contain only 0 and 1, or False and True.",
     )
     return (found == 1).long()
 
@@ -647,7 +647,7 @@ def test_decoder_gives_each_token_a_vector_of_d_model(student, probe):
 
 @check(DECODER, points=0.1, layer="shapes")
 def test_decoder_returns_a_cache_of_few_heads(student, probe):
-    """Of texts (3, 5, 24) it caches keys and values (3, 3, 5, 4), or fewer tokens with a window."""
+    """The cache of texts (3, 5, 24) holds keys and values (3, 3, 5, 4), or fewer with a window."""
     for window, held in ((None, 5), (9, 5), (6, 5), (4, 3)):
         attention = student.new(DECODER, 24, 6, 3, window)
         _, (keys, values, seen) = continued(attention(probe.normal(3, 5, 24)))
