@@ -586,10 +586,9 @@ MISCONCEPTIONS = (
         id="counts_new_tokens_only",
         exercise="DecoderAttention",
         swaps=((CACHE, CACHE.replace("seen + T", "T")),),
-        title="`seen` counts the new tokens only",
         explanation=(
-            "The returned seen is the number of new tokens, but it must be the number of all "
-            "tokens so far."
+            "The returned seen counts the new tokens only: it must be the number of all tokens so "
+            "far."
         ),
         question="What is seen after a call with 5 tokens and another with 2?",
     ),
@@ -597,9 +596,8 @@ MISCONCEPTIONS = (
         id="forgets_to_count_the_new_tokens",
         exercise="DecoderAttention",
         swaps=((CACHE, CACHE.replace("seen + T", "seen")),),
-        title="`seen` does not count the new tokens",
         explanation=(
-            "The returned seen is the one that came in, but the new tokens count as well."
+            "The returned seen does not count the new tokens: it is the one that came in."
         ),
         question="What is seen after a first call with 5 tokens?",
     ),
