@@ -20,7 +20,7 @@ needs_mount = pytest.mark.skipif(
     detect_capabilities().level != "full" or not private_folder.is_available(),
     reason="this system does not let a process mount",
 )
-LIMITS = Limits(disk_mib=2, files=20)
+LIMITS = Limits(disk_mib=2, files=20, call_seconds=30)  # the first plot takes seconds
 HIDING = b"""
 import os
 
