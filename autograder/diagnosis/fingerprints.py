@@ -35,7 +35,7 @@ from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
 
-MAX_BYTES = 500_000  # of one stage; a student downloads all of them, about 2 MB in this course
+MAX_BYTES = 500_000  # of one stage; a student downloads all of them, 4.7 MB in this course
 IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # items
 PARTS = "parts"  # the key of the numbers of names and parts
 ENTRIES = "of"  # the key of the numbers of the entries of a list
