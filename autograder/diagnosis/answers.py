@@ -1,5 +1,6 @@
 """Compares answers: whether two are alike, and contain enough to rule out chance."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -126,6 +127,25 @@ def tells(answer: Any) -> bool:
         case list() | tuple():
             return any(map(tells, answer))
     return False
+
+
+def more_than_a_constant(answer: Any) -> bool:
+    """Whether *answer* holds more than NaN or one constant, which any code could return.
+
+    Where a mistake makes everything NaN, the code above it may be anything.
+    """
+    match answer:
+        case Tensor():
+            numbers = answer.detach().flatten()
+            finite = numbers[numbers.isfinite()]
+            return varies(finite) or len(finite) == len(numbers) == 1
+        case dict():
+            return any(map(more_than_a_constant, answer.get("gradients", answer).values()))
+        case list() | tuple():
+            whole = {one for one in answer if type(one) is int}
+            return len(whole) > 1 or any(map(more_than_a_constant, answer))
+        case _:
+            return isinstance(answer, float) and math.isfinite(answer)
 
 
 def last_tells(seen: Observation) -> bool:

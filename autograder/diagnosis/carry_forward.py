@@ -19,16 +19,15 @@ at most one point more than blanks there.
 """
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
-from torch import Tensor
 
 from autograder.course import Stage
+from autograder.diagnosis.answers import more_than_a_constant
 from autograder.diagnosis.changed_programs import NONSENSE, SHIFTED, change, with_mistakes
 from autograder.diagnosis.live import Run
 from autograder.diagnosis.misconceptions import Misconception
@@ -40,7 +39,6 @@ from autograder.sandbox.protocol import DictValue, Value
 from autograder.sandbox.static_names import Definition, definitions, parse, reached_uses
 from autograder.suite.checks import Layer, WrongAnswer, layer_of, spec_of
 from autograder.suite.in_process import LocalChannel
-from autograder.suite.noise import varies
 from autograder.suite.student_proxy import Channel
 
 MAX_SETS = 12  # of mistakes that are tried together; a stage has at most five exercises
@@ -108,7 +106,7 @@ class CarryForward:
     ) -> Carried | None:
         """Return which of *mistakes* explains all *failures*.
 
-        They are in exercises that *source* uses, or that a check itself hands to *exercise*.
+        They are in exercises that *source* uses, or that a check itself passes to *exercise*.
         """
         handed = {name for one in failures if (spec := spec_of(one.item)) for name in spec.needs}
         used = [
@@ -363,22 +361,3 @@ def _shows_the_exercise(seen: Observation) -> bool:
         and bool(seen.answers)
         and more_than_a_constant(seen.answers[-1][1])
     )
-
-
-def more_than_a_constant(answer: Any) -> bool:
-    """Whether *answer* holds more than NaN or one constant, which any code could return.
-
-    Where a mistake makes everything NaN, the code above it may be anything.
-    """
-    match answer:
-        case Tensor():
-            numbers = answer.detach().flatten()
-            finite = numbers[numbers.isfinite()]
-            return varies(finite) or len(finite) == len(numbers) == 1
-        case dict():
-            return any(map(more_than_a_constant, answer.get("gradients", answer).values()))
-        case list() | tuple():
-            whole = {one for one in answer if type(one) is int}
-            return len(whole) > 1 or any(map(more_than_a_constant, answer))
-        case _:
-            return isinstance(answer, float) and math.isfinite(answer)

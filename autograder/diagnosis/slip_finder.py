@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from autograder.diagnosis.carry_forward import more_than_a_constant
+from autograder.diagnosis.answers import more_than_a_constant
 from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure, does_not_end
 from autograder.diagnosis.ranking import Candidate, Explanation
