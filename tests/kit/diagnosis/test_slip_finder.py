@@ -3,12 +3,15 @@
 from types import SimpleNamespace
 
 import pytest
+import torch
+from torch import Tensor
 
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.diagnosis.ranking import Candidate, Explanation
 from autograder.diagnosis.slip_finder import Slip, find_slip
 from autograder.results import Status
+from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer, check
 
 WRONG = WrongAnswer(Status.WRONG_VALUE, "It differs.")
@@ -21,12 +24,17 @@ MISTAKES = (
 
 
 def failure(
-    layer: str, error: WrongAnswer = WRONG, methods: frozenset[str] = frozenset({"call"})
+    layer: str, error: BaseException = WRONG, methods: frozenset[str] = frozenset({"call"})
 ) -> Failure:
     """A failed check of a layer, by its name; *methods* are those that it used before it ended."""
     mark = check("Head", points=1, layer=layer).mark
     item = SimpleNamespace(name=layer, get_closest_marker=lambda _: mark)
     return Failure(item, Observation((), error, methods=methods))
+
+
+def answered(answer: Tensor) -> Failure:
+    """A failed check on hidden inputs that got this answer."""
+    return failure("probe")._replace(observation=Observation((("call", answer),), WRONG))
 
 
 def slip_of(*programs: Candidate, failures: tuple[Failure, ...]) -> Slip | None:
@@ -72,11 +80,26 @@ def test_one_mistake_that_explains_every_failure_is_a_slip():
             (failure("forbidden", BROKEN),),
             id="a-broken-rule",
         ),
+        pytest.param(
+            [Candidate((0,), frozenset({"probe"}))], (answered(torch.zeros(2, 3)),), id="zeros"
+        ),
+        pytest.param(
+            [Candidate((0,), frozenset({"probe"}))],
+            (failure("probe", Fault(Status.TIMEOUT, "Late.")),),
+            id="no-end",
+        ),
     ],
 )
 def test_anything_else_is_not_a_slip(programs: list[Candidate], failures: tuple[Failure, ...]):
     """A failure that no numbers explain may have another cause."""
     assert slip_of(*programs, failures=failures) is None
+
+
+def test_an_answer_with_different_numbers_may_be_a_slip():
+    """It shows that something was computed."""
+    one = Candidate((0,), frozenset({"probe"}))
+
+    assert slip_of(one, failures=(answered(torch.tensor([0.5, 1.5])),)) is not None
 
 
 def test_an_exception_next_to_a_probe_that_is_explained_belongs_to_the_slip():
