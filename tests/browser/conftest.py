@@ -88,8 +88,8 @@ def graded(course: Path, run: Run) -> Path:
 
 @pytest.fixture(scope="session")
 def alan() -> Expected:
-    """The texts about alan's first exercise."""
-    return expected(ROOT, "alan", "SelfAttentionV1")
+    """The texts about the exercise in which alan's mistake costs points."""
+    return expected(ROOT, "alan", "SelfAttention_v2")
 
 
 @pytest.fixture(scope="session")

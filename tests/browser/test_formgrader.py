@@ -60,18 +60,18 @@ def test_the_gradebook_separates_code_from_written_answers(
 def test_a_submission_shows_the_mistake_by_name(page: Page, alan: Expected, photograph: Photograph):
     """Below the grade cell are the expected and the returned tensor, and the mistake's name."""
     open_submission(page, "alan")
-    shown = feedback(page, "SelfAttentionV1")
+    shown = feedback(page, "SelfAttention_v2")
 
-    expect(cell(page, "SelfAttentionV1").locator("input.score")).to_have_attribute(
+    expect(cell(page, "SelfAttention_v2").locator("input.score")).to_have_attribute(
         "placeholder", alan.points
     )
     expect(shown).to_contain_text(f"It looks like this: {alan.mistake}.")
     expected, yours = shown.locator("table").all()[:2]
     expect(expected).to_contain_text("Expected")
-    expect(expected.get_by_role("row", name="journey")).to_contain_text("-0.5428")
+    expect(expected.get_by_role("row", name="journey")).to_contain_text("-0.0748")
     expect(yours).to_contain_text("Yours")
     expect(yours.get_by_role("row", name="journey").locator("u")).to_have_text(
-        ["-0.0742", "-0.5481"]
+        ["-0.0740", "0.0716"]
     )
     photograph("submission_mistake", at="blockquote")
 
