@@ -16,6 +16,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import Layer, Notice
 from autograder.suite.noise import MARGIN, Agreement, agreement
+from autograder.suite.student_proxy import Path
 
 UNCOMPARED_VERBS = {  # they show an idiom, such as the dtype of a mask, or nothing
     "load",
@@ -35,6 +36,7 @@ class Observation(NamedTuple):
     from its bound, in units of the noise; it is known of the course's own programs. *notices* are
     for the student to read if the check passed; *doubts* tell an instructor what it could not
     decide. *uncompared* says that a printed value was not compared, as this torch has another one.
+    *given_back* are the arguments that were parts of earlier answers, see ``Student``.
     """
 
     answers: tuple[tuple[str, Any], ...]
@@ -45,6 +47,7 @@ class Observation(NamedTuple):
     notices: tuple[Notice, ...] = ()
     doubts: tuple[str, ...] = ()
     uncompared: bool = False
+    given_back: Mapping[int, Mapping[Path, Path]] = {}
 
     @property
     def decided(self) -> bool:

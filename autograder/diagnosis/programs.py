@@ -6,11 +6,13 @@ request by request, as the solution was asked. Every answer is kept for the whol
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
+from operator import getitem
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Stage
 from autograder.diagnosis.answers import (
@@ -34,20 +36,22 @@ from autograder.diagnosis.observation import (
     step_agreement,
 )
 from autograder.errors import require_memory
-from autograder.results import title_of
+from autograder.results import Status, title_of
 from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import DictValue, ListValue, Request, Value
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement, is_same
 from autograder.suite.problem_faults import fault_of
-from autograder.suite.student_proxy import RemoteModule, Student
+from autograder.suite.student_proxy import Path, RemoteModule, Student, encode_argument
 
 MAX_TABLES = 200  # of samples, each of at most a few hundred programs
 ALL: frozenset[str] = frozenset()  # verbs, where all count
 UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
+NOT_ASKED = Fault(Status.WRONG_TYPE, "An answer that the next request needs is missing.")
 Run = Callable[[pytest.Item, LocalChannel], Observation]
 # Runs a check on the solution; returns also its requests, and the tensors behind them.
 Solve = Callable[[pytest.Item], tuple[Observation, list[Exchange]]]
@@ -258,7 +262,7 @@ class Programs:
                 return None
             if self._asked != (key, script.check, len(known)):
                 known.clear()  # what was asked since may have changed the modules or the generator
-            known += _ask(channel, script.exchanges[len(known) : index + 1])
+            _ask(channel, script, known, index + 1)
             self._asked = key, script.check, len(known)
         return known[index]
 
@@ -321,17 +325,48 @@ def _line(rewrite: Rewrite) -> int:
     return min(getattr(edit.site.node, "lineno", 0) for edit in rewrite.edits)
 
 
-def _ask(channel: LocalChannel, exchanges: Sequence[Exchange]) -> list[Answer]:
-    """Ask all requests, as a check does; a refusal ends the answers only if the check ends too."""
+def _ask(channel: LocalChannel, script: Script, known: list[Answer], count: int) -> None:
+    """Add to the *known* answers up to *count*, as a check gets them; a refusal is one of them.
+
+    Where a check gives back an earlier answer, such as a cache, the program gets its own.
+    """
     student = Student(channel)
-    answers = []
-    replies = channel.ask_every([exchange.request for exchange in exchanges])
-    for exchange, reply in zip(exchanges, replies, strict=True):
-        if reply.problem is not None:
-            fault = fault_of(reply.problem, exchange.request.name or "Your module")
-            answers.append(Answer(None, fault))
+    while len(known) < count:
+        start = len(known)
+        back = script.solved.given_back
+        end = next((index for index in range(start + 1, count) if index in back), count)
+        requests = [exchange.request for exchange in script.exchanges[start:end]]
+        try:
+            requests[0] = _with_own(requests[0], back.get(start, {}), known)
+        except (LookupError, TypeError):  # the check ends before it could ask
+            known += [Answer(None, NOT_ASKED)] * (count - start)
+            return
+        for request, reply in zip(requests, channel.ask_every(requests), strict=True):
+            if reply.problem is not None:
+                fault = fault_of(reply.problem, request.name or "Your module")
+                known.append(Answer(None, fault))
+            else:
+                module = lambda handle: RemoteModule(student, handle)  # noqa: E731  # one line
+                value = decode(reply.value, module)
+                known.append(Answer(value, None, sample(value)))
+
+
+def _with_own(request: Request, back: Mapping[Path, Path], known: Sequence[Answer]) -> Request:
+    """Put parts of the *known* answers in place of those of the solution's."""
+    args, kwargs = ListValue(request.args), DictValue(request.kwargs)
+    for path, (index, *part) in back.items():
+        own = encode_argument(reduce(getitem, part, known[int(index)].value))
+        if isinstance(path[0], int):
+            args = _put(args, path, own)
         else:
-            module = lambda handle: RemoteModule(student, handle)  # noqa: E731  # one line
-            value = decode(reply.value, module)
-            answers.append(Answer(value, None, sample(value)))
-    return answers
+            kwargs = _put(kwargs, path, own)
+    return replace(request, args=args.items, kwargs=kwargs.items)
+
+
+def _put(value: Any, path: Path, own: Value) -> Any:
+    """Return *value* with *own* in place of the part at *path*."""
+    if not path:
+        return own
+    items: Any = dict(value.items) if isinstance(value, DictValue) else [*value.items]
+    items[path[0]] = _put(items[path[0]], path[1:], own)
+    return replace(value, items=items if isinstance(items, dict) else tuple(items))

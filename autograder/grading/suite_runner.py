@@ -257,7 +257,7 @@ class SuiteRunner:
         notices = (*student.notices, *uncompared)
         doubts = tuple(student.doubts.values())
         shown = Observation(student.observed, error, changed, methods, room, notices, doubts)
-        return shown._replace(uncompared=bool(uncompared))
+        return shown._replace(uncompared=bool(uncompared), given_back=student.given_back)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the fixtures of the module."""

@@ -5,7 +5,7 @@ runs alike for every student and every misconception; after that, only the check
 answer is kept, so that a failed check can be compared with the known misconceptions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -29,6 +29,8 @@ from autograder.suite.checks import Notice, WrongAnswer
 from autograder.suite.problem_faults import YOUR_MODULE, fault_of
 
 SHORT = 20  # characters of a list that a notice shows whole
+# The way to a part of nested values: indices, and names of arguments or of a dictionary's entries.
+Path = tuple[int | str, ...]
 # For a result that is a tensor, or for entries of a tuple or dictionary by index or name:
 Cotangent = Tensor | Mapping[int | str, Tensor]
 SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
@@ -59,7 +61,9 @@ class Student:
     follow the positional ones, and a list has changed if one of its entries has. *methods* are
     the ways in which the check graded more than numbers, see ``rules.toml``. *notices* are for the
     student to read if the check passes; *doubts* tell an instructor what it could not decide, by
-    exercise.
+    exercise. *given_back* says which arguments were parts of earlier answers, such as a cache: by
+    the number of the request, for the path of the argument that of the part, which begins with the
+    number of the answer.
     """
 
     def __init__(self, channel: Channel, seed: int = 0) -> None:
@@ -67,7 +71,9 @@ class Student:
         self.methods: set[str] = set()
         self.notices: list[Notice] = []
         self.doubts: dict[str, str] = {}
+        self.given_back: dict[int, dict[Path, Path]] = {}
         self._answers: list[tuple[str, Any]] = []
+        self._parts: dict[Hashable, Path] = {}  # of the answers, which `_answers` keeps alive
         self._channel = channel
         self._seed: int | None = seed
 
@@ -86,12 +92,15 @@ class Student:
         handle: int = -1,
     ) -> Any:
         """Do one request; *handle* is the number of a module, if the request is for one."""
+        given: Mapping[Any, Any] = {**dict(enumerate(args)), **dict(kwargs or {})}
+        if back := dict(_found(given, self._parts)):
+            self.given_back[len(self._answers)] = back
         reply = self._channel.ask(
             verb,
             name=name,
             handle=handle,
-            args=tuple(_encode(arg) for arg in args),
-            kwargs={key: _encode(value) for key, value in (kwargs or {}).items()},
+            args=tuple(encode_argument(arg) for arg in args),
+            kwargs={key: encode_argument(value) for key, value in (kwargs or {}).items()},
             seed=self._seed if seed is None else seed,
             fresh=self._seed is not None,
         )
@@ -105,6 +114,7 @@ class Student:
         except BadMessageError as error:
             sentence = "The answer contradicts itself"
             raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
+        self._parts |= dict(_tensors({len(self._answers): value}))
         self._answers.append((verb, value))
         return value
 
@@ -310,6 +320,41 @@ def _shown(arg: Any) -> str:
     return f"a list of {len(arg)}" if is_long else text
 
 
+def _tensors(values: Mapping[Any, Any], way: Path = ()) -> Iterator[tuple[Hashable, Path]]:
+    """Yield the identity of each tensor in *values*, and of what contains one, with its path."""
+    for key, value in values.items():
+        path = (*way, key)
+        found = list(_tensors(_items(value), path))
+        if found or isinstance(value, Tensor):
+            yield _identity(value), path
+        yield from found
+
+
+def _found(
+    values: Mapping[Any, Any], known: Mapping[Hashable, Path], way: Path = ()
+) -> Iterator[tuple[Path, Path]]:
+    """Yield the path of each part of *values* that is *known*, with the known path."""
+    for key, value in values.items():
+        path = (*way, key)
+        if (identity := _identity(value)) in known:
+            yield path, known[identity]
+        else:
+            yield from _found(_items(value), known, path)
+
+
+def _identity(value: Any) -> Hashable:
+    """Name an object; of a tensor its memory, which a detached one shares."""
+    if isinstance(value, Tensor) and value.numel():
+        return value.data_ptr(), value.shape, value.stride()
+    return id(value)
+
+
+def _items(value: Any) -> Mapping[Any, Any]:
+    if isinstance(value, dict):
+        return value
+    return dict(enumerate(value)) if isinstance(value, list | tuple) else {}
+
+
 def _entries(cotangent: Cotangent) -> Any:
     """Return *cotangent* as it is sent: a dictionary that is sent has names only as keys."""
     if isinstance(cotangent, Tensor):
@@ -317,7 +362,8 @@ def _entries(cotangent: Cotangent) -> Any:
     return [[key, value] for key, value in cotangent.items()]
 
 
-def _encode(thing: Any) -> Value:
+def encode_argument(thing: Any) -> Value:
+    """Return *thing* as a request holds it."""
     if isinstance(thing, Tensor):
         return encode_tensor(thing.detach(), SEND_BYTES)
     return _RequestEncoder(_no_module, SEND_BYTES).encode(thing)

@@ -150,12 +150,12 @@ SQUARES = Misconception(
 
 def observe(item: SimpleNamespace, channel: LocalChannel) -> Observation:
     """Run one check on *channel*."""
-    student = Student(channel)
+    student, ended = Student(channel), None
     try:
         item.check(student)
     except Exception as error:  # noqa: BLE001  # as a check ends
-        return Observation(student.observed, error)
-    return Observation(student.observed, None)
+        ended = error
+    return Observation(student.observed, ended, given_back=student.given_back)
 
 
 class Grader:

@@ -5,9 +5,10 @@ import pytest
 from autograder.diagnosis.answers import sought
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.programs import Programs, Script
+from autograder.suite.checks import expect
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Student
-from tests.kit.diagnosis.conftest import Grader, attends, item_of
+from tests.kit.diagnosis.conftest import KEYS, QUERIES, VALUES, Grader, attends, item_of
 
 ITEM = item_of("attend", attends)
 
@@ -27,6 +28,13 @@ def script(grader: Grader) -> Script:
     return Script(ITEM.nodeid, channel.exchanges, Observation(student.observed, None))
 
 
+def attends_to_its_answer(student: Student) -> None:
+    """Attend, then attend with the answer in the place of the keys, and its first row by name."""
+    answer = student.call("attend", QUERIES, KEYS, VALUES)
+    again = student.call("attend", QUERIES, answer.detach(), VALUES[:3])
+    expect(not student.refuses("attend", again, KEYS, values=again), "Nothing fits.")
+
+
 def number_of(programs: Programs, kind: str) -> int:
     """Return the number of the first mistake of *kind*."""
     return next(index for index, one in enumerate(programs.rewrites) if one.kind == kind)
@@ -40,6 +48,38 @@ def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, script:
     assert seen.error is not None
     assert programs.shows(key, script, sought(seen))
     assert not programs.shows((number_of(programs, "softmax_twice"),), script, sought(seen))
+
+
+@pytest.mark.parametrize("kind", ["scale_missing", "softmax_axis", "softmax_twice"])
+def test_a_check_that_gives_an_answer_back_gives_each_program_its_own(
+    grader: Grader, programs: Programs, kind: str
+):
+    """A wrong cache is handed to the program that made it, not to the solution's next call."""
+    item = item_of("attend", attends_to_its_answer)
+    channel = RecordingChannel(grader.solution)
+    solved = grader.run(item, channel)
+    script = Script(item.nodeid, channel.exchanges, solved)
+    seen = programs.run((number_of(programs, kind),), item, grader.run)
+
+    assert solved.given_back[1] == {(1,): (0,)}
+    assert not programs.shows((number_of(programs, kind),), script, sought(solved))
+    assert programs.shows((number_of(programs, kind),), script, sought(seen))
+
+
+def test_a_program_without_the_answer_to_give_back_is_asked_no_further(
+    grader: Grader, programs: Programs
+):
+    """The check has ended for it, so it answers nothing more."""
+    item = item_of("attend", attends_to_its_answer)
+    channel = RecordingChannel(grader.solution)
+    solved = grader.run(item, channel)
+    back = {1: {(1,): (0, "cache")}}
+    script = Script(item.nodeid, channel.exchanges, solved._replace(given_back=back))
+
+    answer = programs.answer((number_of(programs, "scale_missing"),), script, 1)
+
+    assert answer is not None
+    assert answer.fault is not None
 
 
 def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):

@@ -36,6 +36,9 @@ def strict(x):
         raise ValueError(f"secret {x}")
     return x
 
+def pair(x):
+    return x, x
+
 def stub(x):
     raise NotImplementedError
 
@@ -153,6 +156,22 @@ def test_every_answer_is_kept(student: Student):
     student.refuses("strict", -1)
 
     assert student.observed == (("call", 3), ("refused", True))
+
+
+def test_an_argument_that_was_an_answer_is_known(student: Student):
+    """Its memory tells it apart from an equal tensor; of a container, that it is the same."""
+    rows = torch.eye(2)
+    pair = student.call("pair", rows)
+    student.call("alone", rows)
+    student.call("alone", pair[1].detach())
+    student.call("pair", pair)
+    student.call("pair", [pair[0], (pair[1], 3)])
+
+    assert student.given_back == {
+        2: {(0,): (0, 1)},
+        3: {(0,): (0,)},
+        4: {(0, 0): (0, 0), (0, 1, 0): (0, 1)},
+    }
 
 
 def test_writing_into_an_input_is_detected(student: Student):
