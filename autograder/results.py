@@ -80,7 +80,7 @@ SAME_ERROR: Final = "(This mistake raises the same error.)"  # behind an explana
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """The mistake's id, one sentence why, one question that leads on, and the mistake's title.
+    """The mistake's id, a sentence that explains it, a guiding question, and its title.
 
     Without a title it gets that of the explanation; records from before there were titles do, too.
     """

@@ -93,7 +93,7 @@ class StoredResults(Sequence[SubmissionResult]):
 
 
 def read_record(file: Path) -> Results:
-    """Read the record in *file*; raises ``UsageError`` if it is none, now or when it is used.
+    """Read the record in *file*; raises ``UsageError`` for an invalid one, now or on use.
 
     As ``results.to_json`` writes a record, one result of it is in memory at a time; in another
     layout, all are.

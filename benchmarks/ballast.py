@@ -1,8 +1,9 @@
-"""Grades right code with ballast in its replies, in a class: python -m benchmarks.ballast.
+"""Grades a class in which replies hold useless data: python -m benchmarks.ballast.
 
-Of 200 submissions 60 fill their replies, as far as a reply may go, with what the grader did not ask
-for. Prints the peak memory of the grading processes and of the supervisor, and the time. Ends with
-code 1 if one process takes more than 700 MiB, or a record of the others is not as without them.
+Of 200 right submissions, 60 fill their replies up to the limit with data that the grader did not
+request. Prints the peak memory of the grading processes and of the supervisor, and the time. Ends
+with code 1 if one process takes more than 700 MiB, or if the results of the others differ from
+those without the 60.
 """
 
 import sys

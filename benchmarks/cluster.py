@@ -2,10 +2,11 @@
 
 In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1,
 2 and 4 workers of a cluster whose scheduler and workers are processes of this machine, too, in each
-of three rounds. Printed are medians of what one more submission costs, after the first quarter of
-the class, so that no start counts: processor time of all processes of the run, that of the two of
-which there is one only, and time on the clock, which says little on a busy machine. The records
-must be equal but for the times. All numbers are written to build/benchmarks/cluster.json.
+of three rounds. It prints the median cost of one more submission, after the first quarter of the
+class, so that no start counts: the processor time of all processes of the run, that of supervisor
+and scheduler, of which there is only one, and the time on the clock, which means little on a busy
+machine. The records must be equal but for the times. All numbers are written to
+build/benchmarks/cluster.json.
 """
 
 import json

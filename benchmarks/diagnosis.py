@@ -319,9 +319,9 @@ def _fresh(course: Course, runner: SuiteRunner, stage: Stage) -> Counter[str]:
 
 
 def _hits(result: SubmissionResult, wanted: list[Mistake]) -> Iterator[dict[str, bool]]:
-    """Say of each mistake whether something is named, and whether it is of its kind.
+    """Return for each mistake whether it has a name, and whether that is of the right kind.
 
-    What only a misconception names counts as named: misconceptions have no kind.
+    The name of a misconception counts, because misconceptions have no kind.
     """
     checks = [check for exercise in result.exercises for check in exercise.checks]
     found = [check.diagnosis for check in checks if check.diagnosis]

@@ -253,7 +253,7 @@ def _figures_of_class(
 
 
 def _changes(alone: SubmissionResult, result: SubmissionResult) -> list[str]:
-    """Say how the grade in *result* is not that of the same work *alone*."""
+    """Describe how the grade in *result* differs from that of the same work *alone*."""
     pairs = zip(hostile.checks_of(alone), hostile.checks_of(result), strict=True)
     return [
         f"{one.name} was {one.status} with {one.points:g} points, is {other.status} with "

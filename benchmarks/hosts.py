@@ -174,7 +174,7 @@ def _cluster(scene: Scene, keys: str, scheme: str = "tls", workers: str = "tls")
 
 
 def _unencrypted(scene: Scene) -> None:
-    """Nothing is sent to a scheduler or a worker that anybody on the network can hear."""
+    """Nothing is sent to a scheduler or a worker whose connection anybody could read."""
     with _cluster(scene, "open", "tcp", "tcp") as address:
         before = scene.network.connections(SUPERVISOR)
         graded = scene.grade(address, "open")

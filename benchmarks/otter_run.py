@@ -185,7 +185,7 @@ def _kit_results(
 
 
 def _wrong(class_: Class, course: Course, stage: Stage) -> list[str]:
-    """Grade one wrong module in both ways; return what each says of its first failed test."""
+    """Grade one wrong module in both ways; return each message about its first failed test."""
     text = with_kind(stage, stage.solution.read_text("utf-8"), *MISTAKE)
     file = _put(class_.home, stage, "wrong", text.encode())
     _otter_run(class_, file)

@@ -37,7 +37,7 @@ HABITS = (
     ("a noun: the student who, each", r"\b(who|what|which)(so)?ever\b"),
     (
         "its own, separate",
-        rf"\bof ({OWNERS}) own(?! [a-z]| `|-)|\bof ({OWNERS}) own ({FUNCTION_WORDS})\b",
+        rf"\bof ({OWNERS}) own\b(?! [a-z]| `|-)|\bof ({OWNERS}) own ({FUNCTION_WORDS})\b",
     ),
     (
         "is not a",

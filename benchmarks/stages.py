@@ -46,7 +46,7 @@ def main(wanted: list[str]) -> None:
 
 
 def _cost(course: Course, class_: list[Submission], first: int) -> float:
-    """Return the milliseconds of one of those that come after the submission *first*."""
+    """Return the milliseconds of one submission after the submission *first*."""
     seen: list[float] = []
 
     def look(_result: SubmissionResult) -> None:

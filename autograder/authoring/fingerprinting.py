@@ -83,7 +83,7 @@ class Kind(NamedTuple):
 
     @property
     def channel(self) -> LocalChannel | None:
-        """The program, which can be asked; ``None`` if it can't be imported."""
+        """The program, ready to answer requests; ``None`` if it can't be imported."""
         return self.programs.channel((self.number,))
 
 

@@ -55,8 +55,8 @@ def composition(stage: Stage) -> Composition | None:
 def blanks(base: Composition) -> str:
     """Return *base* with nothing in the used exercises but the constructors of classes.
 
-    They return nothing. Below NotImplementedError the checks of what needs them would not run, and
-    the points of right constructors would seem to come from garbage.
+    They return nothing. With NotImplementedError, the checks of exercises that use them would not
+    run, and the points of right constructors would seem to come from garbage.
     """
     tree = ast.parse(base.path.read_bytes())
     for node in tree.body:

@@ -72,7 +72,7 @@ class KindsReport(NamedTuple):
 
 
 def report(runner: SuiteRunner, stage: Stage, known: Fingerprints) -> KindsReport:
-    """Count the programs of *stage*, whose hidden suite *runner* has."""
+    """Count the programs of *stage*; *runner* has its hidden suite."""
     kinds = kinds_of(stage, solution_channel(stage.solution))
     naming = _Naming(known, runner.checks(stage.name))
     pairs = list(zip(kinds, known.programs, strict=True))
@@ -99,7 +99,7 @@ def unnoticed(course: Course, stage: Stage) -> tuple[Kind, ...]:
 
 
 def _end(runner: SuiteRunner, stage: Stage, kind: Kind) -> HiddenEnd:
-    """Ask *kind* what each hidden check asks, and run the check where an answer differs."""
+    """Send *kind* the requests of each hidden check; run the check if an answer differs."""
     source = runner.diagnostician(stage).source
     key, end = (kind.number,), HiddenEnd.PASSES
     if kind.channel is None:
@@ -167,7 +167,7 @@ class _Naming:
 
 
 def _with_tensors(value: Any) -> Any:
-    """Put tensors in the place of lists of numbers."""
+    """Replace lists of numbers by tensors."""
     match value:
         case dict():
             return {name: _with_tensors(item) for name, item in value.items()}

@@ -205,7 +205,7 @@ def _constant(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _argument(node: ast.AST) -> Iterator[ast.AST]:
-    """Omit a keyword argument, or exchange two positional ones."""
+    """Omit a keyword argument, or swap two positional ones."""
     if not isinstance(node, ast.Call):
         return
     for skipped in node.keywords:

@@ -140,7 +140,7 @@ def _price(grade: Grade, module: Module) -> Priced:
 
 
 def _answering(found: Iterable[Priced]) -> tuple[Priced, ...]:
-    """Keep the modules that answer, and that a check notices: one that raises is unfinished."""
+    """Keep the modules that fail a check and raise nothing: one that raises is unfinished."""
     return tuple(one for one in found if not one.raised and one.score < STAGE_POINTS)
 
 

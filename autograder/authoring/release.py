@@ -172,7 +172,7 @@ def build(
 
 
 def left_out(paths: Iterable[Path]) -> Iterator[str]:
-    """Say how much of what wrong programs show is undecided in the fingerprints among *paths*."""
+    """Report how many results of wrong programs are undecided in the fingerprints of *paths*."""
     for path in paths:
         if path.name == "fingerprints.json" and path.parent.parent.name == "source":
             known = json.loads(path.read_bytes())

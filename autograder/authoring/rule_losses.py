@@ -1,4 +1,4 @@
-"""Proves that the rules of a stub are graded: for each exercise a wrong program loses each rule.
+"""Proves that the rules of a stub are graded: a wrong program breaks each rule of an exercise.
 
 The wrong programs are the misconceptions and kinds of mistake of the stage, whose ends in the
 public suite are known, and else the solution with the code in front that *breaks* the rule.
@@ -45,7 +45,7 @@ else:
 
 
 def rules_without_loss(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
-    """Report each rule of an exercise that no wrong program loses in a check for students."""
+    """Report each rule of an exercise that no wrong program breaks in a public check."""
     known = fingerprints.find(stage.fingerprints)
     rules = read_rules(stage.rules)
     for exercise in stage.exercises:

@@ -2,7 +2,7 @@
 
 Another processor rounds each step of a program differently. Here every number that a check sends is
 moved by more than that, up and down. A program that enlarges this beyond the noise, or that ends
-differently, as one may that rounds or compares, shows nothing that holds on every machine.
+differently because it rounds or compares, has no result that holds on every machine.
 """
 
 from enum import Enum, auto
@@ -84,7 +84,7 @@ def steadiness(seen: Observation, check: pytest.Item, channel: Channel, run: Run
 
 
 def _holds(seen: Observation, check: pytest.Item, channel: Channel, run: Run, times: float) -> bool:
-    """Whether it shows that with numbers that are so many *times* the usual shift away."""
+    """Whether it still shows that after a shift of so many *times* the usual size."""
     if seen.room < times * MARGIN:
         return False
     shifts = (times * SHIFT, -times * SHIFT)

@@ -92,8 +92,7 @@ class CommandGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; print an error as one message, without a traceback, and exit.
 
-        The exit code is 2, or 1 where it is unclear whose a submission is, as where some of them
-        are set aside.
+        The exit code is 2, or 1 if it is unclear whose a submission is, or if some are set aside.
         """
         try:
             return super().invoke(ctx)

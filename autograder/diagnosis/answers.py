@@ -85,7 +85,7 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
 class SampleTable:
     """The samples of many programs' answers, by the places of the programs that gave one.
 
-    What has no sample is not what has one: neither a tensor of numbers nor a dictionary.
+    An answer without a sample, such as a text, never equals one with a sample.
     """
 
     def __init__(self, samples: Mapping[int, Sample | None]) -> None:
@@ -220,10 +220,10 @@ def refuses(error: BaseException | None) -> bool:
 
 
 def is_specific(error: BaseException | None) -> bool:
-    """Whether an end says more than that it is an exception of some type.
+    """Whether an end says more than the type of an exception.
 
-    Its text does, that it is a refusal, and that the code does not end. The number of an axis does
-    not: each step that takes an axis may raise it.
+    Its text does, and so does a refusal, or code that does not end. The number of an axis does not,
+    because each step that takes an axis may raise it.
     """
     text = str(getattr(error, "text", ""))
     tells_step = bool(SPECIFIC.search(text)) and not text.startswith(AXIS_ONLY)
@@ -257,8 +257,8 @@ def _missing_role(error: BaseException | None) -> str:
 def may_be_same_line(left: BaseException | None, right: BaseException | None) -> bool:
     """Whether the lines that two exceptions quote can be about the same step.
 
-    Names of quantities decide: a product of weights and values is none of queries and keys. A line
-    without such a name may be any.
+    Names of quantities decide: a product of weights and values is not one of queries and keys. A
+    line without such a name may be any step.
     """
     return may_share_step(quoted_roles(left), quoted_roles(right))
 

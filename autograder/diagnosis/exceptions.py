@@ -43,7 +43,7 @@ class ErrorText(TextEntry, frozen=True):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """One pattern for all; ``re`` keeps what it compiled."""
+        """All patterns as one, which ``re`` caches."""
         return re.compile("|".join(self.patterns))
 
     def match(self, error: Raised) -> re.Match[str] | None:
@@ -61,7 +61,7 @@ ERROR_TEXTS: Final = tuple(
 def explain_exception(error: BaseException | None) -> Pattern:
     """Explain the exception of the student's code, if its text is one of Python's or torch's.
 
-    Code that was ended when its time was over raised none, and is explained as well.
+    Code that was stopped when its time was over raised nothing, and is explained as well.
     """
     if isinstance(error, NotFinished):
         return ENDLESS

@@ -1,7 +1,7 @@
 """Reads the sentences for students from the TOML files of this package.
 
 A table of such a file is one entry. An unknown key, a missing sentence and an unknown placeholder
-are refused when the file is read: a student would see the mistake first otherwise.
+are refused when the file is read: otherwise a student would be the first to see the mistake.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

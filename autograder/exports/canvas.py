@@ -97,7 +97,7 @@ def _require_canvas_header(header: Sequence[str]) -> None:
 
 
 def _roster_rows(table: CsvTable) -> list[RosterRow]:
-    """Return the students' rows; the rows of points and of manual posting are none."""
+    """Return the students' rows, without the rows of points and of manual posting."""
     header = [name.strip() for name in table.rows[0]]
     found = []
     for i, row in enumerate(table.rows):
@@ -187,7 +187,7 @@ def _write_score(
 def _factor(
     cells: list[list[str]], at: int, stage: StageColumn, *, to_points: bool
 ) -> tuple[float, tuple[str, ...]]:
-    """Return what scores are multiplied by, and a remark; 0 where Canvas has other points.
+    """Return the factor for scores, and a remark; 0 if Canvas has different points.
 
     A column without points gets those of the stage.
     """

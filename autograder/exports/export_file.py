@@ -157,7 +157,7 @@ def number(value: float | None, places: int = 6) -> str:
 
 
 def points(cell: str) -> float | None:
-    """Read a number of points, written as ``7.5`` or ``7,5``; ``None`` if it is none."""
+    """Read a number of points, written as ``7.5`` or ``7,5``; ``None`` for any other text."""
     try:
         value = Decimal(cell.strip().replace(",", "."))
     except ArithmeticError:

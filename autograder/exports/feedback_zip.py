@@ -238,7 +238,7 @@ class _Part(io.BytesIO):
         self._taken = 0
 
     def take(self) -> bytes:
-        """Return it, and forget it."""
+        """Return the bytes, and forget them."""
         data = self.getvalue()
         super().seek(0)
         self.truncate()

@@ -57,10 +57,10 @@ class CellOutput(NamedTuple):
 
 
 def merge_student_cells(master: Notebook, data: bytes | None, label: str = "") -> Notebook:
-    """Return *master* with the answers and the own cells of the student's notebook *data*.
+    """Return *master* with the answers and the added cells of the student's notebook *data*.
 
-    None, or no notebook at all, leaves the master with blank answers. Raises ``UnusableFile``
-    where *data*, the file called *label*, can't be read.
+    None, or no notebook at all, leaves the master with blank answers. Raises ``UnusableFile`` where
+    *data*, the file called *label*, can't be read.
     """
     cells = [] if data is None else student_cells(data, label)
     return {**copy.deepcopy(master), "cells": list(_merged_cells(master["cells"], cells))}

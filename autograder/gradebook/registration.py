@@ -33,7 +33,7 @@ class _LabCell(msgspec.Struct, frozen=True):
 
 
 class _Lab(msgspec.Struct, frozen=True):
-    """As much of a notebook as says which points it was graded by."""
+    """The part of a notebook that shows by which points it was graded."""
 
     cells: tuple[_LabCell, ...]
 

@@ -61,8 +61,8 @@ def grade_each(
     """Grade *submissions* as ``grade.grade_each`` does, but on the workers of a cluster.
 
     *address* is that of its scheduler; *folder* is the course's folder on the workers, by default
-    the one here; *jobs* is the most that are graded at a time. Raises ``ClusterError``, and what a
-    worker raises.
+    the one here; *jobs* is the most that are graded at a time. Raises ``ClusterError``, and the
+    error of a worker.
     """
     level = isolation_of(course, isolation)
     provenance = Provenance(course, level, diagnose=diagnose)
@@ -126,7 +126,7 @@ class _Tasks:
     def finish(self, *, alone: bool) -> list[int]:
         """Take the results that have come; list the submissions whose workers have died.
 
-        Such a one that was *alone* has no grade, as one whose process died there twice.
+        One that was sent *alone* gets no grade, as if its process had died there twice.
         """
         killed = []
         for future, outcome in self._workers.answers(self._some_ended()).items():

@@ -113,8 +113,8 @@ def grade_one(
     """Grade one submission in the sandbox, or one *exercise* of it.
 
     A fault of ours becomes a result without a grade; raises ``LostProcessError`` if a new process
-    may grade it. Once more if a worker was killed: the system does that when memory is short, and a
-    right submission must not pay for it.
+    may grade it. The submission is graded once more if a worker was killed: the system does that
+    when memory is short, and right code must not lose points for it.
     """
     result, was_killed = _grade_once(runner, fork_server, submission, client, exercise)
     if was_killed:
@@ -167,7 +167,7 @@ class Class:
         return len(self._submissions)
 
     def left(self, besides: Collection[int]) -> "array[int]":
-        """List those that have no result yet, but for some."""
+        """List the indices of submissions without a result, except those in *besides*."""
         indices = (index for index, is_done in enumerate(self._is_done) if not is_done)
         return array("L", (index for index in indices if index not in besides))
 

@@ -222,7 +222,7 @@ def _facts(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 
 
 def diagnosis_parts(check: CheckFeedback, *, beyond: bool = True) -> Iterator[RenderableType]:
-    """Yield the mistake behind *check*, and the question that leads on.
+    """Yield the mistake behind *check*, and its guiding question.
 
     Without *beyond*, its name stands for the whole explanation.
     """

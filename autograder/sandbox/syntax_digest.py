@@ -80,7 +80,7 @@ class _Names:
 
 
 def _words(waiting: list[object], names: _Names) -> list[str]:
-    """List the trees in *waiting* word by word, each node with an end, so that none is another."""
+    """Flatten the trees in *waiting*, each node with an end mark that tells them apart."""
     words: list[str] = []
     while waiting:
         item = waiting.pop()
@@ -103,7 +103,7 @@ def _words(waiting: list[object], names: _Names) -> list[str]:
 
 
 def _children(node: ast.AST, names: _Names) -> list[object]:
-    """List each field's name and value; not the empty ones, which each Python adds to."""
+    """List the fields that are not empty; later versions of Python add empty ones."""
     found: list[object] = []
     for field in node._fields:
         value = getattr(node, field, None)

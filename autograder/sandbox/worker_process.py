@@ -54,8 +54,8 @@ class Allowance:
         """Subtract *body*, which is no longer than what is left.
 
         Raises ``BadMessageError`` for more parts than are left, and for a text that is too long.
-        Every part has a byte at least, so bodies are counted only once together they have so many
-        bytes that they may have too many parts.
+        Each part takes at least one byte, so parts are counted only if the bytes received so far
+        could hold too many.
         """
         self.size -= len(body)
         self._uncounted.append(body)

@@ -122,7 +122,7 @@ class UnixKeys:
 
 
 class WindowsKeys:
-    """Looks at the keys of a console again and again: nothing waits for them and for a thread."""
+    """Polls the keys of a console, because nothing can wait for keys and a thread at once."""
 
     def __init__(self) -> None:
         import msvcrt  # noqa: PLC0415  # not there on Unix

@@ -57,7 +57,7 @@ class NotPassedError(AssertionError):
 
 
 class _OutOfTimeError(BaseException):
-    """A cell takes too long; no ``except Exception`` of the student's holds it back."""
+    """A cell takes too long; no ``except Exception`` of the student's code catches it."""
 
 
 class ExerciseCheck:

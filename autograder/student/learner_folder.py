@@ -48,8 +48,8 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     """Copy the files for students into *folder*, without overwriting the learner's changes.
 
     It comes from the course at *root* or above *here*, else from the stages in *here*. Inside a
-    learner's folder, that is the one which gets what is missing, from where it was made.
-    Raises ``UsageError`` where that is not possible.
+    learner's folder, this folder gets its missing files, from the same source as before. Raises
+    ``UsageError`` where that is not possible.
     """
     around = _around(here) if folder is None else None
     sources, guide = _received(around.parent if around else here, root)

@@ -68,7 +68,7 @@ class Progress:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the valid parts of the file in *folder*; no content is an error."""
+        """Read the valid parts of the file in *folder*; no content raises an error."""
         file = folder / PROGRESS_FILE
         known = _json_object(file)
         known.pop("format_version", None)

@@ -19,11 +19,11 @@ class Gradients(NamedTuple):
 
 
 class Operators(NamedTuple):
-    """How often what ran: torch functions by name, operators by (name, size of largest input).
+    """Counts of calls: torch functions by name, operators by (name, size of largest input).
 
     *on_tensors* says whether the code got a tensor. *products* counts matrix products by their
-    rows, inner width and columns, for every caller. *largest* is the size of the largest
-    result, in numbers; a view or a slice of a tensor is not a result.
+    rows, inner width and columns, for every caller. *largest* is the size of the largest result, in
+    numbers; a view or a slice of a tensor is not a result.
     """
 
     functions: dict[str, int]

@@ -42,7 +42,7 @@ def test_feedback_holds_the_score_and_the_comment_by_hand(
 def test_feedback_names_the_mistake(
     page: Page, feedback: Path, alan: Expected, photograph: Photograph
 ):
-    """It shows the same feedback as formgrader, with sections that open."""
+    """The feedback page shows the same text as formgrader, in sections that open."""
     page.goto(address(feedback, "alan"))
     hint = page.get_by_text(alan.hint).first
 
@@ -55,7 +55,7 @@ def test_feedback_names_the_mistake(
 
 @pytest.mark.parametrize("student", ["ada", "alan", "emmy", "grace", MALLORY])
 def test_feedback_holds_no_mark_scheme(feedback: Path, student: str):
-    """Students who submit later must not read what earns full points."""
+    """Feedback holds no mark scheme, because students who submit later may read it."""
     text = (feedback / student / STAGE / "lab.html").read_text("utf-8")
 
     assert "Question 1 (2 points)" in text
@@ -66,7 +66,7 @@ def test_feedback_holds_no_mark_scheme(feedback: Path, student: str):
 def test_a_hostile_submission_is_text_in_its_feedback(
     page: Page, feedback: Path, photograph: Photograph
 ):
-    """Its scripts are shown as text; see the ``page`` fixture."""
+    """The scripts of a hostile submission are text in its feedback; see the ``page`` fixture."""
     page.goto(address(feedback, MALLORY))
 
     expect(page.get_by_text("window.pwned says hello.")).to_be_visible()
@@ -87,7 +87,7 @@ def test_a_hostile_submission_is_text_in_the_reports(page: Page, graded: Path):
 
 
 def test_the_traps_of_the_hostile_submission_work(context: BrowserContext, graded: Path, run: Run):
-    """Rendered by nbconvert as it was submitted, its scripts run, so these tests can fail."""
+    """In plain nbconvert the hostile submission's scripts run, so these tests can fail."""
     notebook = graded / "submitted" / MALLORY / STAGE / "lab.ipynb"
     run("nbconvert", "--to", "html", str(notebook), "--output-dir", "naive")
     page = context.new_page()
@@ -99,7 +99,7 @@ def test_the_traps_of_the_hostile_submission_work(context: BrowserContext, grade
 
 
 def test_exports_hold_the_score_by_hand(marked: Path, run: Run, alan: Expected):
-    """These are the export of nbgrader's command and ours by exercise."""
+    """The manual score is in nbgrader's export and in ours, which has a row for each exercise."""
     run("nbgrader", "export", "--to", "grades.csv")
     run("autograder", "export", "exercises", "--gradebook", "-o", "exercises.csv")
     grades, exercises = (

@@ -45,7 +45,7 @@ def test_every_submission_is_listed_with_its_score(
 def test_the_gradebook_separates_code_from_written_answers(
     page: Page, alan: Expected, photograph: Photograph
 ):
-    """It shows points, waiting answers and failed tests; names are hidden at first."""
+    """The list shows points, waiting answers and failed tests; names are hidden at first."""
     page.goto(f"/formgrader/gradebook/{STAGE}/lab")
     show_names(page)
     wrong = row(page, "alan")
@@ -77,7 +77,7 @@ def test_a_submission_shows_the_mistake_by_name(page: Page, alan: Expected, phot
 
 
 def test_an_answer_is_below_its_question_and_the_mark_scheme(page: Page, photograph: Photograph):
-    """The instructor sees all three, and the score's field asks for a score."""
+    """Question, mark scheme and answer are visible, and the score's field asks for a score."""
     open_submission(page, "ada")
     answer = cell(page, "answer_frozen")
     question = page.locator(".text_cell", has_text="Question 1 (2 points)")
@@ -105,7 +105,7 @@ def test_a_score_and_a_comment_by_hand_are_saved(page: Page, photograph: Photogr
 def test_its_button_grades_again_and_keeps_manual_scores(
     page: Page, marked: Path, photograph: Photograph
 ):
-    """The notebook is built again, the score is the same, and nobody has to review the answer."""
+    """Grading again builds an equal notebook, keeps the score and asks for no second review."""
     notebook = marked / "autograded" / "grace" / STAGE / "lab.ipynb"
     before = notebook.stat().st_ino, notebook.read_bytes()
 
@@ -124,7 +124,7 @@ def test_its_button_grades_again_and_keeps_manual_scores(
 
 
 def test_its_button_runs_a_hostile_module_in_the_sandbox(page: Page, graded: Path):
-    """The module tries to write into the course's folder, and can't."""
+    """A hostile module that formgrader's button grades cannot write into the course's folder."""
     log = autograde(page, MALLORY)
 
     assert f"Grading 1 submissions of {STAGE}" in log
@@ -133,7 +133,7 @@ def test_its_button_runs_a_hostile_module_in_the_sandbox(page: Page, graded: Pat
 
 
 def test_a_hostile_submission_is_text(page: Page, photograph: Photograph):
-    """Its scripts, links and pictures are shown as text; see the ``page`` fixture."""
+    """A hostile submission's scripts, links and pictures are text; see the ``page`` fixture."""
     open_submission(page, MALLORY)
 
     expect(cell(page, "answer_frozen")).to_contain_text("window.pwned says hello. <")

@@ -84,7 +84,7 @@ def expected(attack: str) -> Expected:
 
 
 def runnable() -> list[str]:
-    """List the hostile submissions that are opened at all: those of which there are checks."""
+    """List the hostile submissions that can be opened, so that their checks run."""
     return [name for name in attacks() if Status.UNREADABLE not in expected(name).status]
 
 

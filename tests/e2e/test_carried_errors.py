@@ -350,7 +350,7 @@ def test_a_second_mistake_costs_too(graded: dict[str, SubmissionResult], student
 
 
 def test_a_course_can_turn_it_off(course: Course, fork_server: ForkServer):
-    """With carry_forward off, a mistake loses points in both exercises."""
+    """With `carry_forward` off, a mistake loses points in both exercises."""
     strict = Course(course.root, replace(course.file, grading=Grading(carry_forward=False)))
     submission = submitted(course, WRAPPER_09, "ada", wrong(course, WRAPPER_09))
     with open_suites(strict, [strict.stage(submission.stage)]) as runner:
@@ -368,7 +368,7 @@ DTYPE = 0.1  # points of an exercise for its dtype, which are never carried; nor
 
 @pytest.mark.nightly  # forty seconds; above, each stage has mistakes that are carried
 def test_realistic_mistakes_keep_what_is_carried(grade_class: GradeClass, course: Course):
-    """Garbage earns little below right code, and attempts with a mistake nearly all they had."""
+    """Garbage below right code earns little, and an attempt keeps nearly all its points."""
     kept = before = 0.0
     for name, points in CARRIED_BEFORE.items():
         base = composition(course.stage(name))

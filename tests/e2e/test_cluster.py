@@ -139,7 +139,7 @@ def test_nothing_is_left_on_the_workers(disturbed: Disturbed, scene: Scene):
 
 
 def test_a_worker_with_another_suite_is_refused(scene: Scene):
-    """Before the work starts; the message names the worker and both values."""
+    """A worker with a different suite is refused before the work starts, with both digests."""
     files = course_files((STAGE,))
     files[f"tests/hidden/{STAGE}/test_tiny.py"] += "\n# changed\n"
     write_files(scene.home / "other", files)
@@ -160,7 +160,7 @@ def test_a_worker_with_another_suite_is_refused(scene: Scene):
 
 
 def test_another_secret_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch):
-    """Hidden inputs would be others; neither secret is shown."""
+    """A worker with a different secret is refused, and the message shows neither secret."""
     monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "abcdefgh12345678")
     with pytest.raises(ClusterError, match="the course's secret there is different or missing"):
         cluster.grade_each(

@@ -71,7 +71,7 @@ def not_ignored(tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_the_image_gets_files_that_exist():
-    """A file that moved would show only when somebody builds the image."""
+    """Every file that the Dockerfile copies exists."""
     assert copied() != []
     assert [name for name in copied() if not (ROOT / name).exists()] == []
 

@@ -1,7 +1,7 @@
 """The documents that the course teaches earn full marks on what they define.
 
-Each test runs on five notebooks written for it, which define what each document defines in the same
-manner, and on the documents themselves where they are at hand.
+Each test runs on five notebooks of ours, which define the same exercises in the same way as the
+documents, and on the documents themselves if they are available.
 """
 
 import ast

@@ -92,7 +92,7 @@ def work(folder: Path, student: str, code: str, shared: str, output: dict[str, s
 
 
 def test_each_student_fetches_the_own_feedback(exchange_run: ExchangeRun):
-    """One page with the own points; nobody gets another's."""
+    """Each student fetches one page, with their own points and nobody else's."""
     ada, bob = (exchange_run.feedback(student) for student in STUDENTS)
 
     assert (len(ada), len(bob)) == (1, 1), exchange_run.output

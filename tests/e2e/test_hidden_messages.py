@@ -196,7 +196,7 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
 def test_next_to_hidden_inputs_no_number_of_an_answer_changes_a_word(
     answer, number: int, other: int, hidden_results: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """Two programs that differ in one number are told the same, so no sentence carries it."""
+    """Two programs that differ in one number get the same sentence, so none can leak it."""
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
     monkeypatch.setattr(Ranking, "explanation", lambda _ranking: Explanation({}))
     told, again = (

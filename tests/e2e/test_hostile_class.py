@@ -105,7 +105,7 @@ def test_no_score_is_by_hand_but_the_instructors(hostile: HostileClass):
 
 
 def test_what_was_in_the_gradebook_is_there_unchanged(hostile: HostileClass):
-    """Row for row: cells, points, due dates, earlier grades; rows were only added."""
+    """Every earlier row of the gradebook is unchanged; rows were only added."""
     after = hostile.after
 
     assert list(after) == list(hostile.before)
@@ -178,7 +178,7 @@ def test_no_other_file_is_copied(hostile: HostileClass):
 
 
 def test_forged_points_are_ignored(hostile: HostileClass):
-    """The 99 points of the student's lab are nowhere else."""
+    """The 99 points that a student wrote into a lab are not in the graded notebook."""
     notebook = autograded(hostile.root, "saves_outputs")["lab.ipynb"].decode()
 
     assert '"points": 99' not in notebook
@@ -215,7 +215,7 @@ def test_formgrader_has_no_active_content_of_students(
 
 
 def test_attacks_can_be_read_as_text(hostile: HostileClass, formgraded: dict[str, str]):
-    """The instructor sees the attack, so the two tests above had something to find."""
+    """The instructor sees the attacks as text, so the tests for active content can fail."""
     for student in ("says_html", "saves_outputs", "names_html"):
         assert CANARY in formgraded[student]
     assert "&lt;script&gt;" in hostile.pages()["says_html"]

@@ -76,7 +76,7 @@ def lines_printed(script: str, *arguments: str) -> list[str]:
 
 
 def test_landlock_alone_protects_the_secrets(tmp_path):
-    """Without the system-call filter, no file of the course and of another process is readable."""
+    """With Landlock alone, no file of the course or of another process can be read."""
     secret = tmp_path / ".course-secret"
     secret.write_text("a secret")
     paths = [secret, STAGE.solution, STAGE.hidden_suite, STAGE.documented, STAGE.misconceptions]
@@ -88,7 +88,7 @@ def test_landlock_alone_protects_the_secrets(tmp_path):
 
 
 def test_the_filter_alone_stops_programs_processes_and_sockets():
-    """Without Landlock, nothing is executed or forked, no socket opened, no process signalled."""
+    """The system-call filter alone forbids programs, forks, sockets and signals."""
     assert lines_printed(FILTER_ALONE) == ["refused"] * 8
 
 

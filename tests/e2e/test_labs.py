@@ -411,7 +411,7 @@ def test_each_exercise_has_one_locked_grade_cell(stage: Stage, lab: NotebookNode
 def test_a_grade_cell_has_the_points_of_its_hidden_checks(
     stage: Stage, lab: NotebookNode, points: dict[str, dict[str, float]]
 ):
-    """All of them together are worth ten points, and nothing where the stage is for practice."""
+    """A grade cell has the points of its hidden checks; all cells of a lab are worth ten."""
     worth = {metadata_of(cell).grade_id: metadata_of(cell).points for cell in grade_cells(lab)}
 
     assert worth.keys() == points[stage.name].keys()
@@ -487,7 +487,7 @@ def test_formulas_in_a_line_fit_a_narrow_screen(lab: NotebookNode):
 
 
 def test_a_lab_says_how_long_the_stage_takes(stage: Stage, lab: NotebookNode):
-    """In all, and for reading; `progress` adds up the same minutes."""
+    """A lab states the minutes of the stage and those of reading, which `progress` adds up."""
     effort = stage.effort
     said = f"**Time:** about {effort.minutes} minutes, {effort.reading} of them for reading."
 
@@ -495,14 +495,14 @@ def test_a_lab_says_how_long_the_stage_takes(stage: Stage, lab: NotebookNode):
 
 
 def test_the_first_exercise_that_gives_points_takes_five_minutes():
-    """Reading included, by the ruler that measures every exercise."""
+    """The first exercise with points takes at most five minutes, reading included."""
     stage = COURSE.stages[0]
 
     assert 0 < stage.effort_of(stage.exercises[0]).minutes <= FIRST_MINUTES
 
 
 def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):
-    """The last cell links the next stage, and names the command."""
+    """The last cell links to the next stage and names the command."""
     text = read("assignments", stage).cells[-1].source
     names = COURSE.file.stages
     *_, last = names

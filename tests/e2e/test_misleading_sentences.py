@@ -182,7 +182,7 @@ def test_a_program_gets_the_sentence_that_is_true_of_it(
 
 
 def test_other_arguments_of_a_constructor_are_not_a_missing_refusal():
-    """The check itself calls the constructor: what it can't take is named, and no ValueError."""
+    """If a constructor lacks an argument of the check, this is named, not a missing refusal."""
     code = (
         "class SelfAttention_v2(nn.Module):\n"
         "    def __init__(self, d_in, d_out):\n"

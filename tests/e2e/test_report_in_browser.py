@@ -171,7 +171,7 @@ def pages(tiny: Course, graded_class: Results, hostile: Results) -> list[str]:
     "width", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")]
 )
 def test_no_page_is_wider_than_its_window(browser: Browser, pages: list[str], width: int):
-    """With everything unfolded, no part reaches beyond the window but inside a box that scrolls."""
+    """With every fold open, only boxes that scroll are wider than the window."""
     for page in pages:
         browser.show(page, width, unfold=True)
 
@@ -212,7 +212,7 @@ def test_the_page_takes_the_readers_scheme(browser: Browser, pages: list[str]):
 
 
 def test_a_page_can_be_photographed(browser: Browser, pages: list[str], tmp_path: Path):
-    """To look at: `pytest --basetemp` keeps the pictures."""
+    """Each page can be saved as a picture; `pytest --basetemp` keeps the files."""
     for width in (PHONE, DESKTOP):
         browser.show(pages[2], width)
         browser.photograph(tmp_path / f"{width}.png")
@@ -271,7 +271,7 @@ def test_the_report_is_filtered_and_searched(report: Browser):
 def test_without_its_script_the_report_can_be_read(
     browser: Browser, tiny: Course, large_class: Results
 ):
-    """Without its script the report shows all rows, and no tool that would do nothing."""
+    """Without its script the report shows all rows, and no control that needs the script."""
     page = class_page(tiny, large_class).replace('"use strict"', '"changed"', 1)
     browser.show(page, DESKTOP)
 

@@ -63,7 +63,7 @@ def lacks(screen: list[str]) -> str:
 
 
 def test_name_and_question_of_a_mistake_are_on_the_screen(own: Path, size: tuple[int, int]):
-    """Nothing of the answer that a learner needs first has scrolled away."""
+    """The name of a mistake and its question are visible in each of three terminal sizes."""
     [screen] = play(own, size, [ONE])
 
     assert lacks(screen) == ""

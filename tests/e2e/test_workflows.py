@@ -41,7 +41,7 @@ def script(name: str, title: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_may_only_read_contents(name: str):
-    """Contents, read only, for every job; no event that gives rights to untrusted code."""
+    """Every job may only read contents, and no event gives rights to untrusted code."""
     found = workflow(name)
 
     assert found["permissions"] == {"contents": "read"}
@@ -141,7 +141,7 @@ def commit(message: str) -> str:
 
 
 def test_a_push_checks_the_stages_that_it_changed(bash: Bash, tmp_path: Path):
-    """The first push checks all; each is checked, also when an earlier one failed."""
+    """Each changed stage is checked, even after a failure; the first push checks every stage."""
     text = script("check.yml", "Check the stages that changed")
     for stage in ("01_one", "02_two"):
         (tmp_path / stage).mkdir()

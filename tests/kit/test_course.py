@@ -79,7 +79,7 @@ def test_a_wrong_stage_file_is_refused_by_name_and_place(tiny: Course, old, new,
 
 
 def test_a_missing_stage_file_is_named(tiny: Course):
-    """A stage of course.toml without a stage.toml is an error that names the path."""
+    """A missing stage.toml is an error with its path."""
     (tiny.root / "source/01_tiny/stage.toml").unlink()
 
     with pytest.raises(CourseError, match=r"stage\.toml is missing"):
@@ -95,7 +95,7 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path):
 
 
 def test_hints_are_in_a_separate_file(tiny: Course):
-    """Hints are not in stage.toml, where they could be read by accident."""
+    """Hints are in hints.toml, which nobody opens by accident, and name exercises only."""
     stage = tiny.root / "source" / "01_tiny" / "stage.toml"
     stage.write_text(re.sub(r"hints = .*\n", "", stage.read_text()))
     hints = stage.with_name("hints.toml")

@@ -113,7 +113,7 @@ def start_owner(temporary: Path) -> Iterator[Callable[..., tuple["subprocess.Pop
 
 
 def test_the_folder_of_a_killed_process_is_removed_by_the_next(start_owner):
-    """As soon as the process is gone, and not before."""
+    """The folder of a killed process is removed once the process has ended, not before."""
     owner, folder = start_owner()
     OwnedFolder(shutil.rmtree).close()
     before = folder.exists()
@@ -125,7 +125,7 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next(start_owner):
 
 
 def test_a_folder_stays_while_a_fork_of_its_process_lives(start_owner):
-    """A grading process may still be at work in it."""
+    """A folder is kept while a fork of its owner runs, which may still use it."""
     owner, folder = start_owner("fork")
     owner.kill()
     owner.wait()
@@ -151,7 +151,7 @@ def test_a_folder_that_may_be_somebody_s_stays(temporary: Path, name: str):
 
 
 def test_an_owned_folder_can_be_passed_but_not_listed(temporary: Path):
-    """A worker runs as another user, and needs no names of others' folders."""
+    """Other users can enter an owned folder but cannot list it."""
     folder = OwnedFolder(shutil.rmtree)
     mode = folder.path.stat().st_mode & 0o777
     folder.close()

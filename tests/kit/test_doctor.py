@@ -40,7 +40,7 @@ def test_public_hidden_inputs_are_mentioned(tiny: Course, monkeypatch: pytest.Mo
 
 
 def test_without_a_course_a_student_reads_whether_checks_run():
-    """A worker is started as for a check; how strictly it is confined matters to nobody."""
+    """Without a course, `doctor` reports that checks run, at any level of isolation."""
     *_, worker = doctor.examine(None)
 
     assert worker.good

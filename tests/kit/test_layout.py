@@ -51,7 +51,7 @@ def test_each_module_has_its_test_file():
 
 
 def test_no_module_name_occurs_twice():
-    """A name without its package is enough to know which module is meant."""
+    """No module name occurs twice, so a name without its package is enough."""
     paths = defaultdict(list)
     for path in modules():
         paths[path.name].append(path.as_posix())
@@ -72,7 +72,7 @@ def test_no_class_name_occurs_twice():
 
 @pytest.mark.parametrize("path", TESTS_WITHOUT_MODULE)
 def test_each_excepted_test_file_exists(path):
-    """An exception that nothing needs any more is removed from the list."""
+    """Each exception of the first list is still needed."""
     module = (ENGINE / path).with_name(Path(path).name.removeprefix("test_"))
 
     assert (TESTS / path).is_file()
@@ -81,7 +81,7 @@ def test_each_excepted_test_file_exists(path):
 
 @pytest.mark.parametrize("path", MODULES_WITHOUT_TEST)
 def test_each_excepted_module_exists(path):
-    """An exception that nothing needs any more is removed from the list."""
+    """Each exception of the second list is still needed."""
     test = (TESTS / path).with_name(f"test_{Path(path).name}")
 
     assert (ENGINE / path).is_file()

@@ -208,7 +208,7 @@ def test_json_carries_words_not_numbers(results: Results):
     ],
 )
 def test_a_record_of_another_kind_is_refused(results: Results, old: bytes, new: bytes):
-    """A reader never guesses at a record that it does not know."""
+    """A record with an unknown format or value is refused."""
     text = to_json(results)
     assert old in text
 

@@ -84,7 +84,7 @@ def test_every_text_is_bounded(text: str, limit: int):
 
 @given(LONG, LIMITS)
 def test_what_is_sanitized_stays_as_it_is(text: str, limit: int):
-    """A second time changes nothing, so a record that is read again is the same record."""
+    """Sanitizing a second time changes nothing, so a record that is read again is equal."""
     assert line(line(text, limit), limit) == line(text, limit)
     assert lines(lines(text, limit), limit) == lines(text, limit)
     assert identifier(identifier(text)) == identifier(text)
@@ -144,7 +144,7 @@ def test_the_end_keeps_the_spaces_in_front_of_its_first_line():
 
 @given(LONG)
 def test_the_end_of_any_text_is_bounded(text: str):
-    """Shortened twice, it stays as it was shortened once."""
+    """The kept end of a text is bounded, and is not shortened a second time."""
     once = last_lines(text)
 
     assert len(once) <= MAX_MESSAGE

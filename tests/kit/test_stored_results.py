@@ -240,7 +240,7 @@ def peak(use: Use, course: Course, record: Path) -> int:
 @pytest.mark.usefixtures("measuring")
 @pytest.mark.parametrize("name", USES)
 def test_a_class_is_never_in_memory(name: str, tiny: Course, write: Callable[[int], Path]):
-    """One more submission takes a few hundred bytes: a name, a place, a score."""
+    """One more submission takes a few hundred bytes of memory, so a class is not kept."""
     records = [write(count) for count in (FEW, MANY)]
     peak(USES[name], tiny, records[1])  # fills caches, which are of bounded size
     few, many = (peak(USES[name], tiny, record) for record in records)

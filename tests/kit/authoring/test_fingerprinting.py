@@ -36,7 +36,7 @@ def made(public: PublicChecks) -> Made:
 
 
 def test_every_program_with_one_kind_of_mistake_has_a_number(public: PublicChecks, made: Made):
-    """The numbers of the misconceptions come before, so these two never change each other."""
+    """Every program with one kind of mistake has a number in the fingerprints."""
     kinds = kinds_of(public.stage, public.solution)
 
     assert kinds

@@ -47,7 +47,7 @@ def test_each_module_of_garbage_can_be_imported(base: Composition):
 
 
 def test_an_exercise_without_early_steps_is_nonsense_in_each_module(base: Composition):
-    """Right exercises in a module of garbage would earn their own points."""
+    """An exercise without early steps is nonsense everywhere: a right one would earn points."""
 
     def whole(one: Misconception) -> float:
         return float(one.exercise == "Attention")

@@ -39,7 +39,7 @@ def test_the_guide_names_the_wheel_next_to_it(course: Course, own: Path):
 
 
 def test_a_wheel_of_before_is_replaced(course: Course, own: Path):
-    """Two wheels in a folder would leave open which one to install."""
+    """An older wheel is removed, because students could not tell which one to install."""
     (before,) = own.glob("*.whl")
     handout_folder.write(course, course.every_stage[:1], own)
     (after,) = own.glob("*.whl")
@@ -63,7 +63,7 @@ def test_a_changed_title_makes_the_hand_out_stale(course: Course, own: Path):
 
 
 def test_a_course_without_a_hand_out_has_no_stale_one(course: Course):
-    """Only a hand-out folder that exists can be stale."""
+    """A hand-out folder that does not exist is not stale."""
     assert handout_folder.stale(course) == []
     assert handout_folder.refresh(course) == []
 
@@ -80,7 +80,7 @@ def test_a_solution_in_a_file_for_students_stops_it(course: Course, tmp_path: Pa
 
 
 def test_a_module_that_somebody_solved_stops_it(course: Course, tmp_path: Path):
-    """`release` keeps such a module, and students must not receive it."""
+    """A solved module in assignments/ stops the hand-out, because students would receive it."""
     course.stages[0].assignment.joinpath("tiny.py").write_text("def double(x):\n    return 2 * x\n")
 
     with pytest.raises(CourseError, match="was edited"):

@@ -29,7 +29,7 @@ def reported(course: Course) -> KindsReport:
 
 
 def test_programs_that_fail_are_counted_by_their_names(tiny: Course):
-    """Some are programs of the bank, which are named by it."""
+    """Programs are counted by the mistake that is named, which may be a misconception."""
     report = reported(tiny)
 
     assert report.names[OWN] >= 5

@@ -176,7 +176,7 @@ def test_a_picture_in_markdown_is_kept(author: Author):
 
 
 def test_building_again_changes_nothing(author: Author, path: Path):
-    """The second build has the same bytes, by which stale files are found."""
+    """A second build has the same bytes, so a stale file can be recognized by its bytes."""
     once = author(*WHOLE)
     path.write_bytes(once)
 

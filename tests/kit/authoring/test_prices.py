@@ -31,7 +31,7 @@ FAIR = Prices(
 
 
 def test_fair_prices_have_no_problem():
-    """One slip costs less than two, and the same one twice as much as once."""
+    """Two slips cost more than one, a repeated one does not, so there is no problem."""
     assert not [*FAIR.problems(), *FAIR.unusual_medians()]
 
 
@@ -65,12 +65,12 @@ def test_a_row_without_modules_says_so():
     ],
 )
 def test_an_unfair_price_is_a_problem(changed: dict[str, object], problem: str):
-    """The sentence names the module, its points and the bound."""
+    """The sentence about an unfair price names the module, its points and the bound."""
     assert list(FAIR._replace(**changed).problems()) == [problem]
 
 
 def test_a_median_that_is_not_expected_is_reported():
-    """It needs many modules, so the table reports it."""
+    """An unusual median is reported with the expected range."""
     cheap = FAIR._replace(one=(priced(9.8, "scale in a"),))
 
     assert list(cheap.unusual_medians()) == ["one slip: the median is 9.8, not 6.5 to 9."]
@@ -112,7 +112,7 @@ def test_each_module_of_the_table_can_be_imported(graded: tuple[Prices, dict[str
 
 
 def test_the_same_slip_is_made_in_several_exercises(graded: tuple[Prices, dict[str, bytes]]):
-    """Each of them is also priced alone."""
+    """A slip that is made in several exercises is also priced in each of them alone."""
     found, _ = graded
     alone = {one.module.slips for one in found.one}
 
@@ -125,7 +125,7 @@ def test_the_same_slip_is_made_in_several_exercises(graded: tuple[Prices, dict[s
 def test_a_rule_that_is_the_point_of_the_stage_costs_half(
     graded: tuple[Prices, dict[str, bytes]],
 ):
-    """It is broken in every exercise that a check of the rule grades."""
+    """The rule is broken in every exercise that it grades, and may leave half of the points."""
     [(broken, most)] = graded[0].rules
 
     assert broken.module.name == "no_ready_attention broken in SelfAttention, MaskedSelfAttention"
@@ -133,7 +133,7 @@ def test_a_rule_that_is_the_point_of_the_stage_costs_half(
 
 
 def test_verify_reports_ready_made_code_that_earns_too_much():
-    """It grades few modules: one slip, the same one everywhere, and those that break a rule."""
+    """`verify` reports ready-made code that earns more than half of the points."""
     [problem] = unfair_prices(MASKED, CHECKS, seven_points)
 
     assert problem.endswith("broken in SelfAttention, MaskedSelfAttention earns 7, more than 5.")

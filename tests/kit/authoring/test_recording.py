@@ -74,7 +74,7 @@ def test_the_record_is_silent_on_hidden_checks(write_course: WriteCourse):
 def test_what_cannot_be_recorded_stops_the_release(
     write_course: WriteCourse, suite: str, words: str
 ):
-    """The error names the check or the stage, and students receive nothing."""
+    """The error names the check or the stage that cannot be recorded; nothing is released."""
     course = write_course({SUITE: suite})
 
     with pytest.raises(CourseError, match=words):

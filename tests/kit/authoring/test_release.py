@@ -138,7 +138,7 @@ def test_a_second_build_changes_nothing(course, stage):
 
 
 def test_what_students_receive_says_how_to_begin(course):
-    """One command installs, two begin; the package of another owner is named."""
+    """START_HERE.md has the install command, a warning, and the path of the first module."""
     release.build(course)
     text = (course.root / "assignments" / "START_HERE.md").read_text()
 
@@ -177,7 +177,7 @@ def test_an_edited_module_is_kept(course, stage, folder, built):
 
 
 def test_a_module_of_an_older_release_is_replaced(course, stage):
-    """Nobody has edited it since, so no work is lost."""
+    """A stub of an older release is replaced, because nobody has edited it."""
     release.build(course)
     stage.solution.write_text(SOLUTION.replace("each key", "every key"))
     release.build(course)
@@ -301,7 +301,7 @@ def test_a_leak_is_reported_with_its_place(course, stage, folder, name, text, pl
 
 
 def test_a_line_of_the_solution_in_the_hidden_suite_is_a_leak(course, stage):
-    """The public suite is built from it, and students would receive the line."""
+    """A line of the solution in the hidden suite is a leak: the public suite would contain it."""
     helper = f"def oracle(queries, keys):\n    {SOLVED}\n\n\n@check"
     stage.hidden_suite.write_text(
         SUITE.replace("@check", helper, 1).replace('reference.call("scores", ', "oracle(")
@@ -377,7 +377,7 @@ def test_a_documented_tensor_makes_only_its_stages_stale(tiny, other_stage, stal
 
 @pytest.mark.parametrize("lost", [True, False])
 def test_numbers_that_differ_by_rounding_keep_their_digits(tiny, lost):
-    """Two releases on two processors write the same bytes, also where the built files are gone."""
+    """Releases on two processors write the same bytes, even if the built files were deleted."""
     stage = tiny.stages[0]
     release.build(tiny)
     paths = stage.public_record, stage.fingerprints
@@ -480,7 +480,7 @@ def with_lab(write_course):
 
 
 def test_a_lab_is_built_in_both_folders(with_lab):
-    """Both have no outputs, and the students' lab has no mark schemes."""
+    """The built labs have no outputs, and the students' lab has no mark schemes."""
     stage = with_lab.stages[0]
     source, student = stage.lab.read_text(), (stage.assignment / "lab.ipynb").read_text()
 
@@ -523,7 +523,7 @@ def test_a_lab_that_was_run_is_stale(with_lab, folder):
     ],
 )
 def test_a_bad_lab_stops_the_release(write_course, text, words):
-    """The error names the mistake, and nothing is written."""
+    """The error about a bad lab names the mistake, and nothing is written."""
     course = write_course({LAB: text})
 
     with pytest.raises(CourseError, match=words):

@@ -84,7 +84,7 @@ def test_code_that_breaks_the_rule_must_lose_it(
     *,
     lost: bool,
 ):
-    """It fails a public check that names the rule, and passes the other probes."""
+    """Code that breaks the rule fails a public check of it, and passes the other probes."""
     suite = KEPT.format(name=name, asked=asked, more=more)
     findings = found(write_course, suite, RULES + breaks)
 

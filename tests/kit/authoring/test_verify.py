@@ -258,7 +258,7 @@ def test_a_misconception_that_passes_the_public_suite_is_a_finding(write_course:
 
 
 def test_a_reason_why_only_hidden_inputs_can_show_it_is_enough(write_course: WriteCourse):
-    """One misconception of 51 that only hidden inputs show is less than two in a hundred."""
+    """One misconception of 51 may need hidden inputs, as it is less than two in a hundred."""
     assert gaps(write_course, LISTED, MANY) == []
 
 
@@ -268,7 +268,7 @@ def test_too_many_are_a_finding_with_reasons_too(write_course: WriteCourse):
 
 
 def test_a_reason_that_is_not_true_is_a_finding(write_course: WriteCourse):
-    """The public suite does notice that the numbers were tripled."""
+    """A false reason is a finding: the public suite does notice that the numbers were tripled."""
     tripled = LISTED.replace("2 * x if", "3 * x if")
 
     assert gaps(write_course, tripled) == [

@@ -119,7 +119,7 @@ def test_a_stage_that_is_not_built_is_refused(tiny: Course):
 
 
 def test_the_wheel_of_solutions_holds_no_suite(tiny: Course):
-    """It holds the instructor's modules, laid out as in a course, and needs no package."""
+    """The wheel of solutions holds the instructor's modules in a course's folders, no suite."""
     wheel = wheels.solutions_wheel(tiny, tiny.every_stage)
     files = contents(wheel)
     modules = [name for name in files if name.startswith("autograder_solutions/")]

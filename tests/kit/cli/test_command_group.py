@@ -151,7 +151,7 @@ def test_any_other_missing_module_keeps_its_traceback(
 def test_the_list_and_the_help_of_a_command_agree(
     name: str, panel: str, summary: str, invoke: Invoke
 ):
-    """The list is a table, so that it needs no command; the help is the command's own."""
+    """A command's line in the list is its own help; the list imports no command."""
     paragraph = load_command(name).help.partition("\n\n")[0]
     listed = invoke("--help").stdout
 
@@ -160,7 +160,7 @@ def test_the_list_and_the_help_of_a_command_agree(
 
 
 def test_every_command_is_listed():
-    """A command that only a module knows could not be used."""
+    """Every command of a module is in the list, because no other can be called."""
     defined = {
         module: set(get_group(import_module(f"autograder.cli.{module}").app).commands)
         for module in MODULES
@@ -177,7 +177,7 @@ def test_a_misspelt_command_is_suggested(invoke: Invoke):
 
 @pytest.mark.parametrize("words", [["next"], ["export"], ["diff", "a", "b"], ["grade", "no.py"]])
 def test_a_command_imports_what_it_needs(words: list[str]):
-    """Torch takes seconds, and nbgrader too; these commands need neither here."""
+    """These commands import neither torch nor nbgrader, which take seconds."""
     script = (
         "import sys\nfrom autograder.cli import app\n"
         "try:\n    app(sys.argv[1:])\nexcept SystemExit:\n    pass\n"

@@ -78,7 +78,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_graded(invoke: Invoke, tmp_p
 def test_an_option_says_whose_an_only_entry_is(
     invoke: Invoke, tmp_path: Path, option: str, students: list[str]
 ):
-    """The record names these students, and no others."""
+    """With the option, the record names the students in the only entry, and no others."""
     (tmp_path / "class").mkdir()
     with zipfile.ZipFile(tmp_path / "class" / "mallory.zip", "w") as packed:
         for student in ("ada", "bob"):
@@ -107,7 +107,7 @@ def test_a_bad_grade_is_not_a_failure_of_the_grader(invoke: Invoke, module: Path
 def test_a_failure_of_the_grader_is_exit_code_1(
     invoke: Invoke, module: Path, give_results: Callable[..., None]
 ):
-    """A script must not read missing grades as grades."""
+    """A grader error has exit code 1, so that a script does not use the missing grade."""
     failed = SubmissionResult(
         student="a", stage="01_tiny", status=Status.GRADER_ERROR, score=None, max_score=None
     )

@@ -20,7 +20,7 @@ def test_a_column_of_ids_needs_a_roster(invoke: Invoke, module: Path):
 def test_outside_of_a_course_the_message_names_the_option(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """In another folder the message names --course."""
+    """Outside of a course, the message names the option --course."""
     monkeypatch.chdir(tmp_path)
     result = invoke("release")
 

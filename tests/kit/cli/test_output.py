@@ -10,7 +10,7 @@ from autograder.exports.export_file import ExportFile
 
 
 def test_remarks_do_not_mix_with_the_output(capsys: pytest.CaptureFixture[str]):
-    """A pipe gets the output, and the instructor reads the remarks."""
+    """Output goes to stdout and remarks to stderr, so a pipe gets only the output."""
     print_lines(["one", "two"])
     print_remarks(["note"])
 
@@ -18,7 +18,7 @@ def test_remarks_do_not_mix_with_the_output(capsys: pytest.CaptureFixture[str]):
 
 
 def test_progress_is_shown_without_a_terminal(capsys: pytest.CaptureFixture[str]):
-    """A line of progress goes where it does not mix with the output, also in a log."""
+    """Without a terminal, lines of progress go to stderr."""
     print_progress("01_tiny: copying")
 
     assert capsys.readouterr() == ("", "01_tiny: copying\n")

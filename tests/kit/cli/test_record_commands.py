@@ -34,7 +34,7 @@ def test_feedback_is_packed_from_the_record(invoke: Invoke, tmp_path: Path):
 def test_a_download_goes_through_the_record_back_to_its_students(
     invoke: Invoke, module: Path, tmp_path: Path
 ):
-    """Graded from Canvas's folder, the page is named after the submission, late mark or not."""
+    """A page is named after the submission in Canvas's folder, late or not."""
     download, record = tmp_path / "download", tmp_path / "r.json"
     download.mkdir()
     for name in ("adalovelace_11_501_tiny.py", "alanturing_LATE_12_502_tiny.py"):

@@ -58,7 +58,7 @@ def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expecte
 
 
 def test_a_table_keeps_what_may_agree():
-    """A table finds the programs whose answers may agree, in their order."""
+    """A table lists the programs whose answers may agree, in order."""
     answers = {0: NUMBERS + 1, 2: "text", 3: NUMBERS, 4: NUMBERS.T, 5: NUMBERS + 1e-6}
     table = SampleTable({place: sample(answer) for place, answer in answers.items()})
 
@@ -75,7 +75,7 @@ def test_another_shape_or_nan_is_another_form():
 
 
 def test_the_form_of_gradients_is_that_of_each():
-    """Where no gradient arrives, there is no form to compare."""
+    """Gradients have the same form if each has; a missing one has no form to compare."""
     form = form_of({"a": NUMBERS, "b": None})
 
     assert has_form({"a": NUMBERS, "b": NUMBERS}, form)
@@ -85,7 +85,7 @@ def test_the_form_of_gradients_is_that_of_each():
 
 
 def test_two_refusals_end_alike_in_their_own_words():
-    """An exception of Python's own that is a ValueError is none."""
+    """Two refusals are equal in any words; a ValueError that Python itself raised is not one."""
     mine, theirs = (
         raised("too long", "raise ValueError('too long')"),
         raised("5", "raise ValueError(n)"),
@@ -147,7 +147,7 @@ def test_the_same_quantity_may_be_missing_under_another_name(
 def test_a_text_may_leave_open_which_step_it_is_about(
     text: str, *, specific: bool, broadcast: bool
 ):
-    """Each step that takes an axis, or two tensors, may raise the same text."""
+    """Some texts fit every step with an axis or two tensors, so they are not specific."""
     error = Raised("RuntimeError", text, text, public="f raised an exception.")
 
     assert is_specific(error) is specific

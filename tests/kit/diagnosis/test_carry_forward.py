@@ -56,7 +56,7 @@ def wrong(answer: object, status: Status = Status.WRONG_VALUE) -> Observation:
     ],
 )
 def test_only_what_an_answer_shows_is_carried(write_course, seen: Observation, carried: set[str]):
-    """Where the mistake leaves nothing to see of the exercise above, that may be anything."""
+    """Points are carried only if the answer still depends on the exercise above."""
     stage = write_course(chain_files("01_tiny")).stages[0]
     solution = solution_channel(stage.solution)
     carrier = CarryForward(stage, lambda _check, _channel: seen, solution)
@@ -78,7 +78,7 @@ def test_a_check_may_pass_the_wrong_exercise(write_course, needs: tuple[str, ...
 
 
 def test_a_check_runs_once_on_a_program(write_course):
-    """The second submission with the same mistake costs no run."""
+    """A second submission with the same mistake needs no further run."""
     runs: list[str] = []
     stage = write_course(chain_files("01_tiny")).stages[0]
     seen = wrong(NUMBERS)

@@ -36,7 +36,7 @@ def test_a_program_without_the_exercise_cannot_have_its_mistake(tmp_path: Path):
 
 
 def test_nonsense_replaces_every_tensor_of_a_tuple():
-    """Shapes stay, numbers differ, and what is not a tensor stays."""
+    """Nonsense keeps the shape of each tensor, changes its numbers, and keeps other values."""
     scope: dict[str, Any] = {}
     source = "def parts(x):\n    return x.cos(), x.sin(), 'name'\n" + change("parts", NONSENSE)
     exec(source, scope)  # noqa: S102 - the source is the line above

@@ -142,7 +142,7 @@ def test_an_unknown_mistake_gets_no_name(make_grader):
 
 
 def test_the_misconception_that_explains_most_is_chosen(make_grader):
-    """One that explains both failed checks is preferred to one that explains a single check."""
+    """A misconception that explains two failed checks is preferred to one that explains one."""
     explained = make_grader("squares_vectors", "squares_matrices", "squares").explain("x * x")
 
     assert names(explained) == {"doubles_numbers": "squares", "doubles_a_matrix": "squares"}
@@ -215,7 +215,7 @@ def test_nothing_is_replayed_if_every_check_passes(make_grader):
 
 
 def test_a_kind_is_preferred_to_a_misconception_that_fails_what_passed(make_grader):
-    """The code that was submitted is not that of the misconception."""
+    """A misconception that fails a passed check is not the submitted code; a kind is named."""
     checks = (doubles_numbers, doubles_two)
     added = make_grader("adds_two_to_many").explain("x + 2", *checks)
     same = make_grader("adds_two_to_many").explain(WRONGS["adds_two_to_many"], *checks)
@@ -245,7 +245,7 @@ def test_a_matching_exception_is_explained_too(make_grader):
 
 
 def test_the_text_of_an_exception_alone_is_not_a_diagnosis(make_grader):
-    """Another mistake may raise an exception with the same text, which is explained as it is."""
+    """Many mistakes raise the same text, so an exception alone is explained, not diagnosed."""
     found = make_grader("needs_a_matrix").explain("x.view(2, 3) + x")
 
     assert {item.misconception for item in found.values()} == {"view_of_another_size"}

@@ -308,7 +308,7 @@ def alternatives() -> Iterator[tuple[str, str]]:
 
 
 def test_every_text_is_provoked():
-    """A text that this version of torch does not write would explain nothing."""
+    """Each text in the table is one that the installed torch or Python writes."""
     texts = [raised(statement).text for _, statement, _ in CASES]
     texts.append(without_result().text)
     unseen = [one for one in alternatives() if not any(re.match(one[1], text) for text in texts)]
@@ -360,7 +360,7 @@ def test_a_refusal_of_the_students_own_is_explained():
 
 
 def test_code_that_does_not_end_is_explained():
-    """Where no time was left the code did not run, and nothing is said."""
+    """Code without end is explained; a check that did not run for lack of time is not."""
     found = explain_exception(NotFinished("Not within 3 s.", public="Not in time."))
 
     assert found is not None
@@ -369,7 +369,7 @@ def test_code_that_does_not_end_is_explained():
 
 
 def test_a_text_of_another_type_is_not_explained():
-    """An empty text is that of the debugger only where its exception says so."""
+    """A text is explained only for its own type of exception, also an empty text."""
     assert explain_exception(raised("next(iter([]))")) is None
 
 

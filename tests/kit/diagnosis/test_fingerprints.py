@@ -196,7 +196,7 @@ def test_changes_are_described(known):
 
 
 def test_every_edit_is_noticed(known):
-    """A digest of the content shows edits by hand, since not all programs run again."""
+    """A digest of the content shows an edit by hand, without a new run of all programs."""
     edited = replace(known, questions=("Why?", *known.questions[1:]))
 
     assert list(fingerprints.changes(edited, known, set())) == ["it was edited after it was built"]
@@ -214,7 +214,7 @@ def test_every_edit_is_noticed(known):
     ],
 )
 def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excerpt):
-    """The digest of the sources is right, but the numbers are compared, and code is found."""
+    """`verify` reports edited numbers and code in fingerprints with a valid digest."""
     stage = tiny.stages[0]
     stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
     with open_recorder(tiny, [stage]) as recorder:
@@ -225,7 +225,7 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excer
 
 
 def test_the_courses_fingerprints_hold_no_code(pytestconfig):
-    """No string in them contains a line of the solution; they are small; every stage has some."""
+    """Fingerprints of every stage are small and hold no line of the solution."""
     for stage in courses.load(pytestconfig.rootpath).stages:
         text = stage.fingerprints.read_bytes()
         secrets = stubs.secret_lines(stage.solution.read_text("utf-8"), stage.solution.name)

@@ -92,7 +92,7 @@ def test_a_mistake_that_only_raises_is_named(grader: Grader):
 
 
 def test_a_refusal_of_what_is_right_is_named(grader: Grader):
-    """Each code refuses in its own words: what it refuses is compared."""
+    """A refusal of valid arguments is named, for any words of the exception."""
     code = ATTEND.format("(queries @ keys.T / 2).softmax(-1) @ values").replace("!=", "==")
 
     assert grader.kinds("attend", code) == {"check_wrong"}
@@ -117,7 +117,7 @@ def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
 
 
 def test_two_named_mistakes_are_changes_to_one_program(grader: Grader):
-    """The solution with both is the program that an exercise above is replayed on."""
+    """Two named mistakes are in one program, in which the exercise above runs again."""
     code = ATTEND.format(f"{E}.softmax(0) @ values")
     [mistake] = grader.source.mistakes("attend", grader.explain("attend", code).explanation)
 
@@ -143,7 +143,7 @@ BOTH = CAUSAL.replace("__init__()", "__init__()\n        torch.rand(3)[0]", 1)
 
 
 def test_a_misconception_is_named_where_it_alone_shows(write_stage):
-    """A mistake that only adds to another one elsewhere is not named with it."""
+    """A misconception is named only in the checks that it explains alone."""
     grader = Grader(write_stage(DRAWS_FIRST))
     code = BOTH.replace("rand(3)[0]", "rand(1)").replace(" / k.shape[-1] ** 0.5", "")
     found = {check: one.misconception for check, one in grader.diagnose("Causal", code).items()}
@@ -168,12 +168,12 @@ def test_programs_with_the_same_exception_are_named(grader: Grader):
 
 @pytest.mark.parametrize("text", ["mat1 and mat2 shapes cannot be multiplied (3x4 and 9x4)", "no"])
 def test_another_or_an_unspecific_exception_names_nothing(grader: Grader, text: str):
-    """Other sizes are another mistake, and a text without sizes or names says too little."""
+    """An exception with other sizes, or without sizes and names, names no mistake."""
     assert grader.source.explain("attend", [raises(text)], []).diagnoses == {}
 
 
 def test_what_no_mistake_explains_has_no_kind(grader: Grader):
-    """A result that is nearly that of a known mistake is none."""
+    """A result close to that of a known mistake is not given its name."""
     assert grader.kinds("attend", ATTEND.format(f"{E}.softmax(-1) @ values + 1e-3")) == set()
 
 

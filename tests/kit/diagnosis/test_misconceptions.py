@@ -142,7 +142,7 @@ def test_without_a_file_there_are_no_misconceptions(tiny: Course):
 
 
 def test_a_course_switches_off_kinds_of_other_topics(tiny: Course):
-    """A stage can still word a kind of such a group, which switches it on."""
+    """A course turns off kinds of other topics; a stage turns one on by its own sentence."""
     stage = replace(tiny.stages[0], kinds=("python",))
     stage.misconceptions.write_text('OPERATORS = {"mask_fill": ("It is filled.", "With what?")}\n')
 

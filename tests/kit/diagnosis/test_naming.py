@@ -83,7 +83,7 @@ def test_sizes_that_do_not_fit_name_no_two_kinds():
 
 
 def test_of_code_that_refuses_a_wrong_refusal_is_said():
-    """If code refuses valid arguments, only that is said, and no reason for it."""
+    """For code that refuses valid arguments, only the refusal is named, and no cause."""
     refusal = SCALE._replace(
         id="check_wrong", explanation="Refused.", title="Refused", group="refused"
     )

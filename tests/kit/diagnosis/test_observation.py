@@ -106,7 +106,7 @@ def test_without_answers_the_messages_must_agree():
 
 
 def test_the_text_of_an_exception_alone_is_not_a_proof():
-    """Another line may raise the same text because of another mistake."""
+    """Equal exceptions prove a mistake only if they quote the same code, too."""
     left = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 4: x @ w"))
     right = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 9: torch.mm(a, b)"))
     elsewhere = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 5: x @ w"))
@@ -116,7 +116,7 @@ def test_the_text_of_an_exception_alone_is_not_a_proof():
 
 
 def test_a_shape_that_stops_gradients_is_not_a_proof():
-    """Many mistakes give a result of one wrong shape, from which no gradient flows back."""
+    """A wrong shape without gradients proves no mistake, because many have this result."""
     error = NoGradients("ValueError", "the result has shape (2,)", "f returned.", public="")
 
     assert compare(ran(error=error), ran(error=error)) is Match.TEXT_ONLY

@@ -377,10 +377,10 @@ def test_missing_parameters_are_recognized_where_some_are_expected(
     ],
 )
 def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list, found: bool):  # noqa: FBT001  # a parameter of the test
-    """Only values that can't agree by chance count."""
+    """An intermediate step is recognized only by values that cannot agree by chance."""
     assert (patterns.matches_intermediate_step(answer, ARANGE - 1, steps) is not None) is found
 
 
 def test_the_right_result_is_not_an_intermediate_step():
-    """The last step of the solution gives the right result; the check failed for another reason."""
+    """The right result is not called an intermediate step; the check has a different fault."""
     assert patterns.matches_intermediate_step(ARANGE, ARANGE, [("matmul", ARANGE)]) is None

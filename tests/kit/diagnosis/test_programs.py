@@ -54,7 +54,7 @@ def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, script:
 def test_a_check_that_gives_an_answer_back_gives_each_program_its_own(
     grader: Grader, programs: Programs, kind: str
 ):
-    """A wrong cache is handed to the program that made it, not to the solution's next call."""
+    """A check passes each program its own cache, not that of the solution."""
     item = item_of("attend", attends_to_its_answer)
     channel = RecordingChannel(grader.solution)
     solved = grader.run(item, channel)
@@ -69,7 +69,7 @@ def test_a_check_that_gives_an_answer_back_gives_each_program_its_own(
 def test_a_program_without_the_answer_to_give_back_is_asked_no_further(
     grader: Grader, programs: Programs
 ):
-    """The check has ended for it, so it answers nothing more."""
+    """A program that lacks an answer which the check passes back gets no more requests."""
     item = item_of("attend", attends_to_its_answer)
     channel = RecordingChannel(grader.solution)
     solved = grader.run(item, channel)

@@ -133,7 +133,7 @@ def test_what_an_author_wrote_comes_first():
 
 
 def test_two_mistakes_together_come_before_one_that_explains_less():
-    """Each is named where it alone explains the answer, and both elsewhere."""
+    """A mistake is named where it alone explains the answer; elsewhere both are named."""
     pair = Candidate((0, 2), frozenset("ab"))
     table = Table([wrong("a"), wrong("b")], {"a": same(2)}, two=[pair])
 
@@ -141,7 +141,7 @@ def test_two_mistakes_together_come_before_one_that_explains_less():
 
 
 def test_the_mistake_that_explains_most_is_named_and_then_the_next_one():
-    """Each is named for the checks that it explains."""
+    """Each of two mistakes is named for the checks that it explains."""
     failed = [wrong(name) for name in "abcd"]
     table = Table(failed, {"a": same(0, 3), "b": same(0), "c": same(2)})
 
@@ -158,7 +158,7 @@ def test_documented_values_alone_name_nothing():
 
 
 def test_a_size_that_explains_only_some_answers_is_not_named():
-    """Another size may be equal to it in these checks."""
+    """A wrong size must explain all answers, because in some checks two sizes are equal."""
     some = Table([wrong("a"), wrong("b")], {"a": same(0)}, kinds=["scale_wrong_size"])
     every = Table([wrong("a")], {"a": same(0)}, kinds=["scale_wrong_size"])
 

@@ -54,7 +54,7 @@ def test_entries_are_read_in_their_order(tmp_path):
     ],
 )
 def test_a_wrong_entry_is_refused(tmp_path, text: str, reason: str):
-    """The message names the file, the entry and what is wrong."""
+    """The message about a wrong entry names the file, the entry and the error."""
     path = tmp_path / "greetings.toml"
 
     with pytest.raises(CourseError) as refused:
@@ -73,7 +73,7 @@ def test_what_is_not_a_table_is_refused(tmp_path, text: str):
 
 
 def test_a_word_that_is_not_given_is_named():
-    """The placeholder is right for other entries of the file, and this one has no word for it."""
+    """A placeholder without a word is reported with the entry and the placeholder."""
     assert fill("Hello {name}.", {"name": "you"}, "hello") == "Hello you."
     with pytest.raises(CourseError, match="entry hello has the placeholder 'name'"):
         fill("Hello {name}.", {}, "hello")

@@ -84,7 +84,7 @@ def layer(arguments: str, forward: str = "self, x, mask=None") -> str:
     ],
 )
 def test_other_arguments_of_a_class_are_named(arguments: str, reason: str):
-    """The sentence lists the solution's arguments, and no word of the student's."""
+    """The sentence lists the solution's arguments and does not quote the student's code."""
     said = sentence(layer(arguments), lambda student: student.new("Layer", 3, 2, qkv_bias=True))
 
     listed = "Layer takes d_in, d_out and qkv_bias (optional) in this course"
@@ -153,7 +153,7 @@ def test_a_mask_of_booleans_is_explained():
 
 
 def test_a_mask_of_the_students_own_is_not_the_one_that_is_passed():
-    """Where the check passes no mask, only the step is explained."""
+    """If the check passes no mask, the sentence is about the mask in the student's code."""
     code = "def hide_future(scores):\n    return scores.masked_fill(torch.ones(2, 3), 0)\n"
     said = sentence(code, lambda student: student.call("hide_future", SCORES))
 

@@ -47,7 +47,7 @@ def slip_of(*programs: Candidate, failures: tuple[Failure, ...]) -> Slip | None:
 
 
 def test_one_mistake_that_explains_every_failure_is_a_slip():
-    """Its name, its sentence, and the checks that it fails are known."""
+    """A slip has a name, a sentence, and the checks that it fails."""
     found = slip_of(
         Candidate((0,), frozenset({"probe", "gradients"})),
         failures=(failure("probe"), failure("gradients")),
@@ -96,14 +96,14 @@ def test_anything_else_is_not_a_slip(programs: list[Candidate], failures: tuple[
 
 
 def test_an_answer_with_different_numbers_may_be_a_slip():
-    """It shows that something was computed."""
+    """An answer with varying numbers may be a slip, because something was computed."""
     one = Candidate((0,), frozenset({"probe"}))
 
     assert slip_of(one, failures=(answered(torch.tensor([0.5, 1.5])),)) is not None
 
 
 def test_an_exception_next_to_a_probe_that_is_explained_belongs_to_the_slip():
-    """The numbers of the probe are certain, and the exception is the same."""
+    """A slip that the probe proves also explains an equal exception in another check."""
     found = slip_of(
         Candidate((0,), frozenset({"probe"}), frozenset({"gradients"})),
         failures=(failure("probe"), failure("gradients")),
@@ -113,7 +113,7 @@ def test_an_exception_next_to_a_probe_that_is_explained_belongs_to_the_slip():
 
 
 def test_a_check_that_did_not_look_at_the_rule_is_not_proved():
-    """It ended with the wrong answer, before the functions that run were known."""
+    """A check that failed before it looked at the rule does not prove that the rule is kept."""
     early, late = (
         slip_of(
             Candidate((0,), frozenset({"forbidden"})),

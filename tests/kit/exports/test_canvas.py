@@ -71,7 +71,7 @@ def test_no_grade_is_an_empty_cell(grades: MakeGradeTable):
 
 
 def test_a_stage_without_grades_gets_no_column():
-    """An empty column would make an empty assignment."""
+    """A stage without grades has no column, which would be an empty assignment in Canvas."""
     stages = (StageColumn("01_tiny", "Tiny things", 10.0), StageColumn("02_more", "More"))
     page = cells(canvas(GradeTable(stages=stages, rows=(row("ada"),))).content)
 
@@ -160,7 +160,7 @@ def test_an_excused_student_stays_excused(grades: MakeGradeTable):
 
 
 def test_no_grade_leaves_the_rosters_cell(grades: MakeGradeTable):
-    """An emptied cell would take the old grade away in Canvas."""
+    """Without a new grade the cell stays, because an empty one would delete the old grade."""
     done = canvas(grades(ada=1.0, alan=None), ROSTER.encode())
 
     assert cells(done.content)[4][6] == "6.00"
@@ -214,7 +214,7 @@ WORTH_20 = ROSTER.replace(",10,5,", ",20,5,")
 
 
 def test_an_assignment_with_other_points_does_not_block_the_others():
-    """Its column stays as it is, a remark has both numbers, and the other column is filled in."""
+    """A column with different points stays unchanged and gets a remark; others are filled in."""
     both = StudentGrades(
         student="ada",
         scores={
@@ -265,7 +265,7 @@ def test_last_and_first_names_in_separate_columns_are_read():
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_formula_gets_an_apostrophe_in_our_file_and_a_remark_in_theirs(name: str):
-    """Canvas finds its students by its own cells: those are not changed."""
+    """A formula gets an apostrophe in the kit's file, and a remark in a file from Canvas."""
     ours = canvas(table_of_rows(row("x_1", last_name=name)))
     roster = io.StringIO(newline="")
     csv.writer(roster).writerows([["Student", "ID", "SIS Login ID", "Section"], [name, 1, "x", ""]])
@@ -277,13 +277,13 @@ def test_a_formula_gets_an_apostrophe_in_our_file_and_a_remark_in_theirs(name: s
 
 
 def test_a_login_with_an_apostrophe_is_in_a_remark():
-    """Canvas would look for it with the apostrophe."""
+    """A login that would get an apostrophe is in a remark, as Canvas would not find it."""
     assert "fill in a roster" in canvas(table_of_rows(row("-x"))).remarks[0]
 
 
 @given(st.text(), st.floats(0, 1000))
 def test_any_name_and_score_make_a_file_that_canvas_reads(name: str, score: float):
-    """One row a student, as many cells as columns, a score with at most two decimals."""
+    """The file has one row for each student, with equal columns and at most two decimals."""
     scores = {"01_tiny": Score(raw=score, score=score, max_score=1000.0)}
     rows = (StudentGrades(student="x_1", last_name=name, first_name=name, scores=scores),)
     stages = (StageColumn("01_tiny", "Tiny things", 1000.0),)
@@ -312,7 +312,7 @@ def test_a_file_without_any_of_the_students_is_a_problem():
 
 
 def test_a_new_assignment_is_announced():
-    """A new assignment is announced, as Canvas's may only have a different name."""
+    """A remark announces a new assignment, which may be a known one with a different name."""
     roster = ROSTER.replace("Tiny things", "Homework 1")
     done = canvas(table_of_rows(row("123")), roster.encode())
 

@@ -53,7 +53,7 @@ def test_the_only_submission_is_taken(
 
 
 def test_no_grade_is_not_a_zero(broken: SubmissionResult, results: MakeResults):
-    """A format for one submission could only write a zero."""
+    """A missing grade is an error in a format that could only write a zero."""
     with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
         single_submission(results(broken))
 

@@ -102,7 +102,7 @@ def test_moodle_finds_every_student_by_the_ids_alone(tiny: Course, moodle_class:
 def test_canvas_names_come_from_the_download_where_ids_differ(
     tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
 ):
-    """As with a roster, by which the record has the course's own ids."""
+    """The download gives Canvas's names even if a roster gave the record the course's ids."""
     request = FeedbackRequest(platform="canvas", download=CANVAS[:1], identify=lambda _name: "s101")
     made = feedback_zip(tiny, results(submission(check(), student="s101")), request)
 
@@ -201,7 +201,7 @@ def test_a_name_of_the_roster_goes_before_the_gradebooks(
 
 
 def test_in_time_is_not_late():
-    """Nothing is said of a deadline, and without times nothing of the time."""
+    """A page mentions no deadline if the work was in time, and no time if none is known."""
     grade = final_grade(Score(raw=1.0, score=1.0, max_score=1.0, timestamp="x"), ())
 
     assert (grade.submitted, grade.late, grade.written) == ("", "", ())
@@ -240,7 +240,7 @@ def test_a_download_is_a_folder(tmp_path: Path):
 
 
 def test_a_download_is_a_zip_or_a_folder_that_holds_it(tmp_path: Path):
-    """As it was downloaded, and as `downloaded/` keeps it."""
+    """The download may be a zip, or a folder that contains it, such as `downloaded/`."""
     with zipfile.ZipFile(tmp_path / "submissions.zip", "w") as archive:
         for name in CANVAS:
             archive.writestr(name, "")

@@ -88,7 +88,7 @@ def test_every_test_is_visible(check: MakeCheck, submission: MakeSubmission, res
 def test_an_unreadable_submission_is_a_zero_with_a_reason(
     unread: SubmissionResult, results: MakeResults
 ):
-    """There is a score and a message without tests, and the instructor reads what the 0 means."""
+    """An unreadable submission has 0 points, a message, and a remark for the instructor."""
     made = gradescope(results(unread))
     answer = accepted(made.content)
 
@@ -98,7 +98,7 @@ def test_an_unreadable_submission_is_a_zero_with_a_reason(
 
 
 def test_no_grade_is_not_a_file(broken: SubmissionResult, results: MakeResults):
-    """Gradescope then reports that the autograder failed, which is true."""
+    """Without a grade no file is written, and Gradescope reports that the autograder failed."""
     with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
         gradescope(results(broken))
 

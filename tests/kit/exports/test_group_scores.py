@@ -52,7 +52,7 @@ def test_two_submissions_of_one_group_are_not_guessed():
 
 
 def test_groups_are_of_one_assignment():
-    """In another stage a member may have submitted nothing, and gets no score of the others."""
+    """Groups with several stages are refused, because they belong to one assignment."""
     stages = (StageColumn("01_tiny", "Tiny", 10.0), StageColumn("02_more", "More", 10.0))
 
     with pytest.raises(UsageError, match="--stage"):

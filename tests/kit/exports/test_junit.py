@@ -79,7 +79,7 @@ def test_trouble_of_the_whole_submission_is_an_error(
 
 
 def test_a_suite_is_never_empty(submission: MakeSubmission, results: MakeResults):
-    """Some readers report a suite without cases as an error."""
+    """A suite has at least one case, because some readers report an empty suite as an error."""
     (suite,) = parsed(junit(results(submission())).content)
 
     assert suite.get("tests") == "1"
@@ -106,7 +106,7 @@ def test_any_text_makes_xml_that_parses(words: str):
 def test_illegal_characters_are_dropped(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """The rest of the message stays, and markup in it is text."""
+    """Illegal characters are dropped; the rest of the message stays, and markup is text."""
     failed = check(Outcome.FAILED, message="a\x00\x0b\ud800\ufffe]]><b>&c")
     (suite,) = parsed(junit(results(submission(failed))).content)
 

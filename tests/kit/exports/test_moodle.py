@@ -122,7 +122,7 @@ def test_a_grade_that_cannot_be_changed_stays():
 
 
 def test_a_locked_grade_is_seen_behind_a_workflow_state():
-    """With marking workflow there is one column more."""
+    """A locked grade is recognized behind the additional column of the marking workflow."""
     worksheet = WORKSHEET.replace('"Maximum Grade"', '"Maximum Grade",State')
     worksheet = worksheet.replace("10.00,", "10.00,Not marked,")
 
@@ -189,7 +189,7 @@ def test_a_worksheet_that_does_not_fit_is_refused(old: str, new: str, words: str
 
 
 def test_a_grade_column_that_cannot_be_found_must_be_named():
-    """The message names the columns that are there."""
+    """If the grade column cannot be found, the message lists the columns in the file."""
     worksheet = "Id,Mark\nParticipant 1,\n"
     with pytest.raises(
         UsageError, match=r"columns are Id, Mark\. None is recognized .* --grade-column"
@@ -216,7 +216,7 @@ def test_semicolons_become_the_commas_that_moodle_wants():
 
 
 def test_a_formula_of_a_student_is_in_a_remark():
-    """Students choose their full names, and Moodle does not compare them."""
+    """A name that is a formula is in a remark, because students choose their names."""
     worksheet = WORKSHEET.replace("Ada Lovelace", "=1+1")
     done = moodle(table_of_rows(row("=1+1_11")), worksheet.encode(), "01_tiny")
 

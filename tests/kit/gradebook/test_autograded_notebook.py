@@ -228,7 +228,7 @@ def test_of_copies_the_last_written_one_counts(merge: Merge, texts: tuple[str, .
 
 
 def test_a_renamed_answer_is_shown_but_not_graded(merge: Merge):
-    """The instructor finds it below a blank answer."""
+    """An answer in a renamed cell appears below a blank answer and gets no points."""
     made = merge(answer("Mine.", "whyy"), answer("x", "sketch"))
 
     assert by_name(made)["why"]["source"] == "YOUR ANSWER HERE"
@@ -514,7 +514,7 @@ MANGLED = st.fixed_dictionaries(
 @settings(max_examples=50)
 @given(cells=st.lists(MANGLED | VALUES, max_size=8))
 def test_any_mangled_notebook_becomes_valid(master: Notebook, cells: list[Any]):
-    """Both nbformat and nbgrader accept it, and its points are the master's."""
+    """Any mangled notebook becomes valid for nbformat and nbgrader, with the master's points."""
     made = merge_student_cells(master, json.dumps({"cells": cells}).encode(), "lab.ipynb")
     shown = append_module(
         add_outputs(made, {"double": CellOutput("c", "c")}, CellOutput("w", "w")), "a.py", "x"
@@ -543,13 +543,13 @@ def read(page: str) -> str:
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in ATTACKS.items()])
 def test_no_attack_becomes_active_content(text: str):
-    """The page has no tag, address or handler, with attached pictures and without."""
+    """A page with attacks has no tag, address or handler, with attached pictures and without."""
     for images in ({}, IMAGES):
         assert ActiveContent(render_escaped(text, images)).found == []
 
 
 def test_active_content_is_detected():
-    """Most of the raw texts become active, so the test above can fail."""
+    """Most attacks are active content before escaping, so the test above can fail."""
     acting = [name for name, text in ATTACKS.items() if ActiveContent(rendered_raw(text)).found]
 
     assert len(acting) > 0.6 * len(ATTACKS)
@@ -580,7 +580,7 @@ def test_honest_text_reads_the_same(text: str):
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in ATTACKS.items()])
 def test_an_attack_is_shown_as_it_was_written(text: str):
-    """Nothing is removed: the instructor sees the attack."""
+    """No text of an attack is removed, so the instructor can read it."""
     shown = escape_markdown(text).replace(JOINER, "").replace("\N{REPLACEMENT CHARACTER}", "\0")
 
     assert shown == text.replace(JOINER, "")
@@ -593,7 +593,7 @@ def test_no_heading_takes_the_name_of_a_grade(text: str):
 
 
 def test_a_long_text_is_cut_and_says_so():
-    """An essay of a megabyte would block the browser."""
+    """A very long text is cut, with a note of its length, as it would block the browser."""
     shown = escape_markdown("<b" * MAX_TEXT)
 
     assert shown.endswith("… (of 131,072 characters)")

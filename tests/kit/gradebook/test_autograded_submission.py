@@ -143,7 +143,7 @@ def fields_of(submission: Submission, **changed: object) -> dict:
 def test_only_the_instructor_sees_the_mark_scheme(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable
 ):
-    """Formgrader shows it with the answer; the student's lab does not have it."""
+    """Formgrader's lab has the mark scheme, and the student's lab does not."""
     handed = answered(why="x")
     write(graded(), ada=work(lab=handed))
 

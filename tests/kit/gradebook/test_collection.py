@@ -49,7 +49,7 @@ def students(course: Course) -> dict[str, tuple[str, str, str]]:
 
 
 def test_a_student_of_canvas_is_one_person(packed: Packed, course: Course):
-    """From Canvas to formgrader a student has the course's own id and a name."""
+    """A student of Canvas has the course's id and a name in formgrader and in the exports."""
     packed({"lovelaceada_101_9_tiny.py": RIGHT, "hoppergrace_102_8_README.md": b"Later."})
     output = run(
         course.root, "autograder", "collect", "1", "submissions.zip", "--roster", "canvas.csv"
@@ -90,7 +90,7 @@ def test_an_earlier_attempt_is_stored_apart(packed: Packed, course: Course):
 
 
 def test_the_grades_find_their_way_back(packed: Packed, course: Course):
-    """Graded without collecting, filled into Canvas's export; a PDF gets no grade and no zero."""
+    """A download that is graded directly fills Canvas's export; a PDF leaves its cell empty."""
     packed({"lovelaceada_101_9_tiny.py": RIGHT, "hoppergrace_102_8_x.pdf": b"%PDF"})
     grade = ("grade", "submissions.zip", "--stage", "1", "--gradebook", "--roster", "canvas.csv")
     run(course.root, "autograder", *grade)

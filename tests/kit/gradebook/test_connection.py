@@ -101,7 +101,7 @@ def test_an_instructors_settings_win(course: Course):
 
 
 def test_a_file_that_raises_is_reported(course: Course):
-    """The message names the file that nbgrader was reading."""
+    """If the configuration raises, the message names the file that nbgrader was reading."""
     (course.root / "nbgrader_config.py").write_text("import nowhere_to_be_found", "utf-8")
 
     with pytest.raises(UsageError, match=r"nbgrader_config\.py can't be used: ModuleNotFoundError"):
@@ -132,7 +132,7 @@ def test_the_course_is_the_one_next_to_the_file(course: Course, config: Config):
 
 
 def test_no_module_of_a_student_is_overwritten(config: Config):
-    """By default, nbgrader would overwrite it with the stub in source/."""
+    """The settings keep nbgrader from replacing a student's module by the stub in source/."""
     assert config.Autograde.exclude_overwriting == {"01_tiny": ["tiny.py"]}
 
 
@@ -216,7 +216,7 @@ def test_nothing_is_graded_while_the_gradebook_is_locked(class_: Course):
 def test_a_gradebook_that_is_locked_after_the_grading_loses_nothing(
     class_: Course, graded: Made, monkeypatch: pytest.MonkeyPatch
 ):
-    """The record is written, and the same command writes the gradebook later, without grading."""
+    """If the gradebook is locked, the record is kept, and the command can be repeated."""
     calls: list[ExitStack] = []
 
     def grade_each(course: Course, submissions, on_result, *, isolation: str, **_more) -> Results:

@@ -153,7 +153,7 @@ def test_every_submission_gets_its_points(graded: Graded):
 def test_rows_and_files_are_those_of_our_command(
     course: Course, graded: Graded, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer
 ):
-    """Rows and files are equal to those of our command, row by row and byte by byte."""
+    """`nbgrader autograde` writes the same rows and files as `autograder grade`."""
     reuse(fork_server, monkeypatch)
     shutil.copytree(graded.root / "submitted", course.root / "submitted", symlinks=True)
     submissions = list(collect(course.root / "submitted", course.stages))
@@ -165,7 +165,7 @@ def test_rows_and_files_are_those_of_our_command(
 
 
 def test_no_kernel_was_started(graded: Graded, monkeypatch: pytest.MonkeyPatch):
-    """The one that nbgrader would have started leaves a trace."""
+    """No kernel was started: a Python kernel that leaves a trace has left none."""
     monkeypatch.setenv("JUPYTER_PATH", str(graded.kernels))
 
     assert str(graded.trace) in KernelSpecManager().get_kernel_spec("python3").argv
@@ -173,7 +173,7 @@ def test_no_kernel_was_started(graded: Graded, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_formgrader_gets_lab_module_and_time_only(graded: Graded):
-    """No other file is copied, and no link is followed."""
+    """Formgrader gets lab, module and timestamp; no other file is copied, no link followed."""
     assert set(graded.files["ada"]) == {"lab.ipynb", "tiny.py", "timestamp.txt"}
     assert set(graded.files["cleo"]) == {"lab.ipynb", "timestamp.txt"}
     assert graded.files["bob"]["tiny.py"] == HALF.encode()
@@ -237,7 +237,7 @@ def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_landlock")
 def test_without_landlock_the_button_names_the_setting(api: NbGraderAPI):
-    """The message names a setting, since formgrader and its command have no flag for it."""
+    """Without Landlock the message names a setting, because the button has no flag for it."""
     done = api.autograde(STAGE, "ada")
 
     assert not done["success"]
@@ -268,7 +268,7 @@ def test_either_file_may_ask_for_less_isolation(
 
 
 def test_an_assignment_that_is_not_a_stage_is_refused(course: Course):
-    """By itself, nbgrader would run its cells unprotected; scripts see the exit code."""
+    """An assignment that is not a stage is refused, because nbgrader would run it unprotected."""
     (course.root / "submitted" / "ada" / "other").mkdir(parents=True)
     output = run(course.root, "nbgrader", "autograde", "other", code=1)
 
@@ -291,7 +291,7 @@ def test_the_button_grades(course: Course, api: NbGraderAPI):
 
 
 def test_the_button_reports_what_is_wrong(course: Course, api: NbGraderAPI):
-    """The log that formgrader shows in a window contains the error."""
+    """The log in formgrader's window contains the error."""
     course.stage(STAGE).lab.unlink()
     done = api.autograde(STAGE, "ada")
 
@@ -346,7 +346,7 @@ class Closed:
 
 
 def test_a_student_must_be_known_where_asked(course: Course, api: NbGraderAPI):
-    """The option of nbgrader is `--Autograde.create_student=False`."""
+    """With `--Autograde.create_student=False`, an unknown student is refused."""
     done = api.autograde(STAGE, "ada", create=False)
 
     assert not done["success"]
@@ -355,7 +355,7 @@ def test_a_student_must_be_known_where_asked(course: Course, api: NbGraderAPI):
 
 
 def test_a_folder_that_can_be_no_id_is_reported(course: Course, api: NbGraderAPI):
-    """No page or file could have this name; others are graded."""
+    """A folder that cannot be an id is reported with a valid name, and others are graded."""
     submit(course.root, "a<b>", CLASS["bob"])
     done = api.autograde(STAGE, "a*")
 
@@ -394,7 +394,7 @@ def test_no_other_notebook_is_graded(course: Course, api: NbGraderAPI, *, exists
 
 
 def test_nbgraders_permissions_and_hooks_hold(course: Course, api: NbGraderAPI):
-    """An instructor sets them in nbgrader_config.py."""
+    """The settings of nbgrader for permissions and hooks apply."""
     finished = []
     api.config.Autograde.permissions = 640
     api.config.Autograde.post_convert_hook = lambda **facts: finished.append(facts["assignment"])

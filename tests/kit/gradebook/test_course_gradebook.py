@@ -22,7 +22,7 @@ def roster(tmp_path: Path) -> Path:
 
 
 def test_no_roster_is_read_where_there_is_none(course: Course):
-    """Without an LMS's numbers in the gradebook, ids stay as they are."""
+    """If the gradebook has no numbers of an LMS, ids stay as they are."""
     assert CourseGradebook(course).roster(None) is None
 
 
@@ -36,7 +36,7 @@ def test_reading_a_roster_makes_no_database(tiny: Course, roster: Path):
 
 
 def test_the_roster_gives_the_gradebook_its_names(course: Course, roster: Path):
-    """Only students who submitted are registered, and then the gradebook has a roster."""
+    """Only students who submitted are registered, with their names in the roster."""
     book = CourseGradebook(course)
     book.register(book.roster(roster), ["ada", "bob"])
     known = book.roster(None)

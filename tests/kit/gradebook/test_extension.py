@@ -68,7 +68,7 @@ def test_another_time_is_refused(when: str, words: str):
 def test_an_extension_after_the_grading_removes_the_penalty_at_once(
     course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
-    """Nothing needs to be graded again, and `none` brings the penalty back."""
+    """An extension removes the penalty without a regrade, and `none` restores it."""
     write(graded(), ada=work(stamp=LATE))
     lines = extend(course, "king", "3h")
     after = penalties(course.root)
@@ -85,7 +85,7 @@ def test_an_extension_after_the_grading_removes_the_penalty_at_once(
 def test_an_extension_before_the_submission_counts_when_it_is_graded(
     course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
-    """Until then the student has no score, so no export has a zero."""
+    """An extension gives no score before a submission, and no penalty after it."""
     extend(course, "ada", "1d")
     before = CourseGradebook(course).grade_table().rows[0].scores
     write(graded(), ada=work(stamp=LATE))
@@ -96,7 +96,7 @@ def test_an_extension_before_the_submission_counts_when_it_is_graded(
 
 @pytest.mark.usefixtures("due")
 def test_an_extension_that_is_taken_back_leaves_no_row(course: Course):
-    """Without a submission, the row was there for the extension only."""
+    """A withdrawn extension leaves no row in the gradebook if there is no submission."""
     extend(course, "ada", "1d")
     lines = extend(course, "ada", "none")
 
@@ -105,6 +105,6 @@ def test_an_extension_that_is_taken_back_leaves_no_row(course: Course):
 
 
 def test_without_a_due_date_there_is_nothing_to_extend(course: Course):
-    """The message has the command that sets one."""
+    """Without a due date, the message has the command that sets one."""
     with pytest.raises(UsageError, match="nbgrader db assignment add"):
         extend(course, "ada", "1d")

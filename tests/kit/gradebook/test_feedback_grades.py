@@ -24,7 +24,7 @@ def generate(root: Path) -> list[str]:
 def test_answers_that_wait_are_named(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, answered
 ):
-    """The page shows them without points, until they are graded by hand."""
+    """Answers that wait to be graded by hand are reported; the page shows no points for them."""
     write(graded("ada"), graded("bob"), ada=work(lab=answered(why="Since x + x.")))
     early = generate(course.root)
     query(course.root, "update grade set manual_score = 2 where auto_score is null")

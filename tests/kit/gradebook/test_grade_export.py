@@ -97,7 +97,7 @@ def test_ungraded_answers_are_reported(exported: Exported, caplog: pytest.LogCap
 def test_a_submission_with_nothing_to_grade_is_no_silent_zero(
     write: WriteBook, work: StudentWork, exported: Exported, caplog, options: dict, score: str
 ):
-    """The cells are empty unless zeros are asked for, and the command lists the students."""
+    """If nothing could be graded, cells stay empty unless zeros are requested; a line says so."""
     write(record("ruth", (), status=Status.UNREADABLE), ruth=work("ruth", module=None))
     [ruth] = exported(**options)
 
@@ -143,7 +143,7 @@ def test_options_choose_rows(exported: Exported, options: dict, students: list[s
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=key) for key, name in NAMES.items()])
 def test_any_name_stays_in_its_cell(course: Course, exported: Exported, name: str):
-    """In nbgrader's own file, the line gets too many cells."""
+    """Any name stays in its cell; in nbgrader's own file some names take several cells."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student("ada", last_name=name, first_name=name, email="a@example.org")
     [line] = exported()

@@ -49,7 +49,7 @@ def commits() -> Iterator[list[int]]:
 
 
 def test_each_student_is_one_commit(write: WriteBook, graded: Made, commits: list[int]):
-    """Two more students are two more commits, apart from those that open the gradebook."""
+    """Each student is one commit; opening the gradebook adds its own."""
     counts = []
     for class_ in ("ada",), ("ada", "bob", "cy"), ("ada", "bob", "cy"):
         commits.clear()
@@ -205,7 +205,7 @@ def test_a_gradebook_that_cannot_be_written_is_refused_before_grading(
 def test_a_folder_that_cannot_be_written_is_refused_before_grading(
     course: Course, work: StudentWork
 ):
-    """A file is where the folder of autograded notebooks should be."""
+    """A file in place of autograded/ is reported before the grading."""
     (course.root / "autograded").rmdir()
     (course.root / "autograded").write_text("", "utf-8")
 

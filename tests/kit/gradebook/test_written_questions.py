@@ -16,7 +16,7 @@ def without_questions(course: Course) -> Course:
 
 
 def test_nbgrader_leaves_out_what_release_leaves_out(course: Course):
-    """Both write the same bytes, in which no cell waits for an answer in words."""
+    """Without written questions, nbgrader and `release` write the same bytes."""
     stage = without_questions(course).stage(STAGE)
     ours = lab_notebook.build_student_lab(stage.lab.read_bytes(), written=False)
     run(course.root, "nbgrader", "generate_assignment", STAGE, "--force")
@@ -27,7 +27,7 @@ def test_nbgrader_leaves_out_what_release_leaves_out(course: Course):
 
 
 def test_the_gradebook_has_no_cell_for_answers(course: Course):
-    """Only the exercises give points."""
+    """Without written questions, only the exercises give points in the gradebook."""
     master = read_master(without_questions(course).stage(STAGE))
     graded = [
         cell["metadata"]["nbgrader"]["grade_id"]

@@ -55,7 +55,7 @@ def test_the_instructor_learns_what_to_set(write_course: WriteCourse):
 
 
 def test_setup_installs_exactly_what_is_pinned():
-    """One install, from the bundle's own two files."""
+    """`setup.sh` installs uv, and then the packages that the bundle's two files pin."""
     script = (TEMPLATES / "setup.sh").read_text("utf-8")
     install = script.partition("uv pip install ")[2].partition("\npackages=")[0]
 
@@ -66,7 +66,7 @@ def test_setup_installs_exactly_what_is_pinned():
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_scripts_are_bash_and_stop_at_the_first_error(name: str):
-    """`bash -n` reads them; `set -euo pipefail` comes before the first command."""
+    """The scripts are valid bash and begin with `set -euo pipefail`."""
     script = (TEMPLATES / name).read_text("utf-8")
     first = next(line for line in script.splitlines() if line and not line.startswith("#"))
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)  # noqa: S607  # bash, by name
@@ -78,7 +78,7 @@ def test_the_scripts_are_bash_and_stop_at_the_first_error(name: str):
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="no shellcheck here")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_shellcheck_finds_nothing(name: str):
-    """Shellcheck gives no warning and no advice."""
+    """Shellcheck reports no problem in the scripts."""
     script = (TEMPLATES / name).read_text("utf-8")
     subprocess.run(["shellcheck", "-"], input=script, text=True, check=True)  # noqa: S607  # found on PATH
 
@@ -96,7 +96,7 @@ def test_the_command_writes_the_zip(tiny: Course, tmp_path: Path):
 
 
 def test_an_unknown_platform_is_refused(tiny: Course):
-    """The message lists the platforms that there are."""
+    """The message about an unknown platform lists the known ones."""
     result = CliRunner().invoke(app, ["bundle", "elsewhere", "--course", str(tiny.root)])
 
     assert result.exit_code == 2

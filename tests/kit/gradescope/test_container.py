@@ -110,7 +110,7 @@ def test_several_stages_are_added_up(laid_out: LayOut):
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_files_may_match_none_of_several_stages(laid_out: LayOut):
-    """No points, and a sentence on what to name the files."""
+    """Files that match no stage earn 0 points, with a sentence on how to name them."""
     answer = grade_container(laid_out({"a.txt": b"", "b.txt": b""}, ("01_tiny", "02_tiny")))
 
     assert (answer["score"], answer["tests"]) == (0.0, [])
@@ -132,7 +132,7 @@ def test_an_error_of_the_grader_is_not_a_grade(
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_a_stage_without_a_grade_leaves_the_whole_without(laid_out: LayOut):
-    """A sum of the graded stages alone would be a wrong grade."""
+    """If one stage has no grade, there is no total, because a partial sum would be wrong."""
     files = {"01_tiny/tiny.py": RIGHT, "02_tiny/tiny.py": RIGHT}
     container = Container(laid_out(files, ("01_tiny", "02_tiny")))
     results = container.grade_submission()
@@ -151,7 +151,7 @@ def test_a_stage_without_a_grade_leaves_the_whole_without(laid_out: LayOut):
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_the_solutions_are_graded_when_the_image_is_built(laid_out: LayOut):
-    """With less than full marks the image is not built."""
+    """A solution without full marks stops the build of the image."""
     root = laid_out({})
 
     assert main([str(root), "--try"]) == 0
@@ -175,7 +175,7 @@ def test_the_solutions_are_graded_when_the_image_is_built(laid_out: LayOut):
     ],
 )
 def test_the_student_is_gradescopes_number(metadata: bytes, student: str, tmp_path: Path):
-    """Without a number the submission is graded nevertheless."""
+    """The student's id is Gradescope's number, or `student` if there is none."""
     file = tmp_path / "submission_metadata.json"
     file.write_bytes(metadata)
 

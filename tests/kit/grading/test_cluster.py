@@ -115,7 +115,7 @@ def statuses(results: Results) -> list[tuple[str, Status]]:
 
 
 def test_results_are_in_the_order_of_submissions(run, graded):
-    """One without code has its result without a worker."""
+    """Results have the order of the submissions; one without code needs no worker."""
     results, workers = run(graded)
 
     assert statuses(results) == [
@@ -127,7 +127,7 @@ def test_results_are_in_the_order_of_submissions(run, graded):
 
 
 def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, graded):
-    """Others keep their grades, also one that was at the same workers."""
+    """A submission whose workers died has no grade; others, also on those workers, keep theirs."""
     tried: list[str] = []
 
     def answers(submission: Submission) -> object:
@@ -144,7 +144,7 @@ def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, g
 
 
 def test_many_submissions_travel_together(run, graded):
-    """As long as so many wait that all workers still end at about the same time."""
+    """Submissions are sent in groups while enough are left to keep every worker busy."""
     students = [f"s{number}" for number in range(60)]
     results, workers = run(graded, *students)
 
@@ -186,7 +186,7 @@ def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
 
 
 def test_the_record_of_another_submission_is_refused(run, graded, submit: Submit):
-    """The key in it names all that decides a grade, the submission included."""
+    """A worker's result is refused if its key is not that of the submission that was sent."""
     other = submit("x = 1", student="ada")
     with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
         run(lambda _submission: graded(other))

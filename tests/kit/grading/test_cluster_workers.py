@@ -15,7 +15,7 @@ from autograder.grading.provenance import Facts, Provenance
     ["tcp://127.0.0.1:8786", "tcp://[::1]:8786", "tcp://localhost:1", "tls://10.0.0.1:8786"],
 )
 def test_a_private_connection_is_accepted(address: str):
-    """TLS is accepted to any machine, and every protocol to this one."""
+    """TLS to any machine is accepted, and any protocol within this machine."""
     assert require_private(address) is None
 
 
@@ -31,7 +31,7 @@ def test_a_private_connection_is_accepted(address: str):
     ],
 )
 def test_an_open_connection_is_refused(address: str):
-    """Submissions and grades of other people would travel in the open."""
+    """A connection to a different machine without TLS is refused, because others could read it."""
     with pytest.raises(ClusterError, match="is not encrypted"):
         require_private(address)
 
@@ -43,7 +43,7 @@ def facts(tiny: Course) -> Facts:
 
 
 def test_equal_machines_differ_in_nothing(facts: Facts):
-    """The sentence about equal machines is empty."""
+    """Between two equal machines no difference is reported."""
     assert difference(facts, facts) == ""
 
 
@@ -57,7 +57,7 @@ def test_equal_machines_differ_in_nothing(facts: Facts):
     ],
 )
 def test_another_version_is_named_with_both_values(facts: Facts, name: str, sentence: str):
-    """Both versions are named, so that the reader knows which machine to change."""
+    """A different version is reported with both values."""
     here = replace(facts.settings, torch="2.13.0", python="3.x", kit="0.1", machine="x86_64")
     there = replace(here, **{name: "9"})
     found = difference(replace(facts, settings=here), replace(facts, settings=there, run="other"))
@@ -87,7 +87,7 @@ def test_packages_are_listed(facts: Facts):
 
 
 def test_another_secret_is_not_shown(facts: Facts):
-    """Where all else is equal, it is the secret that differs."""
+    """If all else is equal, the message states that the secrets differ and shows neither."""
     found = difference(facts, replace(facts, run="other"))
 
     assert found == "the course's secret there is different or missing"
@@ -98,6 +98,6 @@ def test_another_secret_is_not_shown(facts: Facts):
     [("CourseError", CourseError), ("KeyboardInterrupt", GraderError), ("", GraderError)],
 )
 def test_what_a_worker_refuses_is_raised_here(facts: Facts, kind: str, expected: type[Exception]):
-    """With the worker's name; of the kit's own errors only."""
+    """An error of the kit on a worker is raised here with the name of the worker."""
     with pytest.raises(expected, match="tcp://w: no suite"):
         require_equal(facts, Refused(kind, "no suite"), "tcp://w")

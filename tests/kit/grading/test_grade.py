@@ -65,7 +65,7 @@ EXPECTED = [
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_results_are_in_the_order_of_submissions(tiny: Course, class_: list[Submission]):
-    """There is one for each submission, unreadable or not; each is reported at once."""
+    """Each submission, readable or not, has a result, which is reported at once and in order."""
     reported: list[SubmissionResult] = []
     level = detect_capabilities().level
     results = grade(tiny, class_, isolation=level, jobs=1, on_result=reported.append)
@@ -180,7 +180,7 @@ def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_landlock")
 def test_the_course_may_ask_for_less_isolation(write_course: WriteCourse):
-    """The record holds the isolation; a command may require more than the course."""
+    """A course may allow less isolation, which the record states; a command may demand more."""
     head = course_files(("01_tiny",))["course.toml"]
     course = write_course({"course.toml": f'{head}\n[grading]\nisolation = "process"\n'})
 
@@ -258,7 +258,7 @@ def kill_this_process(student: str) -> None:
     ],
 )
 def test_a_killed_process_costs_one_result(grade_with, students: list[str], jobs: int):
-    """Only the submission that it was grading has no grade; the others are graded."""
+    """A killed process loses only the result of the submission that it was grading."""
     expected = {True: Status.GRADER_ERROR, False: Status.GRADED}
 
     assert grade_with(kill_this_process, *students, jobs=jobs) == [
@@ -267,7 +267,7 @@ def test_a_killed_process_costs_one_result(grade_with, students: list[str], jobs
 
 
 def test_a_grading_process_has_so_much_processor_time_for_a_submission(grade_with, tmp_path: Path):
-    """The system ends it then, as if it had been killed."""
+    """A grading process has a limit of processor time for each submission."""
 
     def grade_student(_student: str) -> None:
         (tmp_path / "limit").write_text(str(resource.getrlimit(resource.RLIMIT_CPU)[0]))
@@ -298,7 +298,7 @@ def test_a_submission_whose_process_died_is_graded_once_more_alone(
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_lost_fork_server_costs_no_grade(grade_with, tmp_path: Path, jobs: int):
-    """Another one is started, and what was graded meanwhile is graded once more."""
+    """A lost fork server is replaced, and the submission that it lost is graded again."""
 
     def grade_student(student: str) -> None:
         with (tmp_path / "tries").open("a") as tries:
@@ -346,7 +346,7 @@ def test_a_worker_that_was_killed_from_outside_costs_no_points(
 def test_a_fork_server_that_is_lost_during_a_check_fails_no_check(
     tiny: Course, solved: Submission, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ):
-    """Pytest catches what a check raises; the submission has no result, and is graded again."""
+    """A fork server that is lost during a check gives no result, and no failed check."""
     real = Session._send
 
     def lose(session: Session, worker, seconds: float, batch: bytes, verbs: tuple) -> object:
@@ -373,7 +373,7 @@ def test_a_submission_that_kills_itself_is_tried_twice(
 
 @needs_limit_of_memory
 def test_a_grading_process_has_a_limit_of_memory(grade_with):
-    """A grading process can't take the memory of others."""
+    """A grading process has a memory limit, so that it leaves memory for others."""
 
     def grade_student(_student: str) -> None:
         with pytest.raises(MemoryError):
@@ -422,7 +422,7 @@ def test_a_process_without_memory_costs_no_points(hungry: Course, submit):
 @needs_limit_of_memory
 @pytest.mark.usefixtures("lent_fork_server")
 def test_a_submission_that_needs_too_much_memory_alone_has_no_grade(hungry: Course, submit):
-    """Too much memory gives no grade, rather than a wrong answer; the others keep their grades."""
+    """A submission that needs too much memory has no grade, and others keep theirs."""
     greedy = submit("def double(x):\n    return 5_000\n", student="greedy")
     class_ = [submit(HALF, student="ada"), greedy, submit(HALF, student="bea")]
     results = grade(hungry, class_, isolation="process", jobs=1)
@@ -438,7 +438,7 @@ def test_a_submission_that_needs_too_much_memory_alone_has_no_grade(hungry: Cour
 
 @pytest.mark.parametrize("error", [CourseError, SandboxError, UsageError, KeyboardInterrupt])
 def test_an_error_in_a_process_reaches_the_caller(grade_with, error: type[BaseException]):
-    """Grading ends, although another process is busy."""
+    """An error in one process reaches the caller, even while a different process is busy."""
 
     def grade_student(student: str) -> None:
         if student == "ada":
@@ -450,7 +450,7 @@ def test_an_error_in_a_process_reaches_the_caller(grade_with, error: type[BaseEx
 
 
 def test_ctrl_c_ends_every_grading_process(grade_with):
-    """Each process gets the time to end its worker."""
+    """Ctrl-C ends every grading process, each with time to end its worker."""
     ended, in_fork = os.pipe()
 
     def grade_student(student: str) -> None:

@@ -233,7 +233,7 @@ def test_two_runs_into_one_record_are_refused(
 def test_a_disk_that_fills_up_costs_no_result(
     run, tiny: Course, class_: Path, record: Path, graded: list[str]
 ):
-    """The record is complete, the fault is named, and the next run grades what is missing."""
+    """On a full disk the record is complete, and the next run grades what the journal lacks."""
     with Journal(record) as journal:
         journal._stream = FullAfter(journal._stream, most=1)
         submissions = LazySubmissions.of([find(class_, tiny.stages)])

@@ -85,7 +85,7 @@ def check_of(result: SubmissionResult, name: str) -> CheckResult:
 
 
 def test_a_check_does_not_run_again_for_the_same_replies(runner: SuiteRunner, grade: Grade):
-    """Another submission of the same formula passes it all the same."""
+    """A submission with known replies passes a check without another run of it."""
     first, second = grade(SOLUTION), grade(f"{SOLUTION}\nNAME = 'bob'\n")
 
     assert runs_of(runner)["a"] == 1
@@ -96,7 +96,7 @@ def test_a_check_does_not_run_again_for_the_same_replies(runner: SuiteRunner, gr
 def test_the_replies_of_the_solution_are_known_before_the_first_submission(
     runner: SuiteRunner, grade: Grade
 ):
-    """Each run grades the solution first, so a class of two has no more to learn of it."""
+    """Replies of the solution are known first, so a right submission runs no check again."""
     runner.require_right_solutions()
     result = grade(SOLUTION)
 
@@ -107,7 +107,7 @@ def test_the_replies_of_the_solution_are_known_before_the_first_submission(
 def test_requests_are_sent_together_up_to_one_that_returns_a_value(
     grade: Grade, sent: list[tuple[str, ...]]
 ):
-    """No request waits for a reply that says nothing."""
+    """Once replies are known, requests without a value are sent together with the next one."""
     grade(SOLUTION)
     first = list(sent)
     sent.clear()
@@ -152,7 +152,7 @@ def test_a_wrong_program_has_the_same_result_before_and_after_a_right_one(
 def test_a_constructor_and_a_call_have_a_time_limit_each(
     runner: SuiteRunner, fork_server: ForkServer, submit, monkeypatch: pytest.MonkeyPatch
 ):
-    """A slow constructor leaves the call that is sent with it its own time."""
+    """A constructor and a call in one message each have their own time limit."""
     grade_one(runner, fork_server, submit(SOLUTION))
     limits = fork_server.limits
     monkeypatch.setattr(fork_server, "limits", type(limits)(call_seconds=0.5))
@@ -177,7 +177,7 @@ def test_of_endless_replies_not_all_are_kept(
 
 
 def test_a_large_reply_is_not_kept(grade: Grade, runner: SuiteRunner):
-    """Only the digest of a reply with which a check has passed is kept."""
+    """Only the digest of a large reply with which a check has passed is kept."""
     heavy = SOLUTION.replace("x * self.factor", "x + NAME").replace("2 * x", BALLAST)
     results = [grade(f"{heavy}\nNAME = {number}\n") for number in range(3)]
     kept = len(pickle.dumps(runner._known))  # all of it, wherever it is

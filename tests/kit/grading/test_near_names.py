@@ -57,7 +57,7 @@ def test_a_name_is_suggested_for_the_nearest_exercise_only(written: str, missing
 
 
 def test_an_exercise_is_never_suggested_for_another():
-    """``SelfAttentionV1`` is defined in its own right."""
+    """An exercise of the stage is not suggested as a misspelt name of a different one."""
     assert near_name("SelfAttention_v1", ["SelfAttentionV1"], FOUR) == ""
 
 
@@ -70,7 +70,7 @@ def test_a_name_may_be_as_near_to_an_exercise_that_is_there():
 
 
 def test_the_nearest_of_two_names_is_suggested():
-    """The one that differs in case is nearer than the one that lacks a letter."""
+    """A name that differs only in case is suggested rather than one that lacks a letter."""
     written = ["CausalAttntion", "causalAttention"]
 
     assert near_name("CausalAttention", written, ["CausalAttention"]) == "causalAttention"

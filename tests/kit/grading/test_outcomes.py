@@ -124,7 +124,7 @@ def test_a_public_check_shows_values_in_every_layer():
 
 
 def test_a_public_check_shows_why_an_answer_is_unusable():
-    """The error is the check's own, about the reader's answer."""
+    """If a public check cannot use an answer, the message shows the check's own error."""
     error = AttributeError("a list has no shape")
 
     assert (
@@ -150,7 +150,7 @@ def test_what_was_printed_is_shown_next_to_a_public_check():
     ],
 )
 def test_a_notice_is_next_to_a_check_that_passed(*, public: bool, message: str):
-    """The check has full points; with hidden inputs no number of the notice is shown."""
+    """A check with a notice has full points; with hidden inputs the notice shows no number."""
     check = probe_outcome(public=public).check
     notice = Notice("On 3, line 7 fails.", "It fails.")
     result = CheckOutcome(check, Reveal(), public=public).passed([notice])
@@ -244,7 +244,7 @@ def session(**fields: object) -> SimpleNamespace:
     ],
 )
 def test_a_problem_is_described_by_its_place(problem: Problem, sentence: str):
-    """First the line at module level, then the line of a function that it called."""
+    """A problem is described by the line at module level, then by the line in a function."""
     assert describe_problem(problem) == sentence
 
 
@@ -270,7 +270,7 @@ def test_lines_that_failed_are_notices():
 
 
 def test_what_fails_in_a_cell_of_the_kit_is_not_a_notice():
-    """The lab imports what a sandbox does not have."""
+    """A failure in a cell of the kit gives no notice: the sandbox lacks its imports."""
     problems = (failed(1, cell=1), failed(1, cell=2))
     (notice,) = notices_of(session(problems=problems, notebook=True), EXERCISES, given=(1,))
 
@@ -286,7 +286,7 @@ def test_a_rebound_name_is_a_notice_if_it_is_an_exercise():
 
 
 def test_a_source_that_does_not_show_what_it_calls_is_a_notice():
-    """A rule cannot be graded from it, so a person should look."""
+    """Source that hides its calls gives a notice, so that a person reviews the rule."""
     (notice,) = notices_of(session(), EXERCISES, unclear=["The file uses `vars`."])
 
     assert notice == "The file uses `vars`."
@@ -385,7 +385,7 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
     ],
 )
 def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, message: str, public: str):
-    """The public sentence does not quote the student's exception or names."""
+    """A missing exercise has a reason, which quotes no exception in a hidden check."""
     found = missing_exercise(session(**fields), "double", EXERCISES)
 
     assert found is not None
@@ -394,7 +394,7 @@ def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, message: 
 
 
 def test_a_broken_cell_explains_the_exercise_that_it_defines():
-    """Another exercise of the notebook is only missing."""
+    """A broken cell is the reason for the exercise that it defines, and for no other."""
     broken = replace(BROKEN, statement=Statement("cell 5", 3, ("double",)))
     notebook = session(problems=(broken,), notebook=True)
     statuses = [missing_exercise(notebook, name, EXERCISES).status for name in EXERCISES]

@@ -105,7 +105,7 @@ def test_the_kit_and_what_is_installed_are_in_the_key(
 
 
 def test_the_secret_itself_is_nowhere(two: Course):
-    """The settings are part of the record, and hold not even its digest."""
+    """The settings in a record do not depend on the secret, not even by a digest."""
     public = Provenance(two, "full").settings
     (two.root / ".course-secret").write_text("hush")
 
@@ -113,7 +113,7 @@ def test_the_secret_itself_is_nowhere(two: Course):
 
 
 def test_the_submission_that_is_read_decides(submit):
-    """The student, stage, code, its kind and the remarks of collecting decide."""
+    """The digest of a submission contains its student, stage, code, form and remarks."""
     one = submit("x = 1")
     others = [
         submit("x = 2"),
@@ -131,7 +131,7 @@ def test_the_submission_that_is_read_decides(submit):
 def test_a_clock_that_is_set_back_makes_no_negative_time(
     two: Course, submit, monkeypatch: pytest.MonkeyPatch
 ):
-    """The date is what the clock says; the seconds are measured by another one."""
+    """A clock that is set back changes the date, not the measured seconds."""
 
     class Earlier(dt.datetime):
         @classmethod

@@ -108,7 +108,7 @@ def test_a_fault_of_the_gradebook_is_reported(save: Save):
 def test_a_lost_gradebook_loses_no_grades(
     save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Without a record, one is written to a new folder."""
+    """If the gradebook fails and no record was requested, one is written to a new folder."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     saved = save(writer=LostBook())
     locked, kept = saved.faults
@@ -120,7 +120,7 @@ def test_a_lost_gradebook_loses_no_grades(
 
 
 def test_a_lost_gradebook_needs_no_second_record(save: Save, tmp_path: Path):
-    """The record that was asked for holds the grades."""
+    """If the gradebook fails, the requested record holds the grades."""
     saved = save(options=RunOptions(record=tmp_path / "results.json"), writer=LostBook())
 
     assert saved.faults == ["The gradebook is locked."]

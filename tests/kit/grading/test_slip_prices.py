@@ -52,7 +52,7 @@ def exercise(name: str, *checks: CheckResult, by: Slip | None) -> GradedExercise
 
 
 def test_a_check_that_one_slip_fails_keeps_a_share_of_its_points():
-    """The message states how many points are kept, and why."""
+    """The message of a check that fails by a slip states the points that it keeps, and why."""
     [result] = priced([exercise("Head", passed(), failed(), by=slip())], HALF)
 
     assert result.score == 2
@@ -85,14 +85,14 @@ def test_a_mistake_that_is_not_one_slip_keeps_nothing(graded: GradedExercise):
 
 
 def test_a_course_may_give_no_credit():
-    """With a share of zero, a slip costs all points of its checks."""
+    """With `slip_credit = 0`, a slip loses all points of its checks."""
     graded = exercise("Head", failed(), by=slip())
 
     assert priced([graded], Grading(slip_credit=0.0)) == (graded.result,)
 
 
 def test_the_same_slip_costs_once_where_it_costs_most():
-    """The other exercise passes as given, so correcting one of the two loses no point."""
+    """The same slip costs points in one exercise; the other one passes, given that slip."""
     small, large = priced(
         [exercise("Small", failed(1), by=slip()), exercise("Large", failed(3), by=slip())], HALF
     )
@@ -106,7 +106,7 @@ def test_the_same_slip_costs_once_where_it_costs_most():
 
 
 def test_of_exercises_in_which_it_costs_as_much_the_first_one_loses_points():
-    """The order of the exercises decides nothing else."""
+    """If a slip costs as much in two exercises, the first one loses points."""
     first, second = priced(
         [exercise("First", failed(), by=slip()), exercise("Second", failed(), by=slip())], HALF
     )
@@ -122,7 +122,7 @@ def test_of_exercises_in_which_it_costs_as_much_the_first_one_loses_points():
     ],
 )
 def test_different_slips_cost_in_each_exercise(other: Slip):
-    """The same kind with another sentence is another mistake."""
+    """Two slips of one kind with different sentences cost points in each exercise."""
     results = priced(
         [exercise("First", failed(), by=slip()), exercise("Second", failed(), by=other)], HALF
     )
@@ -131,7 +131,7 @@ def test_different_slips_cost_in_each_exercise(other: Slip):
 
 
 def test_slips_that_may_be_different_mistakes_cost_in_each_exercise():
-    """Two mistakes may give the same answers, so the second one may be the other mistake."""
+    """A slip with two possible names costs points in each exercise: it may be two mistakes."""
     either = slip(SCALE, "The softmax is missing.", ids=("scale_missing", "softmax_missing"))
     results = priced(
         [exercise("First", failed(), by=either), exercise("Second", failed(), by=either)], HALF

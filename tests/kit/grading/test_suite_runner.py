@@ -72,7 +72,7 @@ def exercise_of(result: SubmissionResult, name: str) -> ExerciseResult:
 def test_a_value_of_another_torch_counts_with_the_hidden_checks(
     tiny: Course, graded: Graded, code: str, points: float
 ):
-    """A printed value that this torch does not compute earns its points by the checks that run."""
+    """A value of a newer torch is not compared; its points depend on the other checks."""
     text = tiny.documented.read_text()
     tiny.documented.write_text(text.replace("decimals = 4", 'decimals = 4\ntorch = ">=99"'))
 
@@ -220,7 +220,7 @@ def test_a_class_whose_name_is_rebound_is_graded(graded: Graded, solved: Submiss
 
 
 def test_a_misspelt_exercise_is_recognized(graded: Graded):
-    """The check of the documented layer names the student's own name."""
+    """The message about a missing exercise suggests the misspelt name in the file."""
     result = graded("def douple(x):\n    return x + x\n")
 
     assert exercise_of(result, "double").checks[0].message == (
@@ -273,7 +273,7 @@ def test_stages_are_graded_in_any_order(
 def test_an_error_in_a_check_is_the_answers_fault_if_the_solution_passes(
     graded: Graded, write_course
 ):
-    """The check raises because the answer is of an unexpected kind."""
+    """An error of a check is the answer's fault if the solution passes the same check."""
     course = write_course(suite_of("student.call('double', 1.0).is_integer()"))
     result = graded("def double(x):\n    return {1}\n", course=course)
 
@@ -301,7 +301,7 @@ def test_our_own_bug_costs_one_grade_only(write_course, fork_server: ForkServer,
 
 
 def test_an_error_on_the_solution_is_a_grader_error(write_course, open_session, solved: Submission):
-    """If the check raises on the solution too, it is our bug."""
+    """If the check raises on the solution too, it is an error of the grader."""
     course = write_course(suite_of("1 / 0"))
 
     with (
@@ -521,7 +521,7 @@ def test_a_carried_check_says_what_to_fix(graded: Graded, write_course):
     ],
 )
 def test_its_own_mistake_is_not_carried(carried, quadruple: str):
-    """Unless the exercise shows in every check what a right one shows, it loses its points."""
+    """An exercise that has its own mistake keeps no carried points."""
     score, given = carried(SQUARED + CHAIN.replace("return double(double(x))", quadruple))[
         "quadruple"
     ]
@@ -567,7 +567,7 @@ def test_what_has_no_name_and_keeps_no_law_is_not_carried(carried):
     ],
 )
 def test_an_exercise_that_computes_nothing_carries_nothing(carried, double: str):
-    """Unless a misconception describes it, it counts as not written."""
+    """An exercise that computes nothing carries no points, unless a misconception explains it."""
     text = SOLUTION.replace("2 * x", double) + CHAIN
 
     assert carried(text)["quadruple"] == (0.0, "")
@@ -596,7 +596,7 @@ MISCONCEPTIONS = (
     [pytest.param("2 * x", 1.5, id="right"), pytest.param("0 * x", 0.0, id="computes-nothing")],
 )
 def test_a_slip_keeps_no_credit_above_what_computes_nothing(carried, double: str, points: float):
-    """The same slip keeps a share of its points where the exercise below it computes."""
+    """A slip keeps a share of its points only if the exercise below it computes something."""
     text = SOLUTION.replace("2 * x", double)
     text += CHAIN.replace("return double(double(x))", TRIPLES)
 
@@ -682,7 +682,7 @@ def test_folds(student, reference, probe):
     ],
 )
 def test_a_mistake_in_a_cache_costs_once(carried, folded: str, earned: object):
-    """A stand-in takes a cache and gives one, so the exercise above shows that it is right."""
+    """A mistake in a cache costs points once, as a stand-in also takes and returns a cache."""
     wrong = STEP.replace("kept.sum(0) * 2", "kept.sum(0) ** 3")
 
     assert carried(SOLUTION + wrong + folded, CACHED)["quadruple"] == earned
@@ -696,7 +696,7 @@ def test_a_missing_exercise_is_not_carried(carried):
 
 
 def test_a_correct_variant_shows_how_exercises_use_each_other(carried):
-    """The solution may repeat what a student calls."""
+    """Exercises that use each other in a variant count as dependent in student code."""
     solution = SOLUTION + CHAIN.replace("double(double(x))", "4 * x")
     solved = {"solutions/01_tiny/tiny.py": solution}
     variant = {"tests/hidden/01_tiny/variants/calls.py": SOLUTION + CHAIN + "\n1 / 0\n"}
@@ -713,7 +713,7 @@ def test_a_correct_variant_shows_how_exercises_use_each_other(carried):
     ],
 )
 def test_what_a_mistake_hides_is_graded_without_it(carried, quadruple: str, earned: object):
-    """A mistake that ignores its input shows nothing of the exercise above; a stand-in does."""
+    """If a mistake ignores its input, a stand-in shows whether the exercise above is right."""
     counts = "torch.arange(x.numel()).reshape(x.shape) * 1.5"
     bank = (
         "from autograder.diagnosis.misconceptions import Misconception\n"

@@ -96,7 +96,7 @@ def test_in_another_thread_only_requests_end_a_check():
 
 
 def test_the_shielded_modules_and_the_hook_exist():
-    """A renamed module would no longer be shielded."""
+    """The modules that no time limit may interrupt exist under their listed names."""
     module, name = time_limit.CHECK
 
     assert hasattr(pytest.importorskip(module), name)

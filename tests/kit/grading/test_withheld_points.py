@@ -58,13 +58,13 @@ def counted(stage: Stage, rule: str, *failed: Layer, share: float = 0.25) -> dic
 
 
 def test_laws_count_only_if_a_probe_passes(stage: Stage):
-    """Tensors without meaning keep many laws."""
+    """Laws count only if a probe passes, because meaningless tensors keep many laws."""
     assert counted(stage, "by_hand", Layer.PROBE)[Layer.LAWS] == 0
     assert "other inputs" in NOT_YET
 
 
 def test_code_that_breaks_the_point_of_its_stage_keeps_a_share_of_its_computation(stage: Stage):
-    """Shapes, signatures and parameters are the student's own work."""
+    """Ready-made code keeps its points for shapes, and a quarter of those for values."""
     points = counted(stage, "by_hand", Layer.FORBIDDEN)
 
     assert points == {Layer.SHAPES: 2, Layer.PROBE: 0.5, Layer.LAWS: 0.5, Layer.FORBIDDEN: 0}

@@ -53,14 +53,14 @@ def test_one_mistake_in_two_variants_is_one_mistake(submission: MakeSubmission, 
 
 
 def test_a_double_mistake_counts_in_both(submission: MakeSubmission, failed):
-    """Two students forget to scale and two take the wrong axis, one of them does both."""
+    """A student who makes two mistakes at once counts in both."""
     class_ = [submission(failed(one)) for one in (SCALE, AXIS, BOTH)]
 
     assert counted(*class_) == [("Not scaled", 2, 2), ("The wrong axis", 2, 2)]
 
 
 def test_the_question_is_that_of_the_mistake(submission: MakeSubmission, failed):
-    """The question of a double mistake is about its first part; the second one's is found alone."""
+    """Each mistake has its own question, even if a student made it together with another."""
     tally = MistakeTally()
     for row, mistake in enumerate((BOTH, AXIS)):
         tally.add(row, submission(failed(mistake)))
@@ -74,7 +74,7 @@ def test_the_question_is_that_of_the_mistake(submission: MakeSubmission, failed)
 def test_a_mistake_that_raises_the_same_error_is_the_same_mistake(
     submission: MakeSubmission, failed
 ):
-    """The remark on the error is not part of the mistake."""
+    """A mistake with a remark on its exception is the same mistake as one without."""
     raised = Diagnosis("no_scale", f"Not scaled. {SAME_ERROR}", "How?", "Not scaled")
 
     assert counted(submission(failed(SCALE)), submission(failed(raised))) == [("Not scaled", 2, 2)]

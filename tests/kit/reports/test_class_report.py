@@ -67,7 +67,7 @@ def test_a_mistake_leads_to_its_students_and_its_exercise(tiny: Course, graded_c
 def test_all_mistakes_are_listed(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """The first ten are open, and the rest is folded below its number."""
+    """The first ten mistakes are visible, and all others are in a fold with their number."""
     checks = [
         check(Outcome.FAILED, diagnosis=Diagnosis(f"m{i}", f"Mistake {i:02}.", "Why?"))
         for i in range(12)
@@ -94,7 +94,7 @@ def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_
 def test_missing_written_answers_are_counted(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """The page has the number and a filter, and the terminal has a line for the stage."""
+    """The page counts and filters missing answers, and the terminal has a line for the stage."""
     notice = "No lab.ipynb was submitted, so the written answers (4 points) count as missing."
     run = results(submission(check(), notices=(notice,)), submission(check(), student="bob"))
     page = class_page(tiny, run)

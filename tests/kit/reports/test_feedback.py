@@ -46,7 +46,7 @@ def test_a_message_next_to_full_points_is_not_a_problem():
 
 
 def test_a_check_that_adds_nothing_is_silent():
-    """A check whose message was shown before adds nothing."""
+    """A check without a message adds nothing to the page."""
     check = CheckFeedback(title="a", mark="✗", word="not right yet", points=0.0, max_points=1.0)
 
     assert check.silent

@@ -48,7 +48,7 @@ def test_every_score_has_an_encouraging_headline(
 
 
 def test_a_grader_error_shows_no_details_to_the_student(tiny: Course, submission: MakeSubmission):
-    """A grader's exception may hold what a student must not see."""
+    """Students read nothing of a grader's exception, which may hold a secret."""
     result = submission(status=Status.GRADER_ERROR, score=None, message="secret of the suite")
     feedback = build_feedback(tiny, result)
 
@@ -72,7 +72,7 @@ def test_a_message_is_not_repeated(
 def test_a_mistake_is_described_once_on_a_page(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, diagnosis: Diagnosis
 ):
-    """The second exercise with the same mistake refers to the first; a card alone does not."""
+    """The second exercise with a mistake refers to the first, except on a single card."""
     failed = check(Outcome.FAILED, message="Other values.", diagnosis=diagnosis)
     exercises = tuple(ExerciseResult.of(name, (failed,)) for name in ("v1", "v2"))
     result = submission(exercises=exercises)
@@ -151,7 +151,7 @@ def test_a_stage_outside_the_course_is_named(tiny: Course, submission: MakeSubmi
 def test_an_undefined_function_is_not_defined_yet(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """Other checks that were skipped are not checked yet."""
+    """An undefined function has its own state; other skipped checks are "not checked yet"."""
     statuses = (Status.MISSING, Status.IMPORT_ERROR)
     checks = [check(Outcome.SKIPPED, status=status, message=status) for status in statuses]
     exercise = build_feedback(tiny, submission(*checks)).exercises[0]
@@ -176,7 +176,7 @@ def test_a_self_check_counts_checks_not_points(
     complete: object,
     left: list[str],
 ):
-    """Points of the public suite mean nothing; a run without checks is not complete."""
+    """The public suite counts checks, not points, and is not complete without any check."""
     checks = [check(outcome, points=0.0, max_points=0.0) for outcome in outcomes]
     run = build_self_check(tiny.stages[0], submission(*checks), Path("tiny.py"), hidden=False)
 
@@ -200,7 +200,7 @@ def test_a_carried_check_passes_with_its_sentence(
 def test_the_same_mistake_in_another_exercise_is_the_state(
     tiny: Course, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """The exercise has full points, and its state says where the mistake costs some."""
+    """The state of an exercise names the one in which the same mistake costs points."""
     mistake = Diagnosis("scale_missing", "The scores are not divided.", "By what?")
     again = replace(carried_check, diagnosis=mistake)
     exercise = build_feedback(tiny, submission(again)).exercises[0]
@@ -223,7 +223,7 @@ def test_credit_for_a_single_mistake_is_counted_apart(
 def test_a_grade_of_the_gradebook_is_the_total(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """The gradebook's grade is the total, so missing points for answers count."""
+    """The gradebook's grade is the total, so points for unanswered questions are missing."""
     grade = FinalGrade(score=2.0, max_score=5.0, penalty=0.0, checks=2.0, max_checks=2.0)
     feedback = build_feedback(tiny, submission(check()), name="Ada\x1b[31m\u202e", grade=grade)
 

@@ -480,7 +480,7 @@ def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
 
 
 def test_a_card_reads_well_without_its_styles(incorrect: ExerciseFeedback):
-    """Viewers strip style attributes: no word, fold, table or mark depends on them."""
+    """Without style attributes a card has the same words, folds, tables and marks."""
     page = exercise_card(incorrect, points=True, note="Ask me.")
     bare = re.sub(r' style="[^"]*"', "", page)
 
@@ -490,7 +490,7 @@ def test_a_card_reads_well_without_its_styles(incorrect: ExerciseFeedback):
 
 
 def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
-    """A card brings no rule, name or colour of text that would change the page around it."""
+    """A card has no style rule, id or text colour, so it does not change the page around it."""
     page = exercise_card(incorrect, points=True)
 
     assert not re.search(r"<style|\bid=|position\s*:|[\";]color\s*:", page)
@@ -557,11 +557,11 @@ def test_values_are_escaped():
 
 
 def test_an_undefined_name_is_an_error():
-    """A template with an undefined name is an error, not an empty place."""
+    """An undefined name in a template is an error, not an empty string."""
     with pytest.raises(UndefinedError, match="lines"):
         render("plain.html")
 
 
 def test_a_long_name_breaks_after_its_underscores():
-    """A long name may break after underscores, and is escaped."""
+    """A long name can break after an underscore, and its text is escaped."""
     assert breakable("a_<b>") == "a_<wbr>&lt;b&gt;"

@@ -74,21 +74,21 @@ def test_a_limit_that_a_single_exercise_hits_is_a_reason(
 def test_many_points_that_are_carried_forward_are_a_reason(
     submission: MakeSubmission, carried_check: CheckResult, checks: int, reasons: list[str]
 ):
-    """An instructor reads whether the exercise below is an attempt."""
+    """Many carried points are a reason, which says if the exercise below is an attempt."""
     assert list(review_reasons(submission(*[carried_check] * checks))) == reasons
 
 
 def test_a_notebook_of_the_stage_is_no_reason(
     submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Only a lab is submitted by mistake."""
+    """A notebook with the name of the module needs no review, unlike a lab."""
     notice = "There is no tiny.py, so the code cells of tiny.ipynb were graded."
 
     assert list(review_reasons(submission(failed_check, notices=(notice,)))) == []
 
 
 def test_the_first_problem_is_one_line(check: MakeCheck, submission: MakeSubmission):
-    """It is the whole submission's, or the first line of the first check that did not pass."""
+    """The first problem is the submission's, or the first line of its first failed check."""
     late = submission(status=Status.TIMEOUT, message="Too long.")
     skipped = check(Outcome.SKIPPED, message="Not\nthere")
     found: list[SubmissionResult] = [late, submission(check(), skipped), submission(check())]

@@ -54,7 +54,7 @@ def test_weights_are_shaded_and_wrong_ones_have_a_star(
 def test_three_small_tables_are_side_by_side_where_there_is_room(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """Where there is none, they are below each other."""
+    """Three small tables are next to each other, or below each other in a narrow terminal."""
     row = (("0.1", "0.2"),)
     grid = Grid(row, row, row, ((False, True),))
     result = submission(check(Outcome.FAILED, grid=grid))

@@ -115,7 +115,7 @@ def in_a_pool(call) -> None:
 
 @pytest.mark.parametrize("run", [in_a_thread, in_a_bare_thread, in_a_pool])
 def test_calls_in_a_thread_are_counted(watching, run):
-    """Torch watches each thread for itself, so a thread would hide what it calls."""
+    """Calls in any thread are counted, although torch counts in each thread alone."""
     with watching.counting():
         run(lambda: torch.softmax(torch.ones(3), dim=-1))
 
@@ -124,7 +124,7 @@ def test_calls_in_a_thread_are_counted(watching, run):
 
 
 def test_a_thread_that_has_started_before_is_counted(watching):
-    """A submission may start a thread when it is imported."""
+    """A thread from the import of a submission is counted as well."""
     with ThreadPoolExecutor(1) as pool:
         pool.submit(torch.ones, 2).result()
         before = dict(watching.functions)

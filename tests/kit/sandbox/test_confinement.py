@@ -275,7 +275,7 @@ private_folder.is_available = lambda: False
     ["open('a', 'w')", "os.mkdir('a')", "os.open('.', os.O_TMPFILE | os.O_WRONLY)"],
 )
 def test_writes_nothing_where_writing_cannot_be_limited(worker, source):
-    """A system that gives a process no mounts of its own leaves the folder read-only."""
+    """Without separate mounts, a worker's folder is read-only."""
     assert worker(f"answer = {source}", before=NO_MOUNTS) == "PermissionError"
 
 
@@ -368,7 +368,7 @@ HARD = "__import__('resource').setrlimit({}, (-1, -1))"
 @needs_full
 @pytest.mark.parametrize("expression", REFUSED.values(), ids=REFUSED)
 def test_refuses_what_affects_the_outside(worker, outside, expression):
-    """Each is a PermissionError, and nothing outside has changed."""
+    """An action on other processes or files raises PermissionError and changes nothing."""
     before = sorted(outside.iterdir()), (outside / "secret").stat()
 
     assert worker(f"answer = repr({expression})") == "PermissionError"
@@ -454,7 +454,7 @@ def test_x32_calls_end_the_worker(worker):
 @needs_full
 @needs_root
 def test_imports_from_below_a_folder_that_only_root_may_enter(worker, policy, tmp_path):
-    """Python in /root, mode 0700, stays importable after the change of user."""
+    """A Python below /root can import modules after the change of user."""
     package = tmp_path / "closed" / "library" / "package"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -470,7 +470,7 @@ def test_imports_from_below_a_folder_that_only_root_may_enter(worker, policy, tm
 
 @needs_full
 def test_writes_below_a_folder_that_only_root_may_enter(worker, tmp_path):
-    """A folder for temporary files in /root serves as any other."""
+    """A folder for temporary files below /root can be written by the worker."""
     private = tmp_path / "closed" / "private"
     private.mkdir(parents=True)
     private.parent.chmod(0o700)
@@ -487,7 +487,7 @@ def test_writes_below_a_folder_that_only_root_may_enter(worker, tmp_path):
 
 @needs_full
 def test_refuses_a_process_with_threads(worker):
-    """Landlock would not confine a thread that was started before."""
+    """A process with threads is refused, because Landlock confines only the calling thread."""
     sentence = worker(
         "answer = 1",
         before="threading.Thread(target=signal.pause, daemon=True).start()",
@@ -551,7 +551,7 @@ def test_ends_with_its_parent(orphan):
 
 @needs_full
 def test_leaves_the_session_and_hides_its_memory(orphan):
-    """The terminal's Ctrl-C does not reach it; only root may read its memory in /proc."""
+    """A worker has its own session, and its files in /proc belong to root."""
     _, child = orphan
 
     assert os.getsid(child) == child
@@ -573,13 +573,13 @@ def test_keeps_no_privileges(orphan):
 
 
 def test_process_isolation_limits_but_refuses_nothing(worker, outside):
-    """The lower level limits accidents and allows to read everything."""
+    """Isolation `process` limits resources, and allows reading any file."""
     assert worker(f"answer = open('{outside}/secret').read()", isolation="process") == "the answer"
     assert worker("open('a', 'wb').write(bytes(2 << 20))", isolation="process") == "OSError"
 
 
 def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
-    """Without Landlock the result is an error, before anything has been applied."""
+    """Full isolation without Landlock is an error before anything was applied."""
     monkeypatch.setattr(landlock, "abi_version", lambda: 0)
 
     assert detect_capabilities().level == "process"
@@ -588,7 +588,7 @@ def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
 
 
 def test_a_fork_makes_no_lock_for_each_handler_of_torch():
-    """Python lists the handlers to do that in each worker; the list is empty there."""
+    """A fork renews no lock of a logging handler, because the list of handlers is emptied."""
     handler = logging.StreamHandler()
     listed = logging._at_fork_reinit_lock_weakset
 

@@ -39,12 +39,12 @@ def at_its_end(proc: Callable[..., Path], most: float = 1e6, **facts: float) -> 
 
 
 def test_a_worker_that_waited_for_a_processor_keeps_its_time(proc):
-    """Time that it spent in the queue of a processor is not charged."""
+    """Time in the queue of a processor is not charged to the worker."""
     assert 890 < at_its_end(proc, used=100.0, waited=900.0).remaining() <= 900
 
 
 def test_a_worker_that_is_runnable_when_it_is_looked_at_has_used_its_time(proc):
-    """A sleeper that wakes up for each look gets no more: it did not wait in a queue."""
+    """A worker that slept, and did not wait in a queue, has used up its time."""
     assert at_its_end(proc, used=0.1, waited=0.0).remaining() <= 0
 
 

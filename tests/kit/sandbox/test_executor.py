@@ -292,7 +292,7 @@ def test_an_input_changed_in_place_is_noticed(ask: Ask):
 
 
 def test_a_nan_that_stays_is_not_a_change(ask: Ask):
-    """NaN equals NaN here, or every NaN would count as changed."""
+    """NaN that stays NaN is not reported as a change of an argument."""
     nan = torch.tensor([torch.nan])
 
     assert ask("call", name="double", args=(nan,)).changed == ()
@@ -311,7 +311,7 @@ def test_the_line_of_an_exception_is_the_students_own():
 
 
 def test_in_a_notebook_cell_and_line_are_reported():
-    """A line number alone would not be found among many cells."""
+    """In a notebook, a problem has the cell and the line in it."""
     ask = asking("x = 1", "%time\ndef f():\n    return 1 / 0\n")
     problem = problem_in(ask("call", name="f"))
 
@@ -338,7 +338,7 @@ def test_a_module_that_raises_keeps_its_other_definitions():
 
 
 def test_a_line_that_fails_in_a_cell_costs_itself():
-    """The class below it, in the same cell, is defined."""
+    """After a line that fails, a class below it in the same cell is still defined."""
     ask = asking("x = 1", "import math\n\nundefined(x)\n\nclass Half: ...\n")
 
     assert [(item["place"], item["line"]) for item in ask.imported] == [("cell 2", 3)]
@@ -444,7 +444,7 @@ def test_a_future_import_holds_for_every_statement_below_it():
 
 
 def test_only_the_first_statement_is_the_docstring():
-    """Other strings at module level change nothing."""
+    """A string at module level that is not the docstring has no effect."""
     ask = asking('"""First."""\nx = 1\n"""Second."""\ndef f(): return __doc__\n')
 
     assert value(ask("call", name="f")) == "First."
@@ -459,7 +459,7 @@ def test_only_the_first_statement_is_the_docstring():
     ],
 )
 def test_a_class_whose_name_is_rebound_can_be_constructed(rebinding: str):
-    """The definition counts, and the line that rebinds its name is reported."""
+    """A class whose name is bound again can be constructed, and the second line is reported."""
     ask = asking(f"from torch import nn\nclass Half(nn.Module): ...\nx = 1\n{rebinding}\n")
 
     assert ask("new", name="Half").value == ObjectValue(0)
@@ -528,21 +528,21 @@ def test_a_stub_differs_from_a_mistake():
 
 
 def test_a_function_that_torch_lacks_is_a_mistake():
-    """An operator that lacks a dtype raises the same type, such as ``&`` on a mask of numbers."""
+    """An operator that torch lacks for a dtype is a mistake, not an unwritten exercise."""
     ask = asking("import torch\n\ndef f():\n    return torch.ones(2) & torch.ones(2)\n")
 
     assert problem_in(ask("call", name="f")).kind == "raised"
 
 
 def test_a_module_without_forward_is_a_mistake():
-    """Torch raises the same type for a ``forward`` of another name, and for a list of layers."""
+    """A module without ``forward`` is a mistake, not an unwritten exercise."""
     ask = asking("from torch import nn\n\ndef f():\n    return nn.ModuleList()(1)\n")
 
     assert problem_in(ask("call", name="f")).kind == "raised"
 
 
 def test_a_result_that_cannot_be_sent_is_named():
-    """A set is not sent, but the name of its type is."""
+    """A result that cannot be sent, such as a set, is replaced by the name of its type."""
     ask = asking("def f(): return {1}")
 
     assert ask("call", name="f").value == OpaqueValue("set")

@@ -26,7 +26,7 @@ def test_a_fault_has_a_public_sentence(public: str, shown: str):
 
 
 def test_a_raised_exception_keeps_type_and_text():
-    """The diagnosis compares them; the public sentence holds neither."""
+    """A raised exception keeps type and text for diagnosis; its public sentence has neither."""
     fault = Raised("ValueError", "42", "f raised ValueError\n42", public="f raised an exception.")
 
     assert (fault.status, fault.kind, fault.text) == (Status.RAISED, "ValueError", "42")

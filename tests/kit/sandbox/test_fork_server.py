@@ -163,7 +163,7 @@ def test_a_fork_server_that_does_not_start_is_an_error_of_the_grader():
 
 
 def test_a_worker_that_does_not_end_holds_nobody_up(monkeypatch: pytest.MonkeyPatch):
-    """The kernel may hold a process that was killed; the other clients go on after a moment."""
+    """A killed worker that the kernel does not end holds nobody up for long."""
     monkeypatch.setattr(fork_server_module, "END_SECONDS", 0.01)
     monkeypatch.setattr("os.kill", lambda _pid, _signal: None)
     monkeypatch.setattr("os.waitpid", lambda _pid, _flags: (0, 0))
@@ -188,7 +188,7 @@ def test_a_disk_that_is_full_costs_no_grade(
 
 
 def test_every_request_of_the_rehearsal_is_answered():
-    """Every request of the rehearsal is answered, so that it is not cut short."""
+    """Every request of the rehearsal has an answer, so all code is loaded before the forks."""
     fork_server_module._rehearse()
 
     assert "warm_up" in sys.modules

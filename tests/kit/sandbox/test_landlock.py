@@ -109,7 +109,7 @@ def test_allows_moves_inside_the_writable_folder(restricted):
 @needs_landlock
 @pytest.mark.skipif(ABI < 3, reason="Landlock before ABI 3 can't withhold it")
 def test_refuses_to_truncate_a_readable_file(restricted):
-    """A call that takes the path can't empty the file."""
+    """A readable file cannot be truncated by its path."""
     assert restricted("os.truncate('readable/file', 0)") == "PermissionError"
 
 
@@ -146,7 +146,7 @@ def test_skips_missing_paths(restricted):
 
 
 def test_each_version_has_its_rights():
-    """A right that the kernel does not know yet must not be asked for."""
+    """Only rights that the kernel's version of Landlock knows are requested."""
     widths = [landlock.handled_rights(abi).bit_length() for abi in range(8)]
 
     assert widths == [0, 13, 14, 15, 15, 16, 16, 16]

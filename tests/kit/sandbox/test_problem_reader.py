@@ -54,7 +54,7 @@ def test_an_exception_outside_of_the_file_has_no_line():
     ],
 )
 def test_a_refusal_differs_from_an_accident(source: str, refusal: bool):  # noqa: FBT001  # a parameter of the test
-    """The code refuses with ``raise``, ``assert`` or a ``ValueError``."""
+    """Code refuses by ``raise``, ``assert`` or a ``ValueError``; other errors are accidents."""
     assert problem_of(source).refusal is refusal
 
 

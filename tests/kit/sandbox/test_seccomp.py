@@ -200,13 +200,13 @@ def test_allows_honest_arguments(verdict, call, arguments):
     ],
 )
 def test_refuses_dangerous_arguments(verdict, call, arguments):
-    """The same calls with other arguments are refused."""
+    """An allowed system call with dangerous arguments is refused."""
     assert verdict(call, *arguments) == REFUSE
 
 
 @pytest.mark.parametrize("pid", [1, PID, 2**22])
 def test_the_kernel_reads_the_program_of_this_process(arch, pid):
-    """All but the number of the process is encoded once."""
+    """The encoded filter is the program with the number of this process in it."""
     code = b"".join(struct.pack("=HBBI", *step) for step in seccomp.program(arch, pid))
 
     assert seccomp.encoded(arch, pid) == code

@@ -124,7 +124,7 @@ def test_definitions_and_problems_are_known_after_opening(open_session):
     ],
 )
 def test_a_cell_that_is_nested_too_deeply_costs_itself(open_session, deep: str):
-    """The cells above and below it run, and the report names the cell."""
+    """A cell that is nested too deeply is reported, and the cells around it run."""
     session = open_session("x = 1", deep, "def f(): return 3")
 
     assert session.ask("call", name="f").value == 3
@@ -135,7 +135,7 @@ def test_a_cell_that_is_nested_too_deeply_costs_itself(open_session, deep: str):
 
 
 def test_the_digest_is_taken_before_student_code_runs(open_session):
-    """The code can replace what takes it, and changes nothing."""
+    """Student code that replaces the function for digests does not change its own digest."""
     forger = (
         "import autograder.sandbox.executor as e\ne.syntax_digest = lambda trees: 'forged'\n"
         "import os\ndef leave(): os._exit(7)"
@@ -216,7 +216,7 @@ def test_a_hang_is_told_from_other_faults(open_session):
 
 
 def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
-    """Without a stack of the worker's own there is no hint."""
+    """A hang in a notebook is reported with its cell, and without a stack it has no place."""
     session = open_session(
         "def hang():\n    while True: pass\n",
         "import signal\ndef silent():\n"
@@ -321,7 +321,7 @@ def test_a_disk_flood_is_out_of_disk(open_session, name: str):
 
 
 def test_printed_text_does_not_block_a_call(open_session):
-    """A megabyte is more than a pipe holds: the supervisor reads it and discards it."""
+    """A call that prints more than a pipe holds is not blocked."""
     session = open_session(BREAKING)
 
     assert session.ask("call", name="shout").problem is None
@@ -343,7 +343,7 @@ def test_what_code_prints_is_kept_until_the_next_check(open_session):
 
 @pytest.mark.parametrize("name", ["say_and_leave", "say_and_hang"])
 def test_what_code_prints_before_it_ends_is_kept(open_session, name: str):
-    """The line before a crash or an endless loop is the one to look at."""
+    """The output before a crash or an endless loop is kept, as it shows where the code was."""
     session = open_session("print('imported')\n" + BREAKING, call_seconds=1.0)
     session.begin("first")
     asked(session, name, "here")
@@ -435,7 +435,7 @@ def test_an_answer_that_cannot_be_sent_is_bad_output(open_session, name: str):
     ],
 )
 def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
-    """The list of problems is validated like any reply."""
+    """The list of import problems is validated like any other reply."""
     module = (
         "import os\n"
         "from autograder.sandbox.protocol import *\n"

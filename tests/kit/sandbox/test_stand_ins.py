@@ -146,7 +146,7 @@ def test_a_module_is_known_by_its_parameters():
 
 
 def test_a_mask_has_the_dtype_of_the_code_itself():
-    """Zeros and ones stay what the student's own code makes of them, and hide no whole row."""
+    """A stand-in mask has the student's own zeros and ones, and hides no whole row."""
     right = lambda x: x > 0  # noqa: E731  # a step
     mask = stood_in(right, lambda x: (x < 0).float(), torch.randn(40, 5))
 
@@ -156,7 +156,7 @@ def test_a_mask_has_the_dtype_of_the_code_itself():
 
 
 def test_a_mask_shows_the_scale_of_what_it_is_made_of():
-    """Code that passes on scores without their scale gets other bits."""
+    """A stand-in mask changes if the scores that it is made of lack their scale."""
     right = lambda x: x > 0  # noqa: E731  # a step
     scores = torch.randn(40, 5)
 

@@ -39,7 +39,7 @@ def test_the_names_that_a_statement_binds_are_known_without_running_it(
 
 @pytest.mark.parametrize("depth", [1100, 2000])
 def test_a_statement_that_is_nested_too_deeply_costs_itself(depth: int):
-    """Python can parse it, and can't compile its tree; the flags above it hold all the same."""
+    """A statement too deep to be compiled fails alone; the flags above it still apply."""
     namespace: dict[str, object] = {}
     text = f"from __future__ import annotations\nx = {'1+' * depth}1\ndef f(x: undefined): ...\n"
     failures = list(StatementRunner(namespace).run(text.encode(), "tiny.py"))
@@ -50,7 +50,7 @@ def test_a_statement_that_is_nested_too_deeply_costs_itself(depth: int):
 
 @pytest.mark.parametrize("depth", [6000, 100_000])
 def test_a_source_that_is_nested_too_deeply_to_be_parsed_fails_with_a_sentence(depth: int):
-    """Python says RecursionError or MemoryError, and no line."""
+    """Source that is too deep to be parsed fails with a sentence and without a line."""
     text = f"x = {'-' * depth}1\ndef f(): ...\n".encode()
     [failure] = StatementRunner({}).run(text, "tiny.py")
 

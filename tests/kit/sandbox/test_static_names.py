@@ -99,7 +99,7 @@ def test_a_function_of_the_student_keeps_its_bare_name():
 
 
 def test_a_part_of_the_module_itself_is_not_a_lookup():
-    """Looking up the module's own layers by name is not a notice."""
+    """`getattr` on the module itself is not an unclear lookup."""
     source = "class f:\n    def g(self, n): return getattr(self, n)(getattr(self, 'W' + n))"
 
     assert not any("computed" in name for name in names_in(source))
@@ -111,7 +111,7 @@ def test_only_a_whole_dotted_name_is_a_use():
 
 
 def test_a_use_has_its_line():
-    """The message can point at the student's own line."""
+    """A use has the line in the student's source, so a message can name it."""
     (found,) = definitions(parse((b"\ndef f(x):\n\n    return x.softmax(-1)\n",)))
 
     assert found.line == 2
@@ -149,7 +149,7 @@ def test_a_cell_that_is_not_python_is_skipped(cell: bytes):
 
 
 def test_an_instance_under_the_name_of_its_class_adds_to_its_uses():
-    """The class is what is graded, so its shortcuts count."""
+    """If an instance has the name of its class, shortcuts in the class still count."""
     assert names_in("class f:\n    x = a.b\nf = f(3)\n") == {"a.b", "f"}
 
 
@@ -275,7 +275,7 @@ def test_what_a_name_may_mean_is_a_possible_use(source: str):
     ],
 )
 def test_honest_code_that_compares_itself_uses_nothing(source: str):
-    """Calling the ready function to check one's own result is not a use."""
+    """A ready-made function in a comparison with one's result does not count as used."""
     for names in certain_and_possible(source):
         assert not any(name.endswith((".softmax", ".Softmax")) for name in names)
 
@@ -342,7 +342,7 @@ def test_the_names_of_a_source_are_limited(kind: str):
 
 
 def test_a_name_without_end_becomes_short_and_stays_itself():
-    """Two uses of a very long name are uses of one short name."""
+    """A very long name is shortened, and equal long names stay equal."""
     name = "g" * 100_000
     found = definitions(parse((f"def {name}(): a.b\ndef f(): {name}()".encode(),)))
 
@@ -351,7 +351,7 @@ def test_a_name_without_end_becomes_short_and_stays_itself():
 
 
 def test_a_long_chain_shows_no_name():
-    """No honest way to a function is that long, so it counts as a name that is not shown."""
+    """A very long chain of attributes counts as a name that is not shown."""
     chain = ".".join(["torch", *["softmax"], *["__call__"] * 300])
     certain, _ = certain_and_possible(f"def f(x): return {chain}(x)")
 

@@ -54,7 +54,7 @@ def test_a_call_returns_what_the_kernel_returns():
 
 @needs_linux
 def test_a_failed_call_is_an_os_error():
-    """The message names the call, the error its number."""
+    """A failed call is an ``OSError`` with the name of the call and the error number."""
     number = syscalls.number(syscalls.UNRESTRICTED["close"], syscalls.machine())
     with pytest.raises(OSError, match=f"call {number}") as caught:
         syscalls.call(number, -1)

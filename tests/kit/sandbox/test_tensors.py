@@ -179,7 +179,7 @@ def test_a_list_that_holds_itself_ends(encoder: Encoder):
 
 
 def test_all_tensors_of_an_answer_share_one_limit():
-    """If two tensors fit alone, but not together, the second is named."""
+    """If two tensors exceed the limit only together, the second one is replaced by its name."""
     encoder = Encoder(lambda _module: 0, max_bytes=10)
     first, second = encoder.encode([torch.ones(2), torch.ones(2)]).items
 
@@ -257,7 +257,7 @@ def test_an_array_arrives_as_an_array(array: np.ndarray):
 
 
 def test_an_array_that_is_written_into_differs():
-    """`keeps_inputs` sees it."""
+    """An array that was written into differs from the one that was sent."""
     sent = encode_array(np.zeros(3), 1000)
     arrived = decode(sent, lambda handle: handle, arrays=True)
     arrived[1] = 2.0
@@ -280,7 +280,7 @@ def test_no_reply_holds_an_array():
     ids=["texts", "objects", "byte-order", "large", "list"],
 )
 def test_other_arrays_are_not_sent(thing: object):
-    """No tensor holds them, or they are too large."""
+    """An array with a dtype that no tensor has, or that is too large, is not sent."""
     assert encode_array(thing, 1000) is None
 
 
@@ -297,7 +297,7 @@ def test_arrays_are_found_in_collections(values: tuple[object, ...], found):
 
 
 def test_an_array_is_a_result_only_where_arrays_are_meant():
-    """In other exercises a NumPy array is not the tensor that is asked for."""
+    """In an exercise about tensors, a NumPy array is not accepted as a tensor."""
     array = np.ones(2, dtype=np.float32)
 
     meant = Encoder(lambda _: 0, 1000, arrays=True).encode([array])

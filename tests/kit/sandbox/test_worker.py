@@ -34,7 +34,7 @@ def test_a_reply_that_cannot_be_sent_becomes_a_problem(value: str, words: str):
 
 
 def test_the_first_message_is_number_0():
-    """The supervisor sends no request before this reply; its messages start at number 1."""
+    """The worker's first message has number 0; later ones answer requests from number 1."""
     size, number, last = HEADER.unpack(CONFINED[: HEADER.size])
 
     assert (number, last) == (0, 0)

@@ -20,7 +20,7 @@ def module(text: str) -> Code:
 
 @pytest.mark.parametrize("stage", [pytest.param(stage, id=stage.name) for stage in STAGES])
 def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
-    """Right code gives attention weights with a row and a column for each token."""
+    """The weights of right code have a row and a column for each token; each row sums to one."""
     weights = attention_weights(fork_server, stage, module(stage.solution.read_text("utf-8")))
 
     assert weights is not None
@@ -36,5 +36,5 @@ def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
     ],
 )
 def test_code_that_is_not_right_gives_no_picture(text: str, fork_server: ForkServer):
-    """Nothing is raised, and nothing of a wrong shape is shown."""
+    """Wrong code raises nothing and gives no picture."""
     assert attention_weights(fork_server, STAGES[1], module(text)) is None

@@ -51,14 +51,14 @@ def test_a_notebook_takes_the_place_of_a_module(received: Path):
 
 @pytest.mark.parametrize("name", ["1", "01_tiny"])
 def test_a_stage_is_found_by_number_and_name(built: Course, name: str):
-    """The student's file is the one in assignments."""
+    """`check` finds a stage by number or name, and checks the file in assignments/."""
     assert find_target(name, built.root).file == built.stages[0].assignment / "tiny.py"
 
 
 @pytest.mark.parametrize("name", ["1", "01", "01_tiny", "tiny"])
 @pytest.mark.parametrize("folder", [".", "my-work", "my-work/02_more", "my-work/01_tiny"])
 def test_the_learners_folder_comes_first(write_course, tmp_path: Path, folder: str, name: str):
-    """From each of its folders, and next to the stages as they were received."""
+    """`check` finds the learner's folder from inside it, and before the stages as received."""
     course = write_course(stages=("01_tiny", "02_more"))
     build(course)
     unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
@@ -69,7 +69,7 @@ def test_the_learners_folder_comes_first(write_course, tmp_path: Path, folder: s
 
 @pytest.mark.parametrize("folder", [".", "01_tiny"])
 def test_a_hand_out_of_one_stage_is_enough(received: Path, folder: str):
-    """Its number is known next to the stage's folder, and in it."""
+    """With a single stage, its number works in the folder of the stage and next to it."""
     assert find_target("1", received.parent / folder).file == received / "tiny.py"
 
 
@@ -120,7 +120,7 @@ def test_right_answers_complete_the_stage(check, handed_out, solution):
 
 
 def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, solution):
-    """No misconception of the stage draws narrow weights; the kit's own kinds of mistake do."""
+    """Without the course, a kind of mistake is named if no misconception fits."""
     narrow = solution.replace("torch.randn(shape)", "torch.randn(*shape).mul(0.02)")
     work(handed_out, narrow)
     result = check(handed_out)
@@ -131,7 +131,7 @@ def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, soluti
 
 
 def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, solution):
-    """The meaning of an exception comes first, then the kinds of mistake that end in it."""
+    """An exception is explained, and followed by the kind of mistake that raises it."""
     work(handed_out, solution.replace("queries @ keys.T", "queries @ keys"))
     result = check(handed_out)
 
@@ -214,7 +214,7 @@ def test_what_is_missing_is_not_defined_yet(check, handed_out, solution):
 
 
 def test_an_answer_that_breaks_a_check_is_the_answers_fault(check, handed_out):
-    """There is no solution to compare with; the answer is reported as unusable."""
+    """Without the solution, an answer that breaks a check is reported as unusable."""
     stub = (handed_out / "self_attention.py").read_text()
     work(handed_out, stub + "\nclass SelfAttentionV1:\n    def __init__(self, *a): ...\n")
     result = check(handed_out)
@@ -242,7 +242,7 @@ def test_nothing_is_coloured_in_a_pipe(check, handed_out):
 
 
 def test_a_notebook_is_checked_as_well(check, handed_out, solution):
-    """Where the module is gone, a notebook of its name takes its place."""
+    """If the module is missing, the notebook of the same name is checked."""
     cell = {"cell_type": "code", "source": solution, "metadata": {}, "outputs": []}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (handed_out / "self_attention.py").unlink()
@@ -296,7 +296,7 @@ def test_a_stage_is_found_from_the_course(check, pytestconfig):
 
 
 def test_a_file_is_known_by_its_name_in_the_course(check, pytestconfig):
-    """Any file that is named as a module is checked by that stage's suites, hidden ones too."""
+    """In the course, a file with the name of a module is checked, with --hidden by both suites."""
     path = "solutions/04_self_attention/self_attention.py"
     result = check(pytestconfig.rootpath, path, "--hidden")
 
@@ -324,7 +324,7 @@ def test_a_name_of_no_stage_is_refused(check, write_course):
 
 
 def test_planning_a_check_does_not_wait_for_torch():
-    """A missing file is reported at once; torch is imported while the sandbox starts."""
+    """The modules that plan a check do not import torch, so an error appears at once."""
     modules = ("autograder.student.check", "autograder.reports.terminal")
     script = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"
     done = subprocess.run(  # noqa: S603  # this Python, on the line above

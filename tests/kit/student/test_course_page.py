@@ -40,7 +40,7 @@ def progress(own: Handout, *passed: Task) -> Progress:
 
 
 def test_a_finished_stage_has_its_picture(own: Handout, tmp_path: Path):
-    """The numbers of the learner's code are on the page, with their meaning."""
+    """The page shows the picture of a finished stage, with its meaning and its numbers."""
     page = write_page(own, progress(own, *tasks(own)), tmp_path / "out", draw)
 
     shown = page.read_text("utf-8")
@@ -52,7 +52,7 @@ def test_a_finished_stage_has_its_picture(own: Handout, tmp_path: Path):
 
 
 def test_a_stage_in_progress_has_none(own: Handout, tmp_path: Path):
-    """It shows what passes, and the page what comes next."""
+    """A stage in progress shows the exercises that pass, and the next one, but no picture."""
     first, second, *_ = tasks(own)
 
     shown = write_page(own, progress(own, first), tmp_path, draw).read_text("utf-8")
@@ -63,7 +63,7 @@ def test_a_stage_in_progress_has_none(own: Handout, tmp_path: Path):
 
 
 def test_without_a_pass_there_is_no_page(own: Handout, tmp_path: Path):
-    """The error says how to begin."""
+    """If no exercise passes, there is no page, and the error says how to begin."""
     with pytest.raises(UsageError, match="Begin with: autograder next"):
         write_page(own, progress(own), tmp_path, draw)
 
@@ -71,7 +71,7 @@ def test_without_a_pass_there_is_no_page(own: Handout, tmp_path: Path):
 
 
 def test_a_folder_that_is_a_file_is_an_error(own: Handout, tmp_path: Path):
-    """Nothing is lost."""
+    """A file with the name of the folder is an error and is not overwritten."""
     (tmp_path / "taken").write_text("mine")
 
     with pytest.raises(UsageError, match="The page can't be written"):
@@ -81,7 +81,7 @@ def test_a_folder_that_is_a_file_is_an_error(own: Handout, tmp_path: Path):
 
 
 def test_the_page_runs_no_script_and_needs_no_network(own: Handout, tmp_path: Path):
-    """Its policy forbids both."""
+    """The page's policy forbids scripts and the network."""
     shown = write_page(own, progress(own, *tasks(own)), tmp_path, draw).read_text("utf-8")
 
     assert "<script" not in shown

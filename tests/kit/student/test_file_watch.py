@@ -22,5 +22,5 @@ def test_a_save_is_found_by_looking_at_the_file(handed_out: Path):
 
 
 def test_a_file_that_is_gone_has_no_signature(tmp_path: Path):
-    """An editor may remove a file before it writes the new one."""
+    """A missing file has no signature: an editor may remove it before writing the new one."""
     assert _signature_of(tmp_path / "gone.py") is None

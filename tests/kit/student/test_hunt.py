@@ -123,7 +123,7 @@ def test_nothing_but_the_mistake_differs_from_ones_own_code(hunt: Hunt, solution
 
 
 def test_a_stage_that_is_not_done_has_no_hunt(handed_out: Path):
-    """A stub is not right code that could be changed."""
+    """A hunt needs a finished stage, because it changes right code."""
     own = handout(handed_out)
     with closing(Hunt(own, own.stages[0], small_changes)) as opened, pytest.raises(UsageError) as e:
         opened.begin()

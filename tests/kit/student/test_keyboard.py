@@ -38,14 +38,14 @@ def test_a_key_is_returned_at_once(keys: WindowsKeys, typed: list[str]):
 
 
 def test_an_arrow_is_one_key(keys: WindowsKeys, typed: list[str]):
-    """A console sends two characters for it; the second could be a letter of a command."""
+    """An arrow is one key, although a console sends two characters for it."""
     typed += ["\xe0", "H", "n"]
 
     assert [keys.wait(10.0), keys.wait(10.0)] == ["\x1b", "n"]
 
 
 def test_another_thread_ends_the_wait(keys: WindowsKeys):
-    """A saved file is checked long before the wait would end."""
+    """A save ends the wait for a key at once."""
     os.write(keys.waker, b"s")
 
     assert keys.wait(600.0) is None
@@ -68,7 +68,7 @@ def test_the_system_chooses(monkeypatch: pytest.MonkeyPatch, typed: list[str]): 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a console of Windows sends no signals")
 def test_an_interrupt_that_got_lost_is_the_next_key(monkeypatch: pytest.MonkeyPatch):
-    """Python drops an exception that arises in a callback, for instance of its collector."""
+    """After Ctrl-C, the next wait ends even if Python has lost the exception."""
     master, slave = os.openpty()
     with open(slave, encoding="utf-8") as terminal, monkeypatch.context() as patch:  # noqa: PTH123  # a descriptor
         patch.setattr(sys, "stdin", terminal)

@@ -157,7 +157,7 @@ def test_other_exercises_do_not_suffer_from_a_mistake(mistaken: Lab):
 
 
 def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]):
-    """Everything is in its card: a notebook shows stderr in red."""
+    """A check prints nothing, because all of its answer is in the card."""
     mistaken.check("SelfAttention_v1")
 
     assert capfd.readouterr() == ("", "")
@@ -179,7 +179,7 @@ def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]
 def test_a_module_that_cannot_be_imported_says_why(
     lab: Lab, handed_out: Path, text: str, words: str
 ):
-    """The line is named, and no traceback is shown."""
+    """A module that cannot be imported is reported with the line and without a traceback."""
     save(handed_out, text)
     checked = lab.check("SelfAttentionV1")
 
@@ -190,7 +190,7 @@ def test_a_module_that_cannot_be_imported_says_why(
 
 
 def test_each_check_reads_the_file_again(lab: Lab, handed_out: Path, solution: str):
-    """Saving is enough, no kernel is started again."""
+    """Each check reads the saved file again, without a restart of the kernel."""
     stub = (handed_out / "self_attention.py").read_text("utf-8")
     answers = []
     for text in (stub, solution, stub):
@@ -201,7 +201,7 @@ def test_each_check_reads_the_file_again(lab: Lab, handed_out: Path, solution: s
 
 
 def test_one_sandbox_serves_all_checks(lab_under_test: LabUnderTest):
-    """Starting takes seconds, so only the first check does it."""
+    """One sandbox serves all checks of a lab, because its start takes seconds."""
     before = len(lab_under_test.sandboxes)
     for exercise in EXERCISES:
         lab_under_test.lab.check(exercise)
@@ -212,7 +212,7 @@ def test_one_sandbox_serves_all_checks(lab_under_test: LabUnderTest):
 def test_a_sandbox_that_broke_is_replaced(
     lab_under_test: LabUnderTest, monkeypatch: pytest.MonkeyPatch
 ):
-    """The check during which it broke reports a grader error; the next one works."""
+    """A check in a broken sandbox reports a grader error; the next check works."""
     lab_under_test.lab.check("SelfAttentionV1")
     monkeypatch.setattr(lab_under_test.sandboxes[0], "start", lambda *_words, **_options: 1 / 0)
     with pytest.raises(GraderError, match="The grader failed, not the student"):
@@ -257,7 +257,7 @@ def test_a_notebook_shows_our_errors_as_their_sentences(tmp_path: Path):
 
 
 def test_validation_stops_at_what_is_not_right(mistaken: Lab, monkeypatch: pytest.MonkeyPatch):
-    """`nbgrader validate` shows the whole feedback, and nothing around it."""
+    """`nbgrader validate` stops at a wrong exercise with its whole feedback."""
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
     with pytest.raises(NotPassedError) as caught:
         mistaken.check("SelfAttention_v1")
@@ -272,7 +272,7 @@ def test_validation_stops_at_what_is_not_right(mistaken: Lab, monkeypatch: pytes
 def test_validation_prints_nothing_about_right_code(
     solved: Lab, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
-    """A result would be taken for a number of points."""
+    """Within `nbgrader validate`, right code gives no output, which would count as points."""
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
 
     assert solved.check("SelfAttention_v1") is None
@@ -280,7 +280,7 @@ def test_validation_prints_nothing_about_right_code(
 
 
 def test_no_kernel_gives_points(lab_under_test: LabUnderTest, monkeypatch: pytest.MonkeyPatch):
-    """Under `nbgrader autograde` without our configuration, right code is refused as well."""
+    """Without the kit's configuration, a check within `nbgrader autograde` is an error."""
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
 
     with pytest.raises(GraderError, match=r"nbgrader_config\.py of the course sets that up"):
@@ -303,7 +303,7 @@ def test_no_kernel_gives_points(lab_under_test: LabUnderTest, monkeypatch: pytes
 def test_a_cell_names_what_is_not_written(
     names: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ):
-    """The cell says what it waits for, and the next one runs."""
+    """A cell names the exercise that it needs, and the next cell runs."""
     with Lab().needs(*names):
         raise NotImplementedError
 
@@ -343,7 +343,7 @@ class Unprintable(Exception):
 def test_a_notebook_goes_on_after_any_exception(
     error: BaseException, described: str, capsys: pytest.CaptureFixture[str]
 ):
-    """One short line names the exception, and does not call the code wrong."""
+    """Any exception is one short line with its type; the line does not call the code wrong."""
     with Lab().needs("project"):
         raise error
     shown = capsys.readouterr()
@@ -383,7 +383,7 @@ def test_a_cell_that_works_shows_nothing_more(capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_a_card_says_when_the_file_was_saved(seconds: float, age: str):
-    """An answer about an old file is not taken for one about the last edit."""
+    """A card states how long ago the checked file was saved."""
     assert labs._ago(time.time() - seconds) == age
 
 
@@ -430,7 +430,7 @@ def test_a_cell_in_time_leaves_no_timer():
 def test_an_error_in_the_module_names_its_line(
     lab: Lab, handed_out: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """The line is the student's, not one of torch's."""
+    """An error in the module is reported with its line."""
     save(handed_out, "def project():\n    return [][1]\n")
     module = lab.module()
     with lab.needs("project"):
@@ -444,7 +444,7 @@ def test_an_error_in_the_module_names_its_line(
 def test_a_syntax_error_is_one_line_and_nothing_old_runs(
     lab: Lab, handed_out: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """The cell worked before; now it says what to fix, and shows no result of the old code."""
+    """After a syntax error a cell shows what to fix, and no result of the old code."""
     save(handed_out, "def project():\n    return 'old'\n")
     module = lab.module()
     with lab.needs("project"):
@@ -496,7 +496,7 @@ def test_a_model_answer_follows_ones_own(next_to_the_course: Path, lab: Lab):
 
 
 def test_a_class_finds_no_model_answer(lab: Lab, handed_out: Path):
-    """Without a course around it, as students receive it, no answer is there to be found."""
+    """Without the course, as students receive the lab, there is no model answer to find."""
     save_lab(handed_out, "A plain tensor is not saved.")
 
     assert "an instructor reads what you wrote" in repr(lab.model_answer("answer_frozen"))
@@ -506,7 +506,7 @@ def test_a_class_finds_no_model_answer(lab: Lab, handed_out: Path):
 def test_nbgrader_shows_no_model_answer(
     next_to_the_course: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch, run: str
 ):
-    """An instructor's machine has the course; a student's notebook must not show it there."""
+    """Within nbgrader, no model answer is shown, even on an instructor's machine."""
     save_lab(next_to_the_course, "A plain tensor is not saved.")
     monkeypatch.setenv("NBGRADER_EXECUTION", run)
 

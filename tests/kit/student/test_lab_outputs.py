@@ -77,14 +77,14 @@ def test_what_is_no_picture_is_left_out(lab: Path, data: str):
 
 
 def test_model_answers_are_left_out(lab: Path):
-    """A model answer is a text of the course."""
+    """Model answers are left out, because they are texts of the course."""
     write(lab, CHECKED, ('lab.model_answer("why")', [printed("because")]))
 
     assert outputs_after_exercises(lab) == []
 
 
 def test_only_some_outputs_are_shown(lab: Path):
-    """A lab may print in many cells."""
+    """The number of outputs of a lab is bounded."""
     write(lab, CHECKED, *[("print(1)", [printed(str(number))]) for number in range(20)])
 
     assert len(outputs_after_exercises(lab)) == MOST_OUTPUTS
@@ -101,5 +101,5 @@ def test_a_damaged_lab_shows_nothing(lab: Path, text: str):
 
 
 def test_a_missing_lab_shows_nothing(lab: Path):
-    """A learner may delete it."""
+    """A missing lab has no outputs and raises nothing."""
     assert outputs_after_exercises(lab) == []

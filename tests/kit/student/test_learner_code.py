@@ -31,7 +31,7 @@ def test_the_counts_of_a_run_are_a_verdict(counts, verdict):
 
 
 def test_a_file_without_tests_has_not_run():
-    """The reason tells the learner how pytest finds a test."""
+    """For a file without tests, the reason tells the learner how pytest finds a test."""
     found = _verdict({"passed": 0, "failed": 0}, "")
 
     assert not found.ran

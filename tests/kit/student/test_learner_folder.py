@@ -80,7 +80,7 @@ def test_the_files_of_the_course_are_renewed_and_a_copy_is_kept(course: Course, 
 
 
 def test_an_unpacked_zip_is_enough(course: Course, tmp_path: Path):
-    """An unpacked zip has no course around it; the copy is next to the stages."""
+    """In an unpacked zip without a course, the learner's folder is next to the stages."""
     unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
     done = learner_folder.start(unpacked)
 
@@ -137,7 +137,7 @@ def test_start_in_an_empty_folder_takes_the_stages_of_the_installed_kit(empty: P
 
 
 def test_start_again_takes_a_newer_kit_and_keeps_work(installed: Path, empty: Path):
-    """Another stage is added; the learner's copies are never taken for the course's files."""
+    """A newer kit adds its stages; a learner's copy is not mistaken for the course's file."""
     learner_folder.start(empty)
     own = empty / "my-work"
     (own / "01_tiny" / "tiny.py").write_text(WORK)
@@ -149,7 +149,7 @@ def test_start_again_takes_a_newer_kit_and_keeps_work(installed: Path, empty: Pa
 
 
 def test_stages_in_the_folder_come_before_those_of_the_kit(installed: Path, empty: Path):
-    """An unpacked hand-out may be newer than the kit."""
+    """Stages in the folder come before those of the kit, which may be older."""
     shutil.copytree(installed / "assignments/02_more", empty / "02_more")
     done = learner_folder.start(empty)
 
@@ -158,7 +158,7 @@ def test_stages_in_the_folder_come_before_those_of_the_kit(installed: Path, empt
 
 @pytest.mark.usefixtures("installed")
 def test_installed_solutions_are_found(empty: Path):
-    """The second wheel holds them, without a course around the learner's folder."""
+    """Solutions from the second wheel are found without a course around the folder."""
     learner_folder.start(empty)
     own = learner_folder.find(empty)
     text = learner_folder.solution(tasks(own)[0])
@@ -246,7 +246,7 @@ def test_a_check_of_another_file_is_no_progress(own: Path, tmp_path: Path):
 
 
 def test_progress_says_that_a_module_has_changed_since_its_check(run, own: Path):
-    """A module that is copied in is not checked yet, and one that was checked is not named."""
+    """`progress` and `next` name a stage whose module has changed since its last check."""
     stage = learner_folder.find(own).stages[0]
     before = run("progress")[1]
     stage.stub.write_text("x = 1\n")
@@ -260,7 +260,7 @@ def test_progress_says_that_a_module_has_changed_since_its_check(run, own: Path)
 
 
 def test_start_inside_the_folder_adds_what_is_missing_there(course: Course):
-    """A stub that comes back is not passed any more, and no folder is made in the folder."""
+    """`start` inside the folder adds a missing stub there and removes its progress."""
     own = learner_folder.start(course.root).folder
     stage = learner_folder.find(own).stages[0]
     learner_folder.remember(stage.stub, stage, {"double": True, "Scale": True})

@@ -81,7 +81,7 @@ def test_words_stand_on_both_axes(draw: Draw):
 
 
 def test_keys_may_be_other_words_than_queries(draw: Draw):
-    """In cross-attention a translation looks at its original."""
+    """The words of the keys may differ from those of the queries, as in cross-attention."""
     (axis,) = draw({"weights": torch.rand(2, 3)}, ["I", "go"], WORDS).axes
 
     assert labels(axis.get_yticklabels()) == ["I", "go"]
@@ -100,7 +100,7 @@ def test_row_i_is_the_query_and_column_j_the_key(draw: Draw):
 
 
 def test_panels_share_one_colour_scale(draw: Draw):
-    """Two heads can be compared: the same colour is the same weight."""
+    """All panels of a picture have the same colour scale, so heads can be compared."""
     left, right = draw({"a": WEIGHTS / 2, "b": WEIGHTS}, WORDS).axes
 
     assert image(left).get_clim() == image(right).get_clim() == (0.0, 1.0)
@@ -174,7 +174,7 @@ def test_many_tokens_have_colours_only(draw: Draw):
     "shape", [(2, 3), (3, 2), (1, 3, 3), (3,), ()], ids=lambda shape: str(tuple(shape))
 )
 def test_a_shape_that_the_tokens_do_not_fit_is_refused(shown: list[Any], shape: tuple[int, ...]):
-    """The message names the panel and both shapes; nothing is drawn."""
+    """If a shape does not fit the tokens, the message names the panel and both shapes."""
     with pytest.raises(ValueError, match="one row per query, one column per key") as caught:
         heatmaps({"weights": torch.rand(shape)}, WORDS)
 
@@ -239,7 +239,7 @@ def test_shapes_stand_in_rows_with_steps_between():
 
 
 def test_a_diagram_is_an_image_with_its_text_next_to_it():
-    """Jupyter removes inline SVG from a notebook that it does not trust, and keeps images."""
+    """A diagram is an image with a text: Jupyter removes inline SVG."""
     page = shapes({"q": "(T, d)"})._repr_html_()
 
     assert page.startswith('<img src="data:image/svg+xml;base64,')

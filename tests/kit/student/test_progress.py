@@ -67,7 +67,7 @@ def test_a_file_that_cannot_be_read_is_not_an_error(progress: Progress, tmp_path
 
 
 def test_fields_of_another_version_are_kept(progress: Progress, tmp_path: Path):
-    """An older program does not lose what a newer one has written, nor fail for what is absent."""
+    """Fields that a newer version wrote are kept, and fields may be missing."""
     progress.file.write_text('{"format_version": 9, "passed": ["a/b"], "hunted": ["a"]}')
     Progress.read(tmp_path).save()
     found = json.loads(progress.file.read_bytes())
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_written_is_one_message(tmp_path: Path):
 
 
 def test_one_more_hint_each_time(progress: Progress, course: Course):
-    """There are three; an earlier one can be read again without showing more."""
+    """Each call shows one more of three hints, and an earlier one can be read again."""
     task = tasks(course)[0]
 
     assert [progress.next_hint(task) for _ in range(4)] == [1, 2, 3, 3]
@@ -132,6 +132,6 @@ def test_minutes_left_shrink_with_each_exercise(progress: Progress, course: Cour
 
 
 def test_without_figures_no_minutes_are_shown(progress: Progress, course: Course):
-    """A copy of a stage may lack the file with them."""
+    """Without the file of minutes, `progress` shows none."""
     assert [*progress_lines(course, progress)][-1] == "0 of 4 exercises."
     assert not any("min left" in line for line in progress_lines(course, progress))

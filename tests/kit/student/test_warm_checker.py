@@ -31,7 +31,7 @@ def checker(
 
 
 def test_an_exercise_is_checked_again_after_a_save(checker: WarmChecker, own: list[Task]):
-    """The suite stays open, and the answer belongs to the file as it is now."""
+    """After a save, the open suite checks the new file."""
     module = own[0].stage.stub
     right = checker.check(own[0]).feedback
     module.write_text(module.read_text("utf-8").replace("dim=-1)", "dim=-2)"))

@@ -56,7 +56,7 @@ def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: py
 
 
 def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
-    """Both are in the line that names the lab."""
+    """The line that names the lab has the minutes and the difficulty of the exercise."""
     task = tasks(own)[0]
     shown = render(whole([*exercise_location(own, task, unwritten=True)]), 200, colour=False)
     later = render(whole([*exercise_location(own, task, unwritten=False)]), 200, colour=False)

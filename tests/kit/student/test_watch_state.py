@@ -143,7 +143,7 @@ def finish_checking(state: Watch) -> None:
 
 
 def test_what_passed_before_and_fails_now_is_named_and_not_counted(own: Path):
-    """The others of a saved file are checked after the answer; the screen goes to what broke."""
+    """After a save, the screen names an exercise that passed before and now fails."""
     course = handouts(own)
     every = [task.key for task in tasks(course)]
     checker = KnownAnswers(*every)
@@ -212,7 +212,7 @@ def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path):
 
 
 def test_a_folder_that_is_gone_keeps_the_exercise(own: Path):
-    """Nothing is written where it was, and no other stage is shown."""
+    """If the folder is gone, nothing is written and the exercise stays on the screen."""
     course = handouts(own)
     state = Watch(course, KnownAnswers(FIRST))
     state.begin()

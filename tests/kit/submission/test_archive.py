@@ -39,7 +39,7 @@ def test_refuses_a_hostile_name(collected, write_zip, name, reason):
 
 
 def test_refuses_a_nul_in_a_name(collected, write_zip):
-    """Python cuts the name there, so that two programs would see two names."""
+    """A NUL in a name is refused, because Python cuts the name there."""
     path = write_zip("alice.zip", {"self_attention.pyXtxt": b""})
     path.write_bytes(path.read_bytes().replace(b".pyXtxt", b".py\0txt"))
 
@@ -58,7 +58,7 @@ def test_refuses_a_nul_in_a_name(collected, write_zip):
     ],
 )
 def test_refuses_a_member_that_is_not_a_file(collected, write_zip, kind):
-    """A link in a zip is text here, but a link for a program that unpacks it."""
+    """A link in a zip is refused, because it leads elsewhere once it is unpacked."""
     member = zipfile.ZipInfo(MODULE)
     member.external_attr = (kind | 0o777) << 16
 
@@ -121,7 +121,7 @@ def test_refuses_encryption(collected, write_zip):
     ],
 )
 def test_reports_an_unreadable_zip(collected, write, data):
-    """The student learns that the archive is broken; nothing is raised."""
+    """An unreadable zip is reported to the student and raises nothing."""
     [submission] = collected(write("alice.zip", data))
 
     assert submission.problem == (
@@ -143,7 +143,7 @@ def test_reports_a_member_that_does_not_unpack(collected, write_zip):
 
 
 def test_lists_an_inner_zip_and_leaves_it_shut(collected, write_zip):
-    """A zip in a zip is ignored, with any contents."""
+    """A zip within a zip is listed as ignored and is not opened."""
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("../evil.py", b"")
@@ -261,7 +261,7 @@ def test_refuses_a_forged_directory_before_it_costs_memory(collected, class_):
 
 
 def test_refuses_a_bomb_without_unpacking_it(collected, write_zip):
-    """32 KB that become 32 MB are refused by the directory alone."""
+    """A zip bomb is refused by the sizes in its directory, without unpacking it."""
     path = write_zip("alice.zip", {MODULE: b"", "zeros": bytes(32 * 2**20)})
 
     with _at_most(2**20):
@@ -286,7 +286,7 @@ def test_refuses_too_much_in_total(collected, class_):
     "claimed", [pytest.param(1, id="claims-less"), pytest.param(500, id="claims-more")]
 )
 def test_refuses_a_member_of_another_size_than_claimed(collected, write_zip, claimed):
-    """A program that trusts the claimed size reads a different file from one that unpacks it."""
+    """A member whose size differs from the directory's is refused."""
     path = write_zip("alice.zip", {MODULE: bytes(400)})
 
     [submission] = collected(_claim(path, claimed))
@@ -296,7 +296,7 @@ def test_refuses_a_member_of_another_size_than_claimed(collected, write_zip, cla
 
 
 def test_reads_a_lying_bomb_up_to_the_limit_only(write_zip):
-    """The size that a member claims does not decide how much is unpacked."""
+    """A member with a false size is read only up to the limit."""
     path = write_zip("alice.zip", {MODULE: bytes(50 * 2**20)})
     [found], _ = open_archive(_claim(path, 7))
 
@@ -305,7 +305,7 @@ def test_reads_a_lying_bomb_up_to_the_limit_only(write_zip):
 
 
 def test_accepts_a_small_file_of_any_ratio(collected, write_zip):
-    """An empty log compresses 1000:1 and does no harm."""
+    """A small file is accepted at any compression ratio, such as an empty log at 1000:1."""
     [submission] = collected(write_zip("alice.zip", {MODULE: b"x", "log.txt": bytes(900_000)}))
 
     assert submission.code is not None

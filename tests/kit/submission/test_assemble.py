@@ -26,7 +26,7 @@ def _submission(kind, *cells):
     ],
 )
 def test_has_a_module_where_one_was_submitted(submission, module):
-    """The cells of a notebook are not counted as a module."""
+    """A submission has a module only if a module was submitted, not for cells of a notebook."""
     assert submission.module == module
 
 
@@ -79,7 +79,7 @@ def test_says_that_the_written_answers_are_missing(collected, write, class_, wit
 def test_says_nothing_of_written_answers_that_are_there(
     collected, write, class_, notebook, with_question, files
 ):
-    """A lab is there, or nothing could be graded anyway."""
+    """There is no notice if the lab was submitted, or if nothing can be graded anyway."""
     for name in files:
         write(f"alice/{name}", notebook(WORK) if name.endswith("ipynb") else WORK.encode())
     [submission] = collected(class_ / "alice", with_question)
@@ -88,7 +88,7 @@ def test_says_nothing_of_written_answers_that_are_there(
 
 
 def test_prefers_the_module_to_the_notebook(collected, write, class_, notebook):
-    """The module is where students write their code."""
+    """The module is graded rather than the notebook, because students write code in modules."""
     write("alice/02_self_attention/self_attention.py", b"attend = None")
     write("alice/02_self_attention/lab.ipynb", notebook(WORK))
 
@@ -156,7 +156,7 @@ def test_keeps_the_stub_where_the_notebook_is_broken(collected, write, class_):
     ],
 )
 def test_hands_modules_on_as_they_are(collected, write, data):
-    """Only the worker finds out whether the bytes are Python."""
+    """A module stays bytes: only the worker finds out whether they are Python."""
     [submission] = collected(write("alice/self_attention.py", data))
 
     assert submission.code.cells == (data,)
@@ -186,7 +186,7 @@ def test_asks_for_the_stage_where_no_name_tells_it(collected, write):
 
 
 def test_leaves_other_stages_out(collected, write, class_, attention):
-    """With a chosen stage, a student who submitted another one only has no row."""
+    """If a stage is chosen, a student who submitted only a different stage has no row."""
     write("alice/01_averaging/averaging.py")
     write("bob/02_self_attention/self_attention.py")
 
@@ -205,7 +205,7 @@ def test_leaves_other_stages_out(collected, write, class_, attention):
     ],
 )
 def test_reports_a_student_without_gradable_files(collected, write, class_, attention, files, says):
-    """One submission names what was found, within bounds, and goes on with the class."""
+    """A student without gradable files has one submission, which names some of the files."""
     for name, data in files.items():
         write(f"alice/{name}", data)
     write("bob/self_attention.py")
@@ -220,7 +220,7 @@ def test_reports_a_student_without_gradable_files(collected, write, class_, atte
 
 
 def test_reports_a_stage_folder_without_code(collected, write, class_):
-    """A stage in progress has a row, also next to one that is complete."""
+    """A stage folder without code has a row, even next to a complete stage."""
     write("alice/01_averaging/averaging.py")
     write("alice/02_self_attention/timestamp.txt")
 
@@ -242,7 +242,7 @@ def test_reports_a_stage_folder_without_code(collected, write, class_):
     ],
 )
 def test_keeps_the_timestamp_of_nbgrader(collected, write, class_, attention, name, is_kept):
-    """A file of that name is a student's own where an LMS or a folder of theirs holds it."""
+    """Only a timestamp that nbgrader wrote counts, not one that a student packed."""
     write(name)
     write(name.replace("timestamp.txt", "self_attention.py"))
 
@@ -272,7 +272,7 @@ def test_takes_no_timestamp_from_an_archive(collected, write_zip):
 
 
 def test_keeps_the_notebook_next_to_the_module(collected, write, class_, notebook):
-    """The gradebook shows it, also where the module is graded."""
+    """The notebook next to a graded module is kept, because the gradebook shows it."""
     write("alice/02_self_attention/self_attention.py")
     write("alice/02_self_attention/lab.ipynb", notebook("1"))
 

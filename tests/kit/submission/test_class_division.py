@@ -46,7 +46,7 @@ def test_a_student_who_takes_anothers_name_is_set_aside(moodle):
 
 
 def test_a_student_who_renames_between_two_downloads_is_set_aside(moodle):
-    """The name is not that of the participant's number."""
+    """A submission whose name differs from the worksheet's for the number is set aside."""
     rows = [("11", "Ada Lovelace"), ("12", "Mallory")]
     found = moodle(["Ada Lovelace_12"], rows, [ADA])
 
@@ -71,7 +71,7 @@ def test_two_of_one_name_keep_their_numbers_without_a_roster(moodle):
 
 
 def test_names_that_decide_without_a_worksheet_are_remarked_on(moodle):
-    """The remark names the option that checks them."""
+    """If names decide without a worksheet, the remark names the option for a worksheet."""
     assert "--worksheet compares them" in moodle(["Ada Lovelace_11"], (), [ADA]).remarks[0]
     assert moodle([], [("11", "Ada Lovelace")], [ADA]).remarks == ()
 
@@ -83,7 +83,7 @@ def person(student: str, number: str) -> Person:
 
 
 def test_students_of_the_roster_without_a_submission_are_named(stages, write, class_):
-    """The remark has their names, and the option for groups; Canvas's test student is left out."""
+    """A remark lists the missing students and the option for groups, without Canvas's tester."""
     write(f"adalovelace_1_9_{MODULE}")
     roster = Roster((person("ada", "1"), person("ben", "2"), Person(student="3", number="3")))
     (remark,) = find(class_, stages, options=FindOptions(roster=roster)).remarks

@@ -45,7 +45,7 @@ def test_takes_a_folder_of_one_submission(collected, write, class_):
 
 
 def test_takes_one_stage_folder(collected, write, class_):
-    """The folder is named after the stage, the folder above it after the student."""
+    """A single stage folder belongs to the student whose name the folder above it has."""
     write("alice/02_self_attention/lab.ipynb", b'{"cells": [{"cell_type": "code", "source": "1"}]}')
 
     [submission] = collected(class_ / "alice" / "02_self_attention")
@@ -84,7 +84,7 @@ def test_collects_one_student_and_stage_under_any_names(stages, attention, write
 
 
 def test_reports_files_of_another_stage_where_one_is_collected(stages, attention, write, class_):
-    """There is always a submission, also where the files lie in another stage's folder."""
+    """Files in the folder of a different stage give a submission that reports them."""
     write("alice/01_averaging/averaging.py")
 
     submission = collect_one(class_ / "alice", "alice", attention, stages)
@@ -95,7 +95,7 @@ def test_reports_files_of_another_stage_where_one_is_collected(stages, attention
 
 
 def test_refuses_a_student_that_is_not_an_id(stages, attention, class_):
-    """The message names an id that can be used instead."""
+    """The message about an invalid student id suggests a valid one."""
     with pytest.raises(UsageError, match=r"Rename it, such as to 'a_b~"):
         collect_one(class_, "a/b", attention, stages)
 
@@ -228,7 +228,7 @@ def test_tells_a_class_from_a_submission(collected, write, class_, names, studen
 
 
 def test_refuses_a_missing_path_at_once(stages, tmp_path):
-    """The error comes when the path is given, not when the first submission is asked for."""
+    """A missing path is refused at once, before the first submission is read."""
     with pytest.raises(UsageError, match=r"nowhere can't be read \(No such file"):
         collect(tmp_path / "nowhere", stages)
 
@@ -250,7 +250,7 @@ def test_refuses_a_file_of_another_kind(stages, write):
 
 @pytest.mark.parametrize("name", ["solution", "solution/self_attention.py"])
 def test_refuses_a_link_as_path(stages, class_, tmp_path, secret, name):
-    """The shell may have expanded a name to a link that a student planted."""
+    """A link is refused as a path, because the shell may have found one that a student made."""
     assert secret.exists()
     (class_ / "link.py").symlink_to(tmp_path / name)
 
@@ -326,7 +326,7 @@ def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
 )
 @pytest.mark.parametrize("name", ["work.zip", "work (1).zip"])
 def test_a_zip_that_is_named_itself_may_be_a_class(stages, write_zip, name, members, students):
-    """By the names in it, within a folder of the zip's own name; else it is one submission."""
+    """A zip is a class if the names in it are those of a class, else one submission."""
     path = write_zip(name, dict.fromkeys(members, b"x"))
     students = [path.stem] if students == ["work"] else students
 
@@ -359,7 +359,7 @@ def test_an_only_entry_is_not_taken_for_the_class(stages, write_zip, class_, mem
 @pytest.mark.parametrize("members", CLASSES)
 @pytest.mark.parametrize("unwrap", [True, False])
 def test_an_option_says_what_an_only_entry_is(stages, write_zip, class_, members, unwrap):
-    """The class's download, or what the student submitted whose name it has."""
+    """The option decides whether an only entry is the class or one student's submission."""
     write_zip("mallory.zip", dict.fromkeys(members, b"x"))
     found = find(class_, stages, options=FindOptions(unwrap=unwrap))
     students = {item.student.partition("_")[0] for item in found.works}
@@ -403,7 +403,7 @@ def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
 
 
 def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip):
-    """Unless the zip has its name, as systems pack a folder."""
+    """A folder around everything in a zip is an only entry unless it has the zip's name."""
     path = write_zip("all.zip", {"mallory/ada_1_7_x.py": b"", "mallory/bob_2_8_x.py": b""})
 
     with pytest.raises(UnclearOwnerError, match=r"mallory, the only entry of all\.zip"):
@@ -433,7 +433,7 @@ def test_unwrapping_follows_no_link(stages, class_, tmp_path):
 
 
 def test_a_zip_next_to_those_of_others_is_not_a_class(stages, write_zip):
-    """A shell lists a folder of submissions as many paths."""
+    """With several paths, a zip that looks like a class needs the option."""
     ada = write_zip("ada.zip", {MODULE: b""})
     mallory = write_zip("mallory.zip", {"ada.zip": b"", "bob.zip": b""})
 
@@ -447,7 +447,7 @@ def test_a_zip_next_to_those_of_others_is_not_a_class(stages, write_zip):
 @pytest.mark.parametrize("below", ["", "02_self_attention"])
 @pytest.mark.parametrize("names", [["ada.zip", "bob.zip"], ["ada_1_7_x.py"], ["ada.py", "b.py"]])
 def test_all_in_a_folder_of_submitted_is_one_students(stages, write_zip, names, below):
-    """All that a student sent through nbgrader's exchange is theirs."""
+    """All files in a student's folder below `submitted` belong to that student."""
     folder = stages[0].root / "submitted" / "mallory" / below
     for name in names:
         write_zip(str(folder / name), {MODULE: b""})
@@ -456,7 +456,7 @@ def test_all_in_a_folder_of_submitted_is_one_students(stages, write_zip, names, 
 
 
 def test_a_folder_or_zip_of_a_known_student_is_one_students(stages, write, write_zip, class_):
-    """By its name in the roster; two zips in it are two zips."""
+    """A folder or zip with the name of a student in the roster is that student's submission."""
     known = Roster((Person(student="s7", identifiers=frozenset({"mallory"})),))
     write("mallory/ada.zip")
     write("mallory/bob.zip")
@@ -468,7 +468,7 @@ def test_a_folder_or_zip_of_a_known_student_is_one_students(stages, write, write
 
 
 def test_one_name_of_an_lms_joins_nobody_with_another(stages, write, write_zip, class_):
-    """Two entries of one name stay unclear, though a third is named as Canvas names it."""
+    """Two entries of one name stay unclear, even if a third has Canvas's form of the name."""
     write("ada.py")
     write_zip("ada.zip", {MODULE: b""})
     write("mallory_1_7_x.py")
@@ -479,7 +479,7 @@ def test_one_name_of_an_lms_joins_nobody_with_another(stages, write, write_zip, 
 
 
 def test_what_is_not_a_submission_is_named(stages, write, class_):
-    """A list of marks, and what a student may have submitted as a text."""
+    """Files that are not submissions are listed in a remark."""
     for name in ("ada.zip", "bob.zip", "marks.csv", "eve.txt"):
         write(name)
 
@@ -522,7 +522,7 @@ def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
 
 
 def test_a_folder_that_a_student_names_archive_is_not_a_download(stages, write, class_):
-    """Elsewhere than below nbgrader's `downloaded` it is unclear whose it is."""
+    """A folder named `archive` is a download only below nbgrader's `downloaded`."""
     write("archive/ada_1_7_self_attention.py")
 
     with pytest.raises(UnclearOwnerError, match="The folder archive in class is named like"):
@@ -584,7 +584,7 @@ def test_says_what_it_recognized(stages, write, class_, name, what):
 def test_grades_equal_files_equally_by_each_route(
     stages, attention, write, write_zip, class_, notebook, files
 ):
-    """Loose in a download, packed in it, and collected into a folder, the same code is chosen."""
+    """Equal files give equal code, whether loose, packed, or collected into a folder."""
     data = {
         "module": b"def attend(x):\n    return x\n",
         "zip": write_zip("../z.zip", {MODULE: b"def attend(x): ...\n"}).read_bytes(),
@@ -640,7 +640,7 @@ def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attent
 
 
 def test_a_submission_is_opened_when_its_turn_comes(stages, write, class_, attention):
-    """No list of its files fills the memory before; a part of a class is lazy, too."""
+    """A submission is read when its turn comes, also in a part of a class."""
     write(f"alice/{MODULE}")
     write(f"bob/{MODULE}")
     found = find(class_, stages, attention)

@@ -32,7 +32,7 @@ def test_does_not_follow_a_linked_module(collected, write, class_, secret):
 
 
 def test_does_not_wait_for_a_fifo(collected, write, class_):
-    """A read would wait forever, since nothing writes into it."""
+    """A FIFO is refused, because reading it would wait forever."""
     write("alice/notes.txt")
     os.mkfifo(class_ / "alice" / "self_attention.py")
 
@@ -65,7 +65,7 @@ def test_does_not_follow_a_link_planted_after_the_look(write, class_, secret):
 
 
 def test_reports_a_file_that_vanished(class_):
-    """The message holds the reason that the system gives."""
+    """The message about a file that vanished contains the system's reason."""
     with pytest.raises(
         UnusableFile, match=r"gone.py could not be read \(No such file or directory\)"
     ):

@@ -65,7 +65,7 @@ def test_the_stages_with_code_are_known_without_reading(lazy: LazySubmissions, c
 
 
 def test_files_that_are_gone_stop_the_run(lazy: LazySubmissions, class_: Path):
-    """A student must not get 0 points because a folder was moved meanwhile."""
+    """Files that disappear stop the run, so that nobody gets 0 points for a moved folder."""
     (class_ / "bob" / "02_self_attention" / "self_attention.py").unlink()
 
     with pytest.raises(UsageError, match="bob 02_self_attention changed while"):

@@ -131,7 +131,7 @@ def test_accepts_a_copy_where_the_exact_name_is_missing(collected, write, class_
 
 
 def test_prefers_the_exact_name_to_a_copy(collected, write, class_):
-    """The exact name wins, even if the copy is nearer to the top."""
+    """The exact name is preferred to a copy, even if the copy is nearer to the top."""
     write("alice/self_attention (1).py", b"copy")
     write("alice/draft/self_attention.py", b"exact")
 
@@ -163,7 +163,7 @@ def test_takes_the_last_of_several_copies(collected, write, class_):
 def test_grades_the_newest_attempt_of_a_download(
     collected, write, class_, notebook, attention, older, newer
 ):
-    """Canvas numbers its files in the order of the uploads, so 10 is newer than 9."""
+    """The newest attempt is graded; Canvas numbers its files in the order of the uploads."""
     for name, code in ((older, "old"), (newer, "new")):
         data = f"def attend(x):\n    return {code}"
         write(f"doejane_1_{name}", notebook(data) if name.endswith("ipynb") else data.encode())
@@ -227,7 +227,7 @@ def test_takes_a_notebook_where_there_is_no_module(
 
 
 def test_takes_no_notebook_where_two_are_nameless(collected, write, class_, notebook, attention):
-    """The grader does not guess which of the two is meant."""
+    """The grader chooses neither of two notebooks without the stage's name."""
     write("alice/one.ipynb", notebook(WORK))
     write("alice/two.ipynb", notebook(WORK))
     write("alice/02_self_attention/notes.txt")

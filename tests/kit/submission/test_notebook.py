@@ -84,7 +84,7 @@ def test_keeps_what_is_not_utf8_apart():
 
 
 def test_writes_lone_surrogates_out():
-    """Half a pair has no UTF-8, but an escape in Python means the same."""
+    """A lone surrogate is written as a Python escape, because UTF-8 cannot hold it."""
     assert _cells({"cells": [_code("x = '\ud83d'")]}) == (rb"x = '\ud83d'",)
 
 

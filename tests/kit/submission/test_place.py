@@ -11,7 +11,7 @@ from tests.kit.submission.conftest import LINK
 
 
 def test_does_not_follow_a_linked_stage_folder(collected, write, class_, secret):
-    """The stage is reported as missing, and the link as the reason."""
+    """A linked stage folder is not followed, and its notice names the link."""
     write("alice/01_averaging/averaging.py")
     (class_ / "alice" / "02_self_attention").symlink_to(secret.parent)
 
@@ -87,7 +87,7 @@ def test_one_limit_holds_for_all_that_a_student_packs(collected, write, write_zi
 
 
 def test_what_an_archive_costs_is_subtracted_even_if_it_is_refused(write_zip):
-    """Else each of many archives with too many files would be read."""
+    """A refused archive counts towards the limit, so many of them are not read in full."""
     budget = ArchiveBudget()
     large = write_zip("large.zip", {f"m{i}.py": b"" for i in range(MAX_ENTRIES + 1)})
     before = budget.directory

@@ -76,7 +76,7 @@ def test_keeps_names_for_the_gradebook(read: Read):
 
 
 def test_two_people_of_one_name_are_not_guessed(read: Read):
-    """Moodle's numbers are of one assignment, so only the name could tell."""
+    """Between two people with one name the roster does not choose."""
     roster = read("id,first_name,last_name\na,Ada,L\nb,Ada,L\n")
 
     assert roster.find(parse_download_name("Ada L_7_assignsubmission_file_")) is None
@@ -92,7 +92,7 @@ def test_two_people_of_one_name_are_not_guessed(read: Read):
     ],
 )
 def test_refuses_what_is_not_a_roster(read: Read, text: str, says: str):
-    """The message names the file and what to use instead."""
+    """The message about an invalid roster names the file and what to use instead."""
     with pytest.raises(UsageError, match=says):
         read(text)
 
@@ -150,6 +150,6 @@ def test_a_student_is_found_by_id_or_name(wanted: str, student: str):
     ],
 )
 def test_an_unclear_student_is_not_guessed(wanted: str, names: dict[str, str], words: str):
-    """The message lists the students who fit, or says how names are added."""
+    """The message about an unclear name lists the students who fit, or how to add names."""
     with pytest.raises(UsageError, match=words):
         find_student(wanted, NAMES, names)

@@ -70,7 +70,7 @@ def test_two_of_one_name_are_told_apart_by_their_numbers(worksheet):
 
 
 def test_a_download_without_names_is_clear(worksheet):
-    """Moodle marks anonymously so; the number is all that it says."""
+    """In an anonymous download only the number is compared, so nothing is in doubt."""
     parsed = parse_download_name("Participant_12_assignsubmission_file_")
 
     assert worksheet(HEAD + ROWS).doubt(parsed, is_found_by_name=False) == ""

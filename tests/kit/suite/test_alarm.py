@@ -82,7 +82,7 @@ def test_the_signal_of_another_timer_is_ignored():
 
 
 def test_a_late_signal_is_ignored():
-    """One that is on its way when the block ends neither raises anything nor ends the process."""
+    """A signal that arrives after the end of the block has no effect."""
     with alarm(ring, processor=LATE, again=LATE):
         pass
     signal.raise_signal(signal.SIGPROF)
@@ -91,7 +91,7 @@ def test_a_late_signal_is_ignored():
 
 
 def test_torch_is_not_interrupted_while_it_collects_garbage():
-    """Python would print an exception there and drop it."""
+    """No alarm interrupts a garbage collection, where Python would drop the exception."""
 
     def gc_callback() -> None:
         end = time.thread_time() + 0.05

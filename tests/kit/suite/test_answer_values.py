@@ -43,7 +43,7 @@ def test_the_products_of_one_width_are_added_up():
 
 
 def test_a_tensor_in_a_tuple_or_a_dictionary_is_work_to_do():
-    """Code that gets tensors in a cache and runs nothing is idle."""
+    """Code that gets a tensor in a container and runs no operator counts as idle."""
     assert read_operators(None, ((torch.ones(1), 2),)).is_idle
     assert read_operators(None, ({"keys": [torch.ones(1)]},)).is_idle
 

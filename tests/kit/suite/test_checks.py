@@ -132,7 +132,7 @@ def test_a_malformed_file_is_the_courses_fault(tmp_path: Path, text: str, words:
 
 
 def test_methods_are_those_that_a_check_can_ask(pytestconfig: pytest.Config):
-    """A method of the course's own rules that no proxy has and no verb is would find no check."""
+    """Each method in rules.toml exists on a proxy or is a verb, so a check can call it."""
     path = find_root(pytestconfig.rootpath) / "tests" / "hidden" / "rules.toml"
     named = {method for rule in read_rules(path).values() for method in rule.methods}
 

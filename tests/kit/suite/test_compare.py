@@ -27,7 +27,7 @@ TOKENS = ("your", "journey")
 
 
 def test_an_array_may_be_what_is_expected():
-    """An author of an exercise about NumPy writes arrays."""
+    """The expected value may be a NumPy array."""
     agrees(torch.tensor([1.0, 2.0], dtype=torch.float64), np.array([1.0, 2.0]))
 
     with pytest.raises(WrongAnswer, match="float32"):
@@ -209,7 +209,7 @@ def test_a_matrix_is_shown_in_printed_digits():
 
 
 def test_an_axis_with_one_entry_per_token_has_their_names():
-    """The other axis has a different size and no names."""
+    """Only an axis with one entry for each token has the tokens' names."""
     found = laid_out(torch.zeros(2, 3), torch.ones(2, 3))
 
     assert (found.rows, found.columns) == (TOKENS, ())
@@ -249,7 +249,7 @@ def test_nan_and_infinity_are_shown_as_such():
     ],
 )
 def test_large_tensors_and_scalars_are_not_shown(shape: tuple[int, ...]):
-    """Only small matrices and vectors can be compared by eye."""
+    """Only small matrices and vectors are shown as tables."""
     assert laid_out(torch.zeros(shape), torch.ones(shape)) is None
 
 
@@ -275,7 +275,7 @@ def test_the_largest_matrix_is_shown():
     ],
 )
 def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
-    """One result "has" wrong values, and several "have" them."""
+    """The verb agrees with the number of results: one "has" wrong values, several "have"."""
     with pytest.raises(WrongAnswer) as caught:
         agrees(EXPECTED + 1, EXPECTED, what)
 
@@ -303,7 +303,7 @@ def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
     ],
 )
 def test_next_to_hidden_inputs_no_answer_is_quoted(compare):
-    """An answer may be chosen to carry the inputs: no name, size, row or number of it is shown."""
+    """Next to hidden inputs no name, size, row or number of an answer is shown."""
     with pytest.raises(WrongAnswer) as caught:
         compare()
 

@@ -68,7 +68,7 @@ def test_an_entry_may_have_its_own_tokens(path: Path):
     ],
 )
 def test_an_invalid_file_is_refused(path: Path, old: str, new: str, excerpt: str):
-    """The message names the file and what is wrong in it."""
+    """The message about an invalid file names the file and the error."""
     path.write_text(path.read_text().replace(old, new, 1))
 
     with pytest.raises(CourseError, match=excerpt) as caught:

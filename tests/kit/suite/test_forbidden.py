@@ -139,7 +139,7 @@ def projections(kept: str) -> list[Operators]:
 
 
 def test_what_is_projected_again_is_found_by_its_width():
-    """Without the cache, all tokens meet the weights, and the longer text costs more."""
+    """Without a cache, every token is projected again, so a longer text costs more."""
     with pytest.raises(WrongAnswer, match="give 33 numbers in the first call and 123"):
         keeps_products(*projections("False"), 4, "Project the new token only.")
 
@@ -163,7 +163,7 @@ def test_a_matrix_of_all_scores_is_found_by_its_size():
 
 
 def test_next_to_hidden_inputs_counts_are_not_shown():
-    """The worker counts, so it could say any two numbers."""
+    """Next to hidden inputs no count is shown, because a worker could forge it."""
     few, many = Operators({}, {("aten.add", 1): 31}), Operators({}, {("aten.add", 1): 41})
     with pytest.raises(WrongAnswer) as caught:
         keeps_operators(few, many, "One product is enough.")
@@ -191,7 +191,7 @@ def test_next_to_hidden_inputs_counts_are_not_shown():
     ],
 )
 def test_a_source_that_looks_names_up_is_told(source: str, open_):
-    """A person should look at it: the source does not show what it calls."""
+    """Source that looks names up gives a notice, so that a person reviews it."""
     channel = LocalChannel("forbidden", (HEAD + source).encode())
 
     assert looks_up_names(channel.definitions, "f") is open_
@@ -261,7 +261,7 @@ def test_what_a_source_may_hide_is_said_in_one_sentence(source: str, excerpt: st
 
 
 def test_code_that_does_nothing_with_its_tensors_breaks_the_rule():
-    """Where nothing is counted, nothing shows that there is no loop."""
+    """Code without operators breaks the rule, because no count can show the absence of a loop."""
     student = student_who_wrote("def f(x): return 1.0\ndef g(lengths): return 1.0")
     idle = student.operators("f", torch.zeros(2))
     with pytest.raises(WrongAnswer, match="No tensor operation was seen"):

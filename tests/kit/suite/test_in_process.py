@@ -45,13 +45,13 @@ def test_code_that_cannot_be_imported_is_the_courses_fault():
 
 
 def test_ctrl_c_is_not_an_answer():
-    """An interrupt while the code runs comes from the instructor."""
+    """Ctrl-C while the code runs is raised, because it comes from the instructor."""
     with pytest.raises(KeyboardInterrupt):
         Student(LocalChannel("own", SOURCE)).call("stopped")
 
 
 def test_a_lack_of_memory_is_not_an_answer_of_the_code():
-    """The course's own code needs little: it is this process that has none left."""
+    """If memory runs out, this process is at fault, since the course's code needs little."""
     with pytest.raises(MemoryError):
         Student(LocalChannel("own", SOURCE)).call("large")
     with pytest.raises(MemoryError):
@@ -59,7 +59,7 @@ def test_a_lack_of_memory_is_not_an_answer_of_the_code():
 
 
 def test_gradients_stay_on_after_code_that_switches_them_off():
-    """The next program would have no gradients, and would seem to be wrong."""
+    """Gradients are on again after code that turned them off."""
     Student(LocalChannel("own", SOURCE)).call("without_gradients")
 
     assert torch.is_grad_enabled()

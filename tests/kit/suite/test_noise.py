@@ -23,7 +23,7 @@ X = torch.tensor([[1.0, -2.0], [0.25, 0.5]])
 
 
 def test_the_margins_are_on_both_sides():
-    """The same result on another machine is the same, and what is another result is far away."""
+    """The bound for equal results is far from the noise, and far from that for different ones."""
     assert MARGIN * NOISE <= SAME
     assert MARGIN * SAME <= APART
 
@@ -88,12 +88,12 @@ def test_no_noise_turns_one_into_the_other(left: object, right: object):
     ],
 )
 def test_a_constant_may_have_noise(numbers: list[float], expected):
-    """The last bits of a constant do not make it an answer that says something."""
+    """A constant answer that differs only by rounding still counts as constant."""
     assert varies(torch.tensor(numbers)) is expected
 
 
 def test_numbers_are_rounded_by_the_scale_of_their_tensor():
-    """A large tensor has no digits behind the point that another machine would also give."""
+    """Numbers are rounded to digits that every machine computes, by the tensor's scale."""
     assert rounded(0.123456789, 1.0, 6) == 0.123457
     assert rounded(0.123456789, 300.0, 6) == 0.1235
     assert rounded(-0.0, 1.0, 6) == 0.0
@@ -101,7 +101,7 @@ def test_numbers_are_rounded_by_the_scale_of_their_tensor():
 
 
 def test_the_distance_to_the_bound_is_kept():
-    """The closest entry counts; the unit is the noise, and below zero is beyond the bound."""
+    """The distance to the bound is that of the closest entry, in units of the noise."""
     with watching_bounds() as rooms:
         agrees(torch.tensor([1.0, 1.5 + 1e-4]), torch.tensor([1.0, 1.5]))
         with pytest.raises(AssertionError):

@@ -23,7 +23,7 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_public_sentence_holds_a_word_or_a_number_of_a_problem(kind: str):
-    """Code could choose the line and the text of an exception by a hidden input."""
+    """The public sentence has no word or number of a problem, which code could forge."""
     forged = Problem(kind=kind, type="T187", text="187", place="cell 187", line=187, code="187")
     fault = fault_of(forged, "mix")
 

@@ -89,7 +89,7 @@ def test_a_request_that_was_not_recorded_has_no_reply(check: str, x: object):
 
 
 def test_only_the_values_of_a_request_may_differ():
-    """Random draws differ in the last bit between machines."""
+    """A request with other values gets the recorded reply: random draws may differ slightly."""
     channel = recorded("same", torch.ones(2)).channel("test_a")
 
     assert torch.equal(Student(channel).call("same", torch.zeros(2)), torch.ones(2))

@@ -21,7 +21,7 @@ def many(x):
 
 
 def test_each_request_is_kept_with_its_reply():
-    """The channel answers as the one that it was made of."""
+    """Each request is recorded with its reply, which the student receives unchanged."""
     channel = TranscribingChannel(LocalChannel("own", SOURCE))
     answer = Student(channel).call("weights", torch.eye(2))
     [exchange] = channel.exchanges

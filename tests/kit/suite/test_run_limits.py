@@ -53,7 +53,7 @@ def test_the_time_of_other_threads_does_not_count():
 
 
 def test_the_timer_of_a_check_stops_nothing():
-    """A late tick of the timer does not stop the code that runs now."""
+    """A late signal of a check's timer does not stop the course's own code."""
     with limited(5.0, 512):
         os.kill(os.getpid(), signal.SIGPROF)
         compute(0.01)

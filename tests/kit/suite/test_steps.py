@@ -6,7 +6,7 @@ from autograder.suite.steps import StepCounter
 
 
 def test_what_an_answer_does_not_need_is_not_a_step():
-    """Weights that are computed and not used count for nothing."""
+    """Operations that the answer does not use are not counted as its steps."""
     x = torch.eye(2)
     with StepCounter() as counter:
         weights = torch.softmax(x @ x.T, dim=-1)

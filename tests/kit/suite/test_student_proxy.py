@@ -159,7 +159,7 @@ def test_every_answer_is_kept(student: Student):
 
 
 def test_an_argument_that_was_an_answer_is_known(student: Student):
-    """Its memory tells it apart from an equal tensor; of a container, that it is the same."""
+    """An argument that was an answer is recognized by its memory, a container by identity."""
     rows = torch.eye(2)
     pair = student.call("pair", rows)
     student.call("alone", rows)
@@ -175,7 +175,7 @@ def test_an_argument_that_was_an_answer_is_known(student: Student):
 
 
 def test_writing_into_an_input_is_detected(student: Student):
-    """`keeps_inputs` is False for what changes its argument."""
+    """`keeps_inputs` is False for a function that changes its argument."""
     assert student.keeps_inputs("alone", torch.eye(2))
     assert not student.keeps_inputs("writes", torch.eye(2))
 
@@ -221,7 +221,7 @@ def test_a_stub_refuses_nothing(student: Student):
 
 
 def test_the_text_of_an_exception_is_not_public(student: Student):
-    """The public sentence contains no text of the student's, and no line, which they choose."""
+    """The public sentence has no text and no line of the exception, which students choose."""
     with pytest.raises(Fault) as caught:
         student.call("strict", -1)
 
@@ -240,7 +240,7 @@ def test_the_text_of_an_exception_is_not_public(student: Student):
 def test_a_result_without_gradients_is_not_an_exception_of_the_code(
     student: Student, name: str, cotangent: Tensor
 ):
-    """Where nothing flows back from the kind of result, the code did not raise anything."""
+    """A result from which no gradient flows back is not an exception of the student's code."""
     with pytest.raises(Fault) as caught:
         student.gradients(name, torch.ones(2), cotangent=cotangent)
 

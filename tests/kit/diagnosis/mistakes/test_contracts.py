@@ -168,7 +168,7 @@ def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
     ],
 )
 def test_a_check_is_said_by_what_it_is_about(code: str, sentence: str):
-    """The sentence about a check of arguments names the argument from which a name comes."""
+    """The sentence about a missing check names its argument, if one is certain."""
     code = F + f"    {code}\n        raise ValueError\n"
 
     assert sentence in made_by(contracts, code)

@@ -51,7 +51,7 @@ def keys_of_rules() -> set[str]:
 
 
 def test_each_sentence_is_used_and_each_one_used_exists():
-    """A key with a typing error would end a diagnosis; a sentence without a rule is dead."""
+    """Each sentence of kinds.toml belongs to a rule, and each rule has its sentences."""
     used = keys_of_rules()
 
     assert {key for key in used if "." in key} == set(VARIANTS)

@@ -109,7 +109,7 @@ def test_other_code_has_none():
 
 
 def test_a_matrix_of_no_projection_has_no_role():
-    """No other matrix is used in its place, because it belongs to no quantity."""
+    """A matrix that belongs to no quantity is not swapped for another one."""
     code = "def wanted(x: Tensor, W_query: Tensor, W_out: Tensor):\n    return x @ W_query @ W_out"
 
     made = made_by(projections, code)
@@ -119,7 +119,7 @@ def test_a_matrix_of_no_projection_has_no_role():
 
 
 def test_one_layer_makes_two_quantities_of_different_inputs():
-    """If both layers get one input, one quantity is used for the other."""
+    """A layer is named as computing two quantities only if their inputs differ."""
     code = LAYERS.replace("x: Tensor", "x: Tensor, y: Tensor").replace("W_key(x)", "W_key(y)")
     sentence = "`W_key` also computes the queries, so `W_query` has no effect."
 

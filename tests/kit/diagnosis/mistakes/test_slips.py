@@ -104,7 +104,7 @@ def test_other_code_has_none():
     ],
 )
 def test_a_slip_is_named(parts: tuple[str, str], kind: str, sentence: str, grader: Grader):
-    """A student's program with it shows what the program with this kind shows."""
+    """A slip in a student's code is named by its kind and sentence."""
     found = list(grader.diagnose("attend", ATTEND.format(*parts)).values())
 
     assert found
@@ -120,7 +120,7 @@ def test_a_slip_is_named(parts: tuple[str, str], kind: str, sentence: str, grade
     ],
 )
 def test_a_power_that_is_not_a_root_is_named(divisor: str, sentence: str, grader: Grader):
-    """Python takes the power of one first, and then divides."""
+    """`d ** 1 / 2` is named, because Python takes the power first and then divides."""
     found = grader.diagnose("Causal", CAUSAL.format(divisor))["attends_to_the_past"]
 
     assert found.misconception == "scale_wrong_power"
