@@ -1,6 +1,6 @@
 """Measures processor time and writes a JSON file for each table of a benchmark.
 
-Processor time is compared and not time on a clock, because a machine has other work.
+Processor time is compared rather than time on the clock, because the machine may be busy.
 """
 
 import json

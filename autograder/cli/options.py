@@ -34,8 +34,8 @@ IdColumnOption = Annotated[
     Option(
         "--id-column",
         metavar="NAME",
-        help="The column of the roster that is the id of a student, such as 'SIS Login ID' if that "
-        "is the login with which students submit through nbgrader's exchange.",
+        help="The roster's column with the students' ids, such as 'SIS Login ID' if they submit "
+        "through nbgrader's exchange with this login.",
     ),
 ]
 GroupsOption = Annotated[

@@ -70,8 +70,8 @@ class End(NamedTuple):
     """How a check ended; of an exception there are the type, *kind*, and a digest of the text.
 
     *message* is the digest of the whole message, which counts where nothing was answered. *refuses*
-    says that the code itself raised it as a refusal, *specific* that it says more than what kind it
-    is, and *quantities* which ones the quoted line names, where exceptions are compared by that.
+    means that the code itself raised it as a refusal, and *specific* that it shows more than its
+    kind. *quantities* are those that the quoted line names, if exceptions are compared by them.
     """
 
     status: str
@@ -134,7 +134,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _whole(self) -> list[Any]:
-        """The answers with their parts in their places; parts come before what they are part of."""
+        """The answers with their parts filled in; parts come before the answers that hold them."""
         whole: list[Any] = []
         for answer in self.answers:
             if isinstance(answer, dict) and PARTS in answer:

@@ -27,7 +27,7 @@ class FeedbackGrades(GetGrades):
             )
         if self._outdated:
             self.log.warning(
-                "%s: graded when other points were given for %s. "
+                "%s: graded with different points for %s. "
                 "Grade the submission again before you give the page back.",
                 page,
                 ", ".join(self._outdated),

@@ -196,7 +196,7 @@ def report_lines(results: Results) -> list[str]:
     if results.isolation != "full":
         lines.append(
             f"{detect_capabilities().reason} Student code ran as a user who owns nothing: "
-            "solutions, hidden suites and results were closed to it, the network was not."
+            "it could not read solutions, hidden suites or results, but it could use the network."
         )
     return lines
 

@@ -47,7 +47,10 @@ class Journal:
         self._stream = _open(self.file) if self.file else _temporary()
         if not lock(self._stream.fileno()):
             self._stream.close()
-            msg = f"Another run grades into {file} now. Wait until it has ended, or name another."
+            msg = (
+                f"Another run grades into {file} now. "
+                "Wait until it has ended, or choose a different file."
+            )
             raise UsageError(msg)
         self._lines = 0
         self._unwritten: list[bytes] = []

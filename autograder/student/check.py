@@ -227,7 +227,7 @@ def check_with_suite(
             why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()
             msg = (
                 f"{stage.public_suite} can't be used as it is ({why}). "
-                "Replace it by the file that you received."
+                "Replace it with the file that you received."
             )
             raise UsageError(msg) from None
         raise

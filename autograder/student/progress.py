@@ -96,14 +96,14 @@ class Progress:
         return all(Task(stage, exercise).key in self.passed for exercise in stage.exercises)
 
     def set_passed(self, task: Task, *, passes: bool) -> bool:
-        """Count *task* as passed or not; return whether that is news."""
+        """Count *task* as passed or not; return whether that changes anything."""
         if passes == (task.key in self.passed):
             return False
         (self.passed.add if passes else self.passed.discard)(task.key)
         return True
 
     def set_checked(self, stage: Stage, digest: str) -> bool:
-        """Remember that all exercises of *stage* were checked; return whether that is news."""
+        """Remember that all exercises of *stage* were checked; return whether that is new."""
         is_news = self.checked.get(stage.name) != digest
         self.checked[stage.name] = digest
         return is_news

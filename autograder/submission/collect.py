@@ -242,7 +242,7 @@ def _entries_inside(place: Path) -> Entries:
 def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOptions) -> bool:
     """Return whether *inner*, at *place*, is a class; raises ``UnclearOwnerError``.
 
-    The roster says so where it knows everybody in it, and does not know *own*, the name around it.
+    The roster decides this if it knows everybody in *inner* but not *own*, the name around it.
     """
     roster = options.roster
     people = roster.people if roster else ()

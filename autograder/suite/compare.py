@@ -177,7 +177,7 @@ def tensor(actual: object, what: str = "The result") -> Tensor:
     """Return *actual* if it is a tensor, or fail the check and say what it is instead."""
     if isinstance(actual, Tensor):
         return actual.detach()
-    hint = " A function that ends without `return` gives None." if actual is None else ""
+    hint = " A function that ends without `return` returns None." if actual is None else ""
     sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be a torch.Tensor.{hint}"
     public = f"{_says(what, 'is')} not a torch.Tensor.{hint}"
     raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)

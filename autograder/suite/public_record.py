@@ -116,7 +116,7 @@ def read(path: Path) -> PublicRecord:
     """Read the record at *path*; raises ``UsageError`` if it is missing or damaged."""
     found = find(path)
     if found is None:
-        msg = f"{path} is missing or damaged. Replace it by the file that you received."
+        msg = f"{path} is missing or damaged. Replace it with the file that you received."
         raise UsageError(msg)
     return found
 

@@ -44,7 +44,7 @@ def _stop(_frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def _no_garbage_collected() -> Iterator[None]:
-    """Collect no garbage in the block: the code would be charged for all of this process."""
+    """Collect no garbage in the block: the code would be charged for that of all this process."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

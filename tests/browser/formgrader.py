@@ -8,7 +8,7 @@ from tests.browser.submissions import STAGE
 
 
 def row(page: Page, name: str) -> Locator:
-    """Find the row of a table that has a cell with exactly *name* in it, once it was loaded."""
+    """Find the row of a table that has a cell with exactly *name* in it, once it has loaded."""
     return page.locator("tr", has=page.locator("td").get_by_text(name, exact=True))
 
 

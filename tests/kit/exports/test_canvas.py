@@ -255,7 +255,7 @@ def test_semicolons_and_a_byte_order_mark_stay(grades: MakeGradeTable):
 
 
 def test_last_and_first_names_in_separate_columns_are_read():
-    """Canvas's form with last and first names in separate columns is read."""
+    """A file from Canvas with last and first names in separate columns is read."""
     roster = b"LastName,FirstName,ID,SIS Login ID,Section,T\nTuring,Alan,124,at,A,\n"
     after = cells(canvas(table_of_rows(row("Alan Turing")), roster).content)
 

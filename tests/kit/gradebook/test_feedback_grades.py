@@ -44,4 +44,4 @@ def test_grades_by_other_points_are_named(
     warnings = [line for line in generate(course.root) if "ada" in line]
 
     assert len(warnings) == 1
-    assert "graded when other points were given for double. Grade" in warnings[0]
+    assert "graded with different points for double. Grade" in warnings[0]

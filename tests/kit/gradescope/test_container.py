@@ -236,7 +236,7 @@ def test_without_landlock_root_runs_student_code_as_nobody(
 def test_a_user_who_can_read_the_solutions_is_refused(
     laid_out: LayOut, monkeypatch: pytest.MonkeyPatch
 ):
-    """Where the user nobody can read the solutions nevertheless, nothing is graded."""
+    """If the user nobody can still read the solutions, nothing is graded."""
     root = laid_out({"tiny.py": RIGHT})
     monkeypatch.setattr("os.geteuid", lambda: 0)
     (root / "source" / "as_nobody").write_text('#!/bin/sh\nexec python3 "$@"\n')

@@ -138,7 +138,7 @@ def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:
 def test_a_self_check_shows_the_first_problem_and_the_next_step(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """The tables and the diagnosis are those of the graded feedback."""
+    """`check` shows the same tables and diagnosis as the graded feedback."""
     text = self_check(tiny, submission(check(), failed_check, notices=("cell 7 raised.",)))
     graded = feedback_text(tiny, submission(failed_check), 80, colour=False)
 

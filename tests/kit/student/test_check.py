@@ -283,7 +283,7 @@ def test_a_broken_public_suite_is_one_sentence(check, handed_out):
 
     assert result.exit_code == 2
     assert "SyntaxError: '(' was never closed" in result.output
-    assert "Replace it by the file that you received" in result.output
+    assert "Replace it with the file that you received" in result.output
     assert len(result.output.splitlines()) == 1
 
 

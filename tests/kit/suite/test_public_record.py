@@ -127,7 +127,7 @@ def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str | None):
     if text is not None:
         path.write_text(text)
 
-    with pytest.raises(UsageError, match="Replace it by the file that you received"):
+    with pytest.raises(UsageError, match="Replace it with the file that you received"):
         public_record.read(path)
 
 
