@@ -808,6 +808,7 @@ def test_decoder_refuses_heads_that_do_not_fit(student, probe):
         ("A num_kv_heads above num_heads", (24, 2, 4)),
         ("A head of an odd size", (20, 4, 2)),
         ("A head of an odd size", (9, 3, 1)),
+        ("A head of an odd size", (12, 4, 2)),
     ):
         refused = student.refuses(DECODER, *sizes)
         refused = refused or student.new(DECODER, *sizes).refuses(probe.normal(2, 5, sizes[0]))
