@@ -113,8 +113,8 @@ class DeepNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply all layers: (..., layer_sizes[0]) -> (..., layer_sizes[-1]).
 
-        GELU follows each layer, also the last one. If *use_shortcut* is true, the input of a layer
-        is added to the result of its GELU, where both have the same shape.
+        GELU follows each layer, including the last one. If *use_shortcut* is true, the input of a
+        layer is added to the result of its GELU, where both have the same shape.
         """
         raise NotImplementedError
 
@@ -124,9 +124,9 @@ class FeedForward(nn.Module):
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
     features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
-    "relu"; the constructor raises ``ValueError`` for anything else. Wrong arguments raise a
-    ``ValueError`` and give no result. GELU and gates are written out: `F.gelu`, `nn.GELU` and
-    `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu` are.
+    "relu". Raises ``ValueError`` for any other activation. GELU and gates are written out:
+    `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and
+    `F.silu` are.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -155,7 +155,7 @@ class SwiGLU(nn.Module):
         """Transform each token: (..., d_model) -> (..., d_model).
 
         The result is down(silu(gate(x)) · up(x)), a product feature by feature, with
-        silu(z) = z · sigmoid(z). ``F.silu`` and ``torch.sigmoid`` are allowed.
+        silu(z) = z · sigmoid(z).
         """
         raise NotImplementedError
 

@@ -26,7 +26,7 @@ def online_max_and_sum(scores: Tensor, tile_size: int) -> tuple[Tensor, Tensor]:
     in tiles of *tile_size* scores; the last tile may be shorter. It reads each tile once: no
     operation works on all T scores at the same time, only on a slice of them. The results are
     finite, however large or small the scores are. Torch's own softmax and logsumexp are not allowed
-    here. Torch's own softmax is not allowed here.
+    here.
     """
     raise NotImplementedError
 
@@ -49,8 +49,7 @@ def attend_tile(
     counts in neither result. *hidden* is a tensor of booleans that can be broadcast to
     (..., Tq, Tk); None hides nothing. A query that sees no key at all has a context vector of zeros
     and a logsumexp of minus infinity. The results are finite otherwise, however large or small the
-    scores are. Torch's own softmax and logsumexp are not allowed here. Torch's own softmax is not
-    allowed here.
+    scores are. Torch's own softmax and logsumexp are not allowed here.
     """
     raise NotImplementedError
 

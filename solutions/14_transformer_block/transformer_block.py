@@ -157,8 +157,8 @@ class DeepNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply all layers: (..., layer_sizes[0]) -> (..., layer_sizes[-1]).
 
-        GELU follows each layer, also the last one. If *use_shortcut* is true, the input of a layer
-        is added to the result of its GELU, where both have the same shape.
+        GELU follows each layer, including the last one. If *use_shortcut* is true, the input of a
+        layer is added to the result of its GELU, where both have the same shape.
         """
         ### BEGIN SOLUTION
         for layer in self.layers:
@@ -173,7 +173,7 @@ class FeedForward(nn.Module):
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
     features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
-    "relu"; the constructor raises ``ValueError`` for anything else.
+    "relu". Raises ``ValueError`` for any other activation.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -213,7 +213,7 @@ class SwiGLU(nn.Module):
         """Transform each token: (..., d_model) -> (..., d_model).
 
         The result is down(silu(gate(x)) · up(x)), a product feature by feature, with
-        silu(z) = z · sigmoid(z). ``F.silu`` and ``torch.sigmoid`` are allowed.
+        silu(z) = z · sigmoid(z).
         """
         ### BEGIN SOLUTION
         gate = self.gate(x)  # (..., d_hidden)

@@ -118,7 +118,7 @@ class FeedForward(nn.Module):
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
     features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
-    "relu"; the constructor raises ``ValueError`` for anything else.
+    "relu". Raises ``ValueError`` for any other activation.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -183,7 +183,7 @@ class TransformerBlock(nn.Module):
 
 
 class BigramModel(nn.Module):
-    """Guesses the next token from the present one alone.
+    """Guesses the next token from the current one alone.
 
     The only layer is table, an ``nn.Embedding`` of *vocab_size* rows with *vocab_size* numbers
     each: row i holds the logits of the token after token i.
@@ -245,7 +245,7 @@ class GPT(nn.Module):
 
         The vector of a token is its row of tok_emb plus the row of pos_emb for its position, which
         counts from 0. The vectors pass through all blocks in order, then through final_norm and
-        out_head. Works for any T up to context_length; raises ``ValueError`` if T is above it.
+        out_head. Works for any T up to context_length. Raises ``ValueError`` if T is above it.
         """
         ### BEGIN SOLUTION
         T = ids.shape[1]

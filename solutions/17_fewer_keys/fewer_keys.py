@@ -1,4 +1,4 @@
-"""Fewer keys: shared keys, windows that forget, and the attention of a decoder of today.
+"""Fewer keys: shared keys, windows that forget, and the attention of a modern decoder.
 
 Shapes in this stage: B items in the batch, T tokens in each, H heads of queries, G heads of keys
 and values, d features in each head, d_in features per token, d_out = H · d features per context
@@ -157,13 +157,13 @@ def rotate(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 
 class DecoderAttention(nn.Module):
-    """The attention of a decoder of today: rotated, grouped, windowed, and cached.
+    """The attention of a modern decoder: rotated, grouped, windowed, and cached.
 
-    Layers and refusals are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*.
-    Positions enter as in ``RotaryAttention`` of stage 13, whose functions you may copy to this
-    file: pairs (2i, 2i + 1) of a query or key are turned by position / base^(2i / d). Raises
-    ``ValueError`` if *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide
-    *num_heads*, and if d = d_model / num_heads is odd.
+    The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. Positions
+    enter as in ``RotaryAttention`` of stage 13, whose functions you may copy to this file: pairs
+    (2i, 2i + 1) of a query or key are turned by position / base^(2i / d). Raises ``ValueError`` if
+    *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide *num_heads*, and if the
+    head size d = d_model / num_heads is odd.
     """
 
     def __init__(
@@ -199,12 +199,12 @@ class DecoderAttention(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, Tensor, int]]:
         """Continue a text by T tokens: (B, T, d_model) -> context (B, T, d_model), and a cache.
 
-        *cache* is what the call before returned, and None at the start of a text. It is the tuple
-        (keys, values, seen): *seen*, an int, is the number of tokens so far, so the first of the
-        new tokens is at position *seen*. Keys (turned by their positions) and values (not turned)
-        have the shape (B, G, tokens, d), the oldest token first. Without a window they belong to
-        all tokens so far; with one, to the last window - 1 of them, or to fewer if there are not so
-        many: the next token needs no others.
+        *cache* is the second result of the previous call, and None at the start of a text. It is
+        the tuple (keys, values, seen): *seen*, an int, is the number of tokens so far, so the first
+        of the new tokens is at position *seen*. Keys (turned by their positions) and values (not
+        turned) have the shape (B, G, tokens, d), the oldest token first. Without a window they
+        belong to all tokens so far; with one, to the last window - 1 of them, or to fewer if there
+        are not so many: the next token needs no others.
 
         Only the new tokens are projected. Each of them sees the cached tokens, the new ones before
         it and itself, but with a window only the nearest *window* of these. Works for any T. The

@@ -1,12 +1,11 @@
-"""Gradients by hand: the way back from a loss through softmax and attention.
+"""Gradients by hand: the backward pass from a loss through softmax and attention.
 
 The gradient of a tensor has the tensor's shape. Each entry says how fast the loss grows if that
-entry grows. ``grad_context`` is the gradient of the context vectors, and so on: a function of this
-stage gets the gradient of what a step has computed, and returns the gradients of what the step
-was computed from. Shapes: N guesses, V tokens in the vocabulary, B items in the batch, T tokens,
-Tq queries, Tk keys, d features of a query or key, d_v features of a value; "..." are any leading
-axes, the same for all arguments. You may use any operation that computes forward, also
-``torch.softmax``.
+entry grows. ``grad_context`` is the gradient of the context vectors, and so on. Each function of
+this stage gets the gradient of the result of a step, and returns the gradients of the arguments of
+the step. Shapes: N guesses, V tokens in the vocabulary, B items in the batch, T tokens, Tq queries,
+Tk keys, d features of a query or key, d_v features of a value; "..." are any leading axes, the same
+for all arguments. You may use any forward operation, including ``torch.softmax``.
 
 Rules for this stage, which are graded like the results:
 
@@ -68,7 +67,7 @@ def attention_backward(
     is None, and the context vectors are softmax(scores) times the values. Where *hidden* is True, a
     query does not see a key: its weight, and the gradient of its score, are exactly 0. *hidden* is
     a tensor of booleans that can be broadcast to (..., Tq, Tk); None hides nothing, and no row is
-    hidden entirely. Compute the weights again, and then go back step by step. Works for any
+    hidden entirely. Compute the weights again, and then go back one step at a time. Works for any
     Tq and Tk, with a number of tensor operations that does not grow with them.
     """
     raise NotImplementedError

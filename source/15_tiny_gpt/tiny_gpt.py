@@ -70,7 +70,7 @@ class FeedForward(nn.Module):
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
     features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
-    "relu"; the constructor raises ``ValueError`` for anything else.
+    "relu". Raises ``ValueError`` for any other activation.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -113,7 +113,7 @@ class TransformerBlock(nn.Module):
 
 
 class BigramModel(nn.Module):
-    """Guesses the next token from the present one alone.
+    """Guesses the next token from the current one alone.
 
     The only layer is table, an ``nn.Embedding`` of *vocab_size* rows with *vocab_size* numbers
     each: row i holds the logits of the token after token i.
@@ -139,11 +139,11 @@ class GPT(nn.Module):
     d_model to d_model features with *num_heads* heads, *qkv_bias* and a dropout of 0. If *tied* is
     true, tok_emb and out_head share one tensor as their weight, so that training one trains both.
     Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
-    Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed. Wrong
-    arguments raise a ``ValueError`` and give no result. Norms are written out with means and roots:
-    torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are
-    not allowed. GELU and gates are written out: `F.gelu`, `nn.GELU` and `F.glu` are not allowed;
-    `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu` are.
+    Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed. Norms
+    are written out with means and roots: torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`,
+    `F.layer_norm`, `F.rms_norm` and the like) are not allowed. GELU and gates are written out:
+    `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and
+    `F.silu` are.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class GPT(nn.Module):
 
         The vector of a token is its row of tok_emb plus the row of pos_emb for its position, which
         counts from 0. The vectors pass through all blocks in order, then through final_norm and
-        out_head. Works for any T up to context_length; raises ``ValueError`` if T is above it.
+        out_head. Works for any T up to context_length. Raises ``ValueError`` if T is above it.
         """
         raise NotImplementedError
 

@@ -28,8 +28,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The matrices are drawn as (d_out, d_in) and transposed, so the numbers are in other "
-            "places."
+            "The matrices are drawn as (d_out, d_in) and transposed, so the numbers are in the "
+            "wrong places."
         ),
         question="Which shape should a matrix have in the draw?",
     ),

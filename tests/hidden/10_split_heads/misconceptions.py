@@ -381,7 +381,9 @@ MISCONCEPTIONS = (
             "The weights that are kept are not divided by 1 - dropout, so context vectors are "
             "too small in training."
         ),
-        question="If a tenth of the weights is dropped, how does the sum keep its average?",
+        question=(
+            "If a tenth of the weights is dropped, which factor keeps the mean of the sum the same?"
+        ),
     ),
     Misconception(
         id="drops_alike_in_all_heads",

@@ -91,8 +91,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The largest probability of each guess is taken, and the target plays no part: the "
-            "loss says how sure the guesses are, not how right."
+            "The largest probability of each guess is taken, and the target has no effect: the "
+            "loss measures how certain the guesses are, not whether they are right."
         ),
         question="At which position of its row is the probability of the target?",
     ),
@@ -106,7 +106,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each row is asked for the targets of all rows; it must be asked for its own only."
+            "Each row of logits is compared with the targets of all rows; only its own target "
+            "counts."
         ),
         question="How many numbers do you get for N guesses, and how many should there be?",
     ),
@@ -123,8 +124,7 @@ MISCONCEPTIONS = (
         exercise="Reader",
         swaps=(("x = self.tok_emb(ids) + self.pos_emb(positions)", "x = self.tok_emb(ids)"),),
         explanation=(
-            "The vectors of the positions are not added, so the head cannot know the order of "
-            "the tokens."
+            "The position vectors are not added, so the head cannot know the order of the tokens."
         ),
         question="Which of your two tables has no effect on the result?",
     ),
@@ -137,9 +137,7 @@ MISCONCEPTIONS = (
                 "x = self.pos_emb(positions).expand(len(ids), -1, -1)",
             ),
         ),
-        explanation=(
-            "Only the vectors of the positions arrive, so every text gives the same logits."
-        ),
+        explanation="Only the position vectors are used, so every text gives the same logits.",
         question="Which of your two tables has no effect on the result?",
     ),
     Misconception(
@@ -194,10 +192,10 @@ MISCONCEPTIONS = (
             ("return self.out_head(context)", "return torch.softmax(self.out_head(context), -1)"),
         ),
         explanation=(
-            "The result goes through a softmax, but logits are asked for: the loss takes the "
-            "softmax itself."
+            "The result goes through a softmax, but it must be logits: the loss takes the softmax "
+            "itself."
         ),
-        question="Which function of this stage turns logits into probabilities?",
+        question="Which function of this stage takes a softmax of the logits?",
     ),
     # train_step
     Misconception(
@@ -319,7 +317,9 @@ MISCONCEPTIONS = (
                 optimizer.step()
                 return loss.item()
         """,
-        explanation="An optimizer of torch changes the parameters, but you must write the step.",
+        explanation=(
+            "One of torch's optimizers changes the parameters, but you must write the step."
+        ),
         question="What does one step subtract from each parameter?",
     ),
     # train
@@ -390,7 +390,9 @@ MISCONCEPTIONS = (
                     losses.append(loss.item())
                 return losses
         """,
-        explanation="An optimizer of torch takes the steps, but they must be those of train_step.",
+        explanation=(
+            "One of torch's optimizers takes the steps, but they must be those of train_step."
+        ),
         question="Which exercise of this stage already takes one step?",
     ),
 )

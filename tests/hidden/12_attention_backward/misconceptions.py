@@ -26,7 +26,7 @@ SUMMED = " @ grad_{name}.flatten(0, -2)"
 
 
 def misses(missing: tuple[str, ...]) -> Misconception:
-    """Return the mistake that some of the three ways back to x are missing."""
+    """Return the mistake that some of the three paths back to x are missing."""
     left = " + ".join(way for name, way in WAYS.items() if name not in missing)
     many = len(missing) > 1
     verb = "are" if many else "is"
@@ -34,14 +34,14 @@ def misses(missing: tuple[str, ...]) -> Misconception:
         id=f"misses_the_way_through_{'_and_'.join(missing)}",
         exercise="self_attention_backward",
         swaps=((ALL_WAYS, left),),
-        title=f"In the gradient of x, the {'ways' if many else 'way'} through the "
+        title=f"In the gradient of x, the {'paths' if many else 'path'} through the "
         f"{' and the '.join(missing)} {verb} missing",
         explanation=(
-            f"In the gradient of x, the {'ways' if many else 'way'} through the "
+            f"In the gradient of x, the {'paths' if many else 'path'} through the "
             f"{' and the '.join(missing)} {verb} missing: x is used three times, so three "
             "gradients are added."
         ),
-        question="By which ways does one token of x change the loss?",
+        question="Along which paths does one token of x affect the loss?",
     )
 
 
@@ -220,8 +220,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The diagonal holds the weight itself; its factor 1 - weight is missing, because the "
-            "own score is in the sum of the exponentials, too."
+            "The diagonal holds the weight itself; the factor 1 - weight is missing, because a "
+            "weight's own score is also in the sum of the exponentials."
         ),
         question="What is the derivative of e^s / Z by s, if Z also contains e^s?",
     ),
@@ -324,7 +324,7 @@ MISCONCEPTIONS = (
             "The weighted mean is added, but it must be subtracted: the other weights fall if one "
             "score grows."
         ),
-        question="Which sign have the entries of the Jacobian off the diagonal?",
+        question="What is the sign of the entries of the Jacobian off the diagonal?",
     ),
     Misconception(
         id="builds_a_jacobian_for_each_row",
@@ -382,8 +382,8 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=((GRAD_SCORES, GRAD_SCORES.removesuffix(" * scale")),),
         explanation=(
-            "The scale is used forward only: a step that multiplies by a number also multiplies "
-            "its gradient by it."
+            "The scale is used in the forward pass only: a step that multiplies by a number also "
+            "multiplies the gradient by it."
         ),
         question="If the scores are the products times 0.5, how fast do they grow with a product?",
     ),
@@ -394,16 +394,19 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=((FORWARD, "scores = queries @ keys.transpose(-2, -1)"),),
         explanation=(
-            "The scores are not scaled when the weights are computed again, so they are other "
-            "weights than those of the forward pass."
+            "The scores are not scaled when the weights are computed again, so the weights differ "
+            "from those of the forward pass."
         ),
-        question="With which scores has the forward pass computed its weights?",
+        question="From which scores did the forward pass compute its weights?",
     ),
     Misconception(
         id="scales_twice_on_the_way_back",
         exercise="attention_backward",
         swaps=((GRAD_SCORES, f"{GRAD_SCORES} * scale"),),
-        explanation="The gradient of the scores is scaled twice on the way back; once is right.",
+        explanation=(
+            "The gradient of the scores is scaled twice in the backward pass; it must be scaled "
+            "once."
+        ),
         question="How often does the scale occur between the products and the scores?",
     ),
     Misconception(
@@ -416,8 +419,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A scale of 0 is replaced with the usual one, because `or` and `if not` treat 0 like "
-            "None."
+            "A scale of 0 is replaced by the default, because `or` and `if not` treat 0 like None."
         ),
         question="What is `0.0 or 0.5` in Python?",
     ),
@@ -464,8 +466,8 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=((GRAD_SCORES, "grad_scores = grad_weights * scale"),),
         explanation=(
-            "The gradient of the weights is used as that of the scores: the way back skips the "
-            "softmax."
+            "The gradient of the weights is used as that of the scores: the backward pass skips "
+            "the softmax."
         ),
         question="Which function of this stage turns grad_weights into grad_scores?",
     ),
@@ -479,7 +481,7 @@ MISCONCEPTIONS = (
             "The scores are passed to softmax_backward, but it needs the weights, the results of "
             "the softmax."
         ),
-        question="What are the arguments of softmax_backward: what went into softmax, or came out?",
+        question="Which does softmax_backward take: the inputs of the softmax, or its results?",
     ),
     Misconception(
         id="swaps_gradients_of_queries_and_keys",
@@ -510,20 +512,20 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=(("weights.transpose(-2, -1) @ grad_context", "weights @ grad_context"),),
         explanation=(
-            "In the gradient of the values the weights are not transposed: row k must collect "
-            "from all queries that have looked at key k."
+            "In the gradient of the values the weights are not transposed: row k must be a sum "
+            "over all queries that attended to key k."
         ),
-        question="Which shape have weights, grad_context and values, and which product fits?",
+        question="What are the shapes of weights, grad_context and values, and which product fits?",
     ),
     Misconception(
         id="keeps_the_scores_for_keys",
         exercise="attention_backward",
         swaps=((GRAD_KEYS, "grad_keys = grad_scores @ queries"),),
         explanation=(
-            "In the gradient of the keys grad_scores is not transposed: row k must collect from "
-            "all queries that have met key k."
+            "In the gradient of the keys grad_scores is not transposed: row k must be a sum over "
+            "all queries that were compared with key k."
         ),
-        question="Which shape have grad_scores, queries and keys, and which product fits?",
+        question="What are the shapes of grad_scores, queries and keys, and which product fits?",
     ),
     Misconception(
         id="lets_autograd_go_back",
@@ -618,7 +620,7 @@ MISCONCEPTIONS = (
             "The gradients of the matrices still have an axis for the items of the batch; they "
             "must be added over it."
         ),
-        question="Which shape has W_query, and which shape must its gradient have?",
+        question="What is the shape of W_query, and which shape must its gradient have?",
     ),
     Misconception(
         id="takes_the_first_item_only",
@@ -634,7 +636,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Only the first item of a batch counts for the matrices; all items have used them."
+            "The gradients of the matrices come from the first item of the batch only; all items "
+            "have used the matrices."
         ),
         question="Which items of the batch change the loss if W_query changes?",
     ),
@@ -651,8 +654,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The usual scale is taken from d_in, the size of a token; it must be d, the size of a "
-            "query."
+            "The default scale is computed from d_in, the size of a token; it must come from d, "
+            "the size of a query."
         ),
         question="Which vectors are multiplied with each other in a score?",
     ),

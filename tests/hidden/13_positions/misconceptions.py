@@ -39,8 +39,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Sine and cosine of a pair have different frequencies, but both must be of the same "
-            "angle."
+            "The sine and the cosine of a pair have different frequencies; they must have the same "
+            "one."
         ),
         question="What is 2i for the features 0 and 1, and what for the features 2 and 3?",
     ),
@@ -288,7 +288,7 @@ MISCONCEPTIONS = (
             "Each slope is half of the one before, for any number of heads; that is true of 8 "
             "heads only."
         ),
-        question="Which slope has the last head of 4 heads, and which has the last one of 16?",
+        question="Which slope does the last of 4 heads have, and which does the last of 16?",
     ),
     Misconception(
         id="uses_one_formula_for_all_numbers_of_heads",

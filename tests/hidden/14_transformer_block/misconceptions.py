@@ -78,7 +78,9 @@ MISCONCEPTIONS = (
         id="keeps_the_mean",
         exercise="LayerNorm",
         swaps=(("(x - mean) / torch.sqrt", "x / torch.sqrt"),),
-        explanation="The mean is not subtracted: the features are divided by their deviation only.",
+        explanation=(
+            "The mean is not subtracted: the features are only divided by their standard deviation."
+        ),
         question="What must the mean of a token's features be before scale and shift?",
     ),
     Misconception(
@@ -238,10 +240,10 @@ MISCONCEPTIONS = (
         exercise="DeepNetwork",
         swaps=((GELU_THEN_SHORTCUT, SHORTCUT_THEN_GELU),),
         explanation=(
-            "The shortcut is added before GELU, so its way is bent as well: the input of a layer "
-            "must be added to the result of GELU."
+            "The shortcut is added before GELU, so it passes through GELU as well; the input of a "
+            "layer must be added to the result of GELU."
         ),
-        question="On which way from the output back to the input does a gradient meet no GELU?",
+        question="Along which path from the output back to the input does a gradient meet no GELU?",
     ),
     Misconception(
         id="adds_the_shortcut_to_any_shape",
@@ -312,7 +314,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The function silu is applied to up and not to gate: the two layers have changed roles."
         ),
-        question="Which of the two layers decides how far the features of the other are opened?",
+        question="Which of the two layers decides how much of each feature of the other passes?",
     ),
     # TransformerBlock
     Misconception(
@@ -365,8 +367,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, NORM_THEN_SHORTCUT),),
         explanation=(
-            "The shortcuts start after the norms: the normalised features are added, and those "
-            "that came in are lost."
+            "The shortcuts start after the norms: the normalised features are added, and the "
+            "original ones are lost."
         ),
         question="What must a pre-norm block return if attention and feed-forward give zeros?",
     ),

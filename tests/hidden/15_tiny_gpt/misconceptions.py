@@ -9,7 +9,7 @@ MISCONCEPTIONS = (
         exercise="BigramModel",
         swaps=(("return self.table(ids)", "return self.table.weight.T[ids]"),),
         explanation=(
-            "The columns of the table are read: they say which tokens come before a token; its row "
+            "The columns of the table are read: they belong to the tokens before a token; its row "
             "has the logits of the token after it."
         ),
         question="Which entries of the table belong to the tokens that may follow token i?",
@@ -196,7 +196,7 @@ MISCONCEPTIONS = (
         exercise="sample_next",
         swaps=(("logits = top_k_logits(logits, top_k)", "top_k_logits(logits, top_k)"),),
         explanation=(
-            "The limit top_k has no effect on the draw: every token can be drawn, also those "
+            "The limit top_k has no effect on the draw: every token can be drawn, including those "
             "below the k-th largest logit."
         ),
         question="Which variable does your softmax read, and does top_k change it?",
@@ -208,8 +208,8 @@ MISCONCEPTIONS = (
         swaps=(("with torch.no_grad():", "if True:"),),
         title="The model runs outside torch.no_grad()",
         explanation=(
-            "The model runs outside torch.no_grad(), so torch remembers every step for gradients "
-            "that nobody asks for."
+            "The model runs outside torch.no_grad(), so torch stores every step for gradients that "
+            "are not needed."
         ),
         question="Who will call backward on a text that was written?",
     ),
@@ -253,8 +253,8 @@ MISCONCEPTIONS = (
         exercise="generate",
         swaps=(("model(ids[:, -context_length:])", "model(ids)"),),
         explanation=(
-            "The model sees the whole text, also the tokens before the last context_length: a GPT "
-            "has no positions for so many."
+            "The model sees the whole text, even the tokens before the last context_length: a GPT "
+            "does not have so many positions."
         ),
         question="How many tokens does the model get if the text is longer than context_length?",
     ),

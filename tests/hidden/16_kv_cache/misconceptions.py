@@ -104,8 +104,8 @@ MISCONCEPTIONS = (
         exercise="lower_right_mask",
         swaps=((TRIL, "return torch.ones(num_keys, num_keys).tril()"),),
         explanation=(
-            "The result is the square mask of all tokens; only the rows of the last queries are "
-            "asked for."
+            "The result is the square mask of all tokens; it must have only the rows of the last "
+            "queries."
         ),
         question="How many rows does a mask have that belongs to 2 queries and 5 keys?",
     ),
@@ -327,11 +327,11 @@ MISCONCEPTIONS = (
             ("logits = context", "logits = context[-1:]"),
         ),
         explanation=(
-            "All tokens are projected again in each step: the ids are right, but the price of a "
+            "All tokens are projected again in each step: the ids are right, but the cost of a "
             "token grows with the length of the text."
         ),
         title="All tokens are projected again in each step",
-        question="Which tokens does your code give to attend_with_cache in the tenth step?",
+        question="Which tokens does your code pass to attend_with_cache in the tenth step?",
     ),
     Misconception(
         id="gives_old_tokens_again",
@@ -341,10 +341,10 @@ MISCONCEPTIONS = (
             ("logits = context", "logits = context[-1:]"),
         ),
         explanation=(
-            "All tokens are given together with the cache, which holds the old ones already: they "
-            "are in the keys several times."
+            "All tokens are passed together with the cache, which already holds the old ones, so "
+            "they are in the keys several times."
         ),
-        title="All tokens are given together with the cache",
+        title="All tokens are passed together with the cache",
         question="How many keys does your cache have after three steps?",
     ),
     Misconception(
@@ -371,17 +371,14 @@ MISCONCEPTIONS = (
         id="leaves_out_the_first_token",
         exercise="decode",
         swaps=(("return ids", "return ids[1:]"),),
-        explanation="The first token is missing in the list, which must start with it.",
+        explanation="The first token is missing from the list, which must start with it.",
         question="How many ids does the list have for new_tokens = 4?",
     ),
     Misconception(
         id="writes_one_token_less",
         exercise="decode",
         swaps=(("range(new_tokens)", "range(new_tokens - 1)"),),
-        explanation=(
-            "One token is missing at the end: new_tokens counts the tokens after the first one, "
-            "which comes in addition."
-        ),
+        explanation="One token is missing at the end: new_tokens does not count the first token.",
         title="One token is missing at the end",
         question="How many ids does the list have for new_tokens = 4?",
     ),
@@ -476,6 +473,6 @@ MISCONCEPTIONS = (
             "exercise asks for (B, H, T, d)."
         ),
         title="The cache holds keys and values before they are split into heads",
-        question="At which line of your code have the keys the shape (B, H, T, d)?",
+        question="In which line of your code do the keys have the shape (B, H, T, d)?",
     ),
 )

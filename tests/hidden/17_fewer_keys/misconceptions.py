@@ -130,7 +130,7 @@ MISCONCEPTIONS = (
         exercise="cache_bytes",
         swaps=((TOKENS, "tokens = context_length - (window or 0)"),),
         explanation=(
-            "The window is taken away from the length of the text, but it is the number of tokens "
+            "The window is subtracted from the length of the text, but it is the number of tokens "
             "that stay in the cache."
         ),
         question="Which tokens does a cache with a window keep, those in the window or the others?",
@@ -318,7 +318,7 @@ MISCONCEPTIONS = (
             "The keys from the cache are turned again in each call, but they were turned before "
             "they were cached."
         ),
-        question="By which angle has a key turned that was in the cache for three calls?",
+        question="By which angle is a key turned that was in the cache for three calls?",
     ),
     Misconception(
         id="puts_new_tokens_first",
@@ -479,15 +479,17 @@ MISCONCEPTIONS = (
             "The keys are cut to window - 1 tokens before the scores are computed, so the new "
             "tokens see too little; the cut belongs after attention."
         ),
-        question="How many keys are in sight of a token, and how many must wait for the next one?",
+        question=(
+            "How many keys does a token see, and how many must the cache keep for the next one?"
+        ),
     ),
     Misconception(
         id="relies_on_the_cache_for_the_window",
         exercise="DecoderAttention",
         swaps=((OUTSIDE, "hidden = distances < 0"),),
         explanation=(
-            "Only the cut of the cache limits what a token sees, so in a part of several tokens "
-            "they see more than their window; the mask must hide what left it."
+            "Only the cut of the cache limits the visible tokens, so several tokens in one call "
+            "see more than their window; the mask must hide the tokens outside it."
         ),
         question="A text of ten tokens arrives at once, with a window of 4: what hides token 0?",
     ),
@@ -577,10 +579,12 @@ MISCONCEPTIONS = (
             (CACHE, f"{CACHE}\n        self.kept = cache"),
         ),
         explanation=(
-            "The cache stays in the module after the call, so a new text continues the one before; "
-            "a call without a cache must start a text."
+            "The cache stays in the module after the call, so a new text continues the previous "
+            "one; a call without a cache must start a text."
         ),
-        question="Two texts are read by one module: what does the second one know of the first?",
+        question=(
+            "Two texts are read by one module: does the result for the second depend on the first?"
+        ),
     ),
     Misconception(
         id="counts_new_tokens_only",
@@ -597,7 +601,7 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((CACHE, CACHE.replace("seen + T", "seen")),),
         explanation=(
-            "The returned seen does not count the new tokens: it is the one that came in."
+            "The returned seen does not count the new tokens: it is the value in the given cache."
         ),
         question="What is seen after a first call with 5 tokens?",
     ),

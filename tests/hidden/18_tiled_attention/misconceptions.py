@@ -171,7 +171,8 @@ MISCONCEPTIONS = (
                 return maximum, torch.exp(scores - maximum).sum()
         """,
         explanation=(
-            "The numbers are right, but all scores are needed at the same time: no tile is used."
+            "The numbers are right, but the code does not use tiles: it needs all scores at the "
+            "same time."
         ),
         question="What could you compute if only one tile of scores were in memory?",
     ),
@@ -184,7 +185,9 @@ MISCONCEPTIONS = (
                 "return maximum, torch.exp(torch.logsumexp(scores, dim=0) - maximum)",
             ),
         ),
-        explanation="Torch's own logsumexp computes the sum, but in this exercise you do.",
+        explanation=(
+            "Torch's own logsumexp computes the sum, but in this exercise you must do that."
+        ),
         question="Which two numbers do you carry from one tile to the next?",
     ),
     Misconception(
@@ -239,8 +242,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A query that sees nothing has a logsumexp of 0, which means a sum of 1; the log of no "
-            "exponentials at all is minus infinity."
+            "A query that sees nothing has a logsumexp of 0, which means a sum of 1; without any "
+            "exponential the sum is 0 and its log is minus infinity."
         ),
         question="What is the sum of no exponentials, and what is its log?",
     ),
@@ -278,7 +281,7 @@ MISCONCEPTIONS = (
             (LOGSUMEXP, "logsumexp = maximum.masked_fill(sees_nothing, -torch.inf).squeeze(-1)"),
         ),
         explanation="The second result is the maximum of the scores, without the log of the sum.",
-        question="Two equal scores weigh twice as much as one. Does your number say so?",
+        question="Two equal scores count twice as much as one. Does your number show that?",
     ),
     Misconception(
         id="returns_the_context_undivided",
@@ -296,7 +299,8 @@ MISCONCEPTIONS = (
         swaps=((LOGSUMEXP, "logsumexp = maximum + torch.log(total)"),),
         title="The logsumexp has an axis of size 1 too many",
         explanation=(
-            "The logsumexp has an axis of size 1 too many: (..., Tq, 1) in place of (..., Tq)."
+            "The logsumexp has an axis of size 1 too many: its shape is (..., Tq, 1) instead of "
+            "(..., Tq)."
         ),
         question="Which argument has kept the axis over which you have summed?",
     ),
@@ -331,7 +335,9 @@ MISCONCEPTIONS = (
                 weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)
                 return weights @ values, torch.logsumexp(scores, dim=-1)
         """,
-        explanation="Torch's own softmax and logsumexp do the work, but in this exercise you do.",
+        explanation=(
+            "Torch's own softmax and logsumexp do the work, but in this exercise you must do it."
+        ),
         question="Which sum do softmax and logsumexp have in common?",
     ),
     Misconception(
@@ -359,8 +365,8 @@ MISCONCEPTIONS = (
         exercise="merge_tiles",
         swaps=((MIXED, "context = (context_a + context_b) / 2"),),
         explanation=(
-            "The contexts are averaged as if both tiles weighed the same; each counts with its sum "
-            "of exponentials."
+            "The plain mean of the contexts is taken; each context must be weighted by its sum of "
+            "exponentials."
         ),
         question="One tile has a score of 10, the other only scores of 0. Which context counts?",
     ),
@@ -387,7 +393,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The contexts are weighted with the logsumexps; a tile weighs the exponential of it."
+            "The contexts are weighted by the logsumexps; the weights must be the exponentials of "
+            "these."
         ),
         question="The logsumexp is the log of which number?",
     ),
@@ -395,7 +402,7 @@ MISCONCEPTIONS = (
         id="swaps_the_shares",
         exercise="merge_tiles",
         swaps=((SHARES, SHARES.replace("share_a, share_b", "share_b, share_a")),),
-        explanation="Each context gets the weight of the other side.",
+        explanation="Each context gets the weight of the wrong side.",
         question="Which context should win if side a has the larger logsumexp?",
     ),
     Misconception(
@@ -432,7 +439,7 @@ MISCONCEPTIONS = (
             "The exponentials of large logsumexps overflow: the larger of the two must be "
             "subtracted first."
         ),
-        question="Which number may you subtract from both logsumexps without moving the shares?",
+        question="Which number may you subtract from both logsumexps without changing the weights?",
     ),
     Misconception(
         id="keeps_the_larger_logsumexp",
@@ -488,7 +495,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "Each tile has its own softmax, and the results are averaged, so the result depends on "
-            "the tile size; a tile must count with the sum of its exponentials."
+            "the tile size; a tile must be weighted by the sum of its exponentials."
         ),
         question="What happens to the result if one tile has all the large scores?",
     ),
@@ -506,7 +513,7 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((MERGING, "context, logsumexp = tile"),),
         explanation="Each tile replaces the results of the tiles before it.",
-        question="What has become of the first tile when you return?",
+        question="What is left of the first tile in the result?",
     ),
     Misconception(
         id="forgets_the_running_logsumexp",
@@ -606,8 +613,8 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((STOP, "if causal and first >= last_seen[-1]:"),),
         explanation=(
-            "The loop stops at a tile whose first key is the token of the last query itself, but a "
-            "query sees its own token."
+            "The loop stops before a tile that begins with the last query's own token, but a query "
+            "sees its own token."
         ),
         question="Which is the last key that the last query of a tile sees?",
     ),
@@ -633,7 +640,7 @@ MISCONCEPTIONS = (
             "The matrix of all scores is computed first and then cut into tiles: the numbers are "
             "right, but the memory is not saved."
         ),
-        question="Which scores does your code need at one time, and which does it hold?",
+        question="Which scores does one step need, and which ones does your code hold?",
     ),
     Misconception(
         id="builds_the_whole_mask",
@@ -655,13 +662,13 @@ MISCONCEPTIONS = (
             "The mask of all queries and all keys is built, and each tile takes its part: the mask "
             "is as large as the matrix of scores would be."
         ),
-        question="What do you need to know about a tile to build its part of the mask alone?",
+        question="What do you need to know about a tile to build only its part of the mask?",
     ),
     Misconception(
         id="cuts_the_graph",
         exercise="tiled_attention",
         swaps=((MERGING, f"{MERGING}\n            context = context.detach()"),),
-        explanation="The running context is detached, so no gradient comes back through it.",
+        explanation="The running context is detached, so no gradient flows back through it.",
         question="Which call cuts the result off from the inputs?",
     ),
 )
