@@ -16,6 +16,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, collect
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
+from autograder.suite.constructors import CONSTRUCTORS, ArgumentOrder, constructors_in
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
@@ -41,6 +42,7 @@ class SuiteContext:
         self._references: dict[Path, ReferenceChannel] = {}
         self._records: dict[Path, PublicRecord] = {}
         self._secrets: dict[Path, bytes] = {}
+        self._orders: dict[str, ArgumentOrder] = {}
         torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -56,7 +58,7 @@ class SuiteContext:
         spec = spec_of(item)
         if isinstance(channel, Session) and spec is not None:
             channel.begin(spec.exercise)
-        self.last_student = Student(channel, self.probe(item).seed)
+        self.last_student = Student(channel, self.probe(item).seed, self.argument_order(item))
         return self.last_student
 
     def reference(self, item: pytest.Item) -> Student:
@@ -101,6 +103,21 @@ class SuiteContext:
         if path not in self._records:
             self._records[path] = public_record.read(path)
         return self._records[path]
+
+    def argument_order(self, item: pytest.Item) -> ArgumentOrder:
+        """Return the arguments of the constructors of the stage; a public suite contains them.
+
+        The first check of an exercise grades their order.
+        """
+        if item.nodeid not in self._orders:
+            if is_public(item):
+                arguments = getattr(getattr(item, "module", None), CONSTRUCTORS, {})
+            else:
+                stage = self.stage(item)
+                names = [exercise.name for exercise in stage.exercises]
+                arguments = constructors_in(stage.solution.read_text("utf-8"), names)
+            self._orders[item.nodeid] = ArgumentOrder(arguments, _exercise_begun_by(item))
+        return self._orders[item.nodeid]
 
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder contains the check *item*."""
@@ -186,6 +203,18 @@ class StandaloneContext(SuiteContext):
         if found.code is None:
             raise UsageError(found.problem)
         return found.code
+
+
+def _exercise_begun_by(item: pytest.Item) -> str:
+    """Return the exercise of which *item* is the first check; "" if there is none."""
+    spec = spec_of(item)
+    if spec is None:
+        return ""
+    suite = [other for other in item.session.items if other.path == item.path]
+    checks = (
+        other for other in suite if (found := spec_of(other)) and found.exercise == spec.exercise
+    )
+    return spec.exercise if next(checks, item) is item else ""
 
 
 def is_public(item: pytest.Item) -> bool:

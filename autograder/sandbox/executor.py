@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.sandbox import static_names
+from autograder.sandbox.argument_order import OtherOrderError, arranged, require_order
 from autograder.sandbox.call_counters import CallCounters
 from autograder.sandbox.magics import strip_magics
 from autograder.sandbox.problem_reader import ProblemReader, statement_at
@@ -71,6 +72,8 @@ class RequestExecutor:
             return self._execute(request)
         except MissingError as error:
             problem = Problem(kind="missing", text=str(error)[:MAX_TEXT])
+        except OtherOrderError as error:
+            problem = Problem(kind="other-order", text=str(error)[:MAX_TEXT])
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt included
             problem = self._problems.describe(error)
         return Reply(problem=problem)
@@ -195,6 +198,12 @@ class Call:
             raise MissingError(msg)
         return found
 
+    def run(self) -> object:
+        """Call the definition; a constructor may have its arguments in another order."""
+        definition, names = self.definition, self.request.arguments
+        args, named = arranged(definition, names, self.args) if names else (self.args, {})
+        return definition(*args, **named, **self.kwargs)
+
     @property
     def module(self) -> nn.Module:
         """The torch module that the request's handle names."""
@@ -219,7 +228,9 @@ def _signature(call: Call) -> object:
 
 
 def _new(call: Call) -> nn.Module:
-    created = call.definition(*call.args, **call.kwargs)
+    if call.request.in_order:
+        require_order(call.definition, call.request.arguments)
+    created = call.run()
     if not isinstance(created, nn.Module):
         msg = f"{call.request.name} is not a torch.nn.Module"
         raise MissingError(msg)
@@ -313,7 +324,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "run": lambda call: call.executor.run(call.request.cells),
         "has": _has,
         "signature": _signature,
-        "call": lambda call: call.definition(*call.args, **call.kwargs),
+        "call": Call.run,
         "new": _new,
         "forward": lambda call: call.module(*call.args, **call.kwargs),
         "method": _method,

@@ -46,7 +46,7 @@ _StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state",
 _StandInVerb = Literal["stand_in", "remove_stand_ins"]
 Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb, _StandInVerb]
 _ImportKind = Literal["not-compiled", "rebound"]
-_CallKind = Literal["missing", "not-implemented", "raised", "bad-output"]
+_CallKind = Literal["missing", "other-order", "not-implemented", "raised", "bad-output"]
 _LimitKind = Literal["out-of-memory", "out-of-disk", "out-of-time"]
 ProblemKind = Literal[_ImportKind, _CallKind, _LimitKind]
 
@@ -115,6 +115,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to do in the worker; *name* is a definition or a mode, *handle* a torch module.
 
     *fresh* starts a new check: the worker drops the modules that the last check created.
+    *arguments* are the names of a constructor's arguments: code that has them in another order gets
+    the values by name; if they must be *in_order*, such code is a problem.
     """
 
     verb: Verb
@@ -125,6 +127,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     cells: tuple[bytes, ...] = ()
     fresh: bool = False
+    arguments: tuple[str, ...] = ()
+    in_order: bool = False
 
 
 Silent = Literal["none", "module"]

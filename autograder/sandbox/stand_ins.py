@@ -5,6 +5,7 @@ answer: shapes, and which entries a tuple or a dictionary has. It computes nothi
 so a worker may hold it.
 """
 
+import functools
 import hashlib
 import inspect
 import itertools
@@ -71,6 +72,9 @@ class StandIn:
             return self._answer(known, own, lambda: run(module, *args, **kwargs))
 
         for method in (__init__, forward):
+            functools.update_wrapper(
+                method, self._methods[method.__name__], (), ()
+            )  # its signature
             setattr(found, method.__name__, method)
 
     def _answer(

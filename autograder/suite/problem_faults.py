@@ -19,6 +19,12 @@ LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
         "out-of-time": (Status.TIMEOUT, "did not finish in time"),
     }
 )
+FORMS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
+    {
+        "bad-output": (Status.BAD_OUTPUT, "returns too much data"),
+        "other-order": (Status.WRONG_VALUE, "takes its arguments in another order"),
+    }
+)
 
 
 def fault_of(problem: Problem, name: str) -> Fault:
@@ -39,9 +45,9 @@ def fault_of(problem: Problem, name: str) -> Fault:
     if problem.kind in LIMITS:
         status, what = LIMITS[problem.kind]
         return Fault(status, f"{name} {what}{where}.", public=f"{name} {what}.")
-    if problem.kind == "bad-output":
-        public = f"{name} returns too much data."
-        return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
+    if problem.kind in FORMS:
+        status, what = FORMS[problem.kind]
+        return Fault(status, f"{name}: {problem.text}.", public=f"{name} {what}.")
     code = f": {problem.code}" if problem.code else ""
     if not problem.line and problem.text.startswith(NO_GRADIENTS):
         public = f"{name} returned a result of the wrong type or shape."

@@ -26,6 +26,7 @@ from autograder.suite.answer_values import (
     read_tensors,
 )
 from autograder.suite.checks import Notice, WrongAnswer
+from autograder.suite.constructors import ANY_ORDER, ArgumentOrder
 from autograder.suite.problem_faults import YOUR_MODULE, fault_of
 
 SHORT = 20  # characters of a list that a notice shows whole
@@ -66,7 +67,7 @@ class Student:
     number of the answer.
     """
 
-    def __init__(self, channel: Channel, seed: int = 0) -> None:
+    def __init__(self, channel: Channel, seed: int = 0, order: ArgumentOrder = ANY_ORDER) -> None:
         self.changed_inputs: tuple[int, ...] = ()
         self.methods: set[str] = set()
         self.notices: list[Notice] = []
@@ -75,6 +76,7 @@ class Student:
         self._answers: list[tuple[str, Any]] = []
         self._parts: dict[Hashable, Path] = {}  # of the answers, which `_answers` keeps alive
         self._channel = channel
+        self._order = order
         self._seed: int | None = seed
 
     @property
@@ -103,12 +105,14 @@ class Student:
             kwargs={key: encode_argument(value) for key, value in (kwargs or {}).items()},
             seed=self._seed if seed is None else seed,
             fresh=self._seed is not None,
+            **self._order.fields(verb, name),
         )
         self._seed = None  # only the first request of a check seeds without being asked to
         self.methods.add(verb)
         self.changed_inputs = reply.changed
         if reply.problem is not None:
-            raise fault_of(reply.problem, name or YOUR_MODULE)
+            fault = fault_of(reply.problem, name or YOUR_MODULE)
+            raise self._order.wrong_answer(reply.problem, name) or fault
         try:
             value = decode(reply.value, lambda handle: RemoteModule(self, handle))
         except BadMessageError as error:

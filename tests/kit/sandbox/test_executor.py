@@ -42,6 +42,11 @@ class Scale(nn.Module):
 
     def forward(self, x):
         return x * self.factor if self.training else x
+
+class Swapped(nn.Module):
+    def __init__(self, second, first):
+        super().__init__()
+        self.register_buffer("first", torch.tensor([first]))
 """
 
 Ask = Callable[..., Reply]
@@ -164,6 +169,27 @@ def test_new_builds_torchs_own_modules(ask: Ask):
     handle = value(ask("new", name="nn.Linear", args=(3, 2)))
 
     assert value(ask("shapes", handle=handle)) == {"weight": [2, 3], "bias": [2]}
+
+
+def test_a_constructor_with_another_order_gets_its_arguments_by_name(ask: Ask):
+    """A class is built by the names in the request, by `new` and by `call`, not by position."""
+    names = ("first", "second")
+
+    for verb in ("new", "call"):
+        swapped = ask(verb, name="Swapped", args=(1, 2), arguments=names)
+        plain = ask(verb, name="Swapped", args=(1, 2))
+
+        assert value(ask("buffers", handle=swapped.value.handle))["first"].tolist() == [1]
+        assert value(ask("buffers", handle=plain.value.handle))["first"].tolist() == [2]
+
+
+def test_another_order_is_a_problem_where_it_is_graded(ask: Ask):
+    """A class that must have its arguments in order is not built if it has another one."""
+    fields = {"arguments": ("first", "second"), "in_order": True}
+    problem = problem_in(ask("new", name="Swapped", kwargs={"first": 1, "second": 2}, **fields))
+
+    assert (problem.kind, problem.text) == ("other-order", "(second, first)")
+    assert value(ask("new", name="Scale", args=(2,), arguments=("d",), in_order=True)) == 0
 
 
 def test_forward_and_mode_use_the_module_of_the_handle(ask: Ask, scale: int, factor: Tensor):

@@ -1,5 +1,6 @@
 """Stand-ins: numbers that show everything that an exercise gave to another."""
 
+import inspect
 from collections.abc import Callable
 
 import pytest
@@ -73,6 +74,16 @@ def test_a_stand_in_answers_in_the_shape_of_a_right_answer():
 
     stand_in.remove()
     assert namespace["outer"] is outer
+
+
+def test_a_stand_in_for_a_class_keeps_its_signature():
+    """The arguments of a class can still be read, so that it can be built by their names."""
+    before = inspect.signature(Scale)
+    stand_in = StandIn({"Scale": Scale}, "Scale", {})
+    replaced = inspect.signature(Scale)
+    stand_in.remove()
+
+    assert replaced == before
 
 
 def test_a_stand_in_for_a_class_shows_its_sizes_and_weights():

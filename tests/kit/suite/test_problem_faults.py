@@ -10,6 +10,7 @@ from autograder.suite.problem_faults import fault_of
 
 KINDS = (
     "missing",
+    "other-order",
     "not-implemented",
     "raised",
     "bad-output",

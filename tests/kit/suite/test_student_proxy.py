@@ -11,6 +11,7 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import OpaqueValue, Reply, TensorValue
 from autograder.sandbox.static_names import definitions, parse
 from autograder.suite.checks import WrongAnswer
+from autograder.suite.constructors import ArgumentOrder
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Parameter, Student
 
@@ -66,6 +67,16 @@ class Scale(nn.Module):
         return mix(x)
 """
 
+SWAPPED = b"""
+import torch
+from torch import nn
+
+class Swapped(nn.Module):
+    def __init__(self, second, first):
+        super().__init__()
+        self.register_buffer("first", torch.tensor([first]))
+"""
+
 
 class ConstantChannel:
     """A channel that gives every request the same answer."""
@@ -114,6 +125,17 @@ def test_a_new_module_has_parameters_buffers_and_modes(student: Student):
     assert scale.parameters()["factor"].requires_grad
     assert (scale.buffers().keys(), scale.state().keys()) == ({"mask"}, {"factor", "mask"})
     assert scale.eval().train() is scale
+
+
+def test_a_class_with_another_order_of_arguments_is_built_by_their_names():
+    """Positional values go by name, and the check that grades the order fails with both orders."""
+    names = {"Swapped": ("first", "second")}
+    channel = LocalChannel("swapped", SWAPPED)
+    built = Student(channel, order=ArgumentOrder(names)).new("Swapped", 1, 2)
+
+    assert built.buffers()["first"].tolist() == [1]
+    with pytest.raises(WrongAnswer, match=r"takes \(second, first\); .* \(first, second\)\."):
+        Student(channel, order=ArgumentOrder(names, "Swapped")).new("Swapped", first=1, second=2)
 
 
 def test_a_method_besides_forward_can_be_called(student: Student):
