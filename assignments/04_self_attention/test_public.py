@@ -16,6 +16,13 @@ from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 from autograder.suite.student_proxy import RemoteModule, Student
 
+# The arguments of each class; its first check grades their order.
+CONSTRUCTORS = {
+    "SelfAttentionV1": ("dimension_inputs", "dimension_outputs"),
+    "SelfAttention_v1": ("d_in", "d_out"),
+    "SelfAttention_v2": ("d_in", "d_out", "qkv_bias"),
+}
+
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:

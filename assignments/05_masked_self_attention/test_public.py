@@ -16,6 +16,12 @@ from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 from autograder.suite.student_proxy import RemoteModule, Student
 
+# The arguments of each class; its first check grades their order.
+CONSTRUCTORS = {
+    "SelfAttention": ("d_model", "row_dim", "col_dim"),
+    "MaskedSelfAttention": ("d_model", "row_dim", "col_dim"),
+}
+
 
 @pytest.fixture
 def encodings(documented: DocumentedTensors) -> Tensor:

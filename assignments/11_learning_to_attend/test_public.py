@@ -33,6 +33,11 @@ from autograder.suite.forbidden import (
 )
 from autograder.suite.student_proxy import RemoteModule, Student
 
+# The arguments of each class; its first check grades their order.
+CONSTRUCTORS = {
+    "Reader": ("vocab_size", "d_model", "context_length"),
+}
+
 
 @pytest.fixture
 def keeps_dtype(student: Student) -> Callable[..., None]:

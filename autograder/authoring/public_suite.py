@@ -7,10 +7,11 @@ The text keeps what these checks use: imports, constants, helpers, and fixtures,
 import ast
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from autograder.errors import CourseError
+from autograder.suite.constructors import CONSTRUCTORS
 
 DOCSTRING = '''"""The public suite of this stage: `autograder check` runs it as often as you like.
 
@@ -36,8 +37,11 @@ class SuiteStatement(NamedTuple):
         return self.text.startswith(("def ", "class ", "@"))
 
 
-def build(suite: str, conftest: str, name: str) -> str:
-    """Return the public suite; raises ``CourseError`` if no check of *suite* is public."""
+def build(suite: str, conftest: str, name: str, constructors: Mapping[str, Sequence[str]]) -> str:
+    """Return the public suite; raises ``CourseError`` if no check of *suite* is public.
+
+    *constructors* are the arguments of each class.
+    """
     own = [*_definitions(suite, name)]
     shared = [*_definitions(conftest, "conftest.py")]
     checks = [item for item in own if item.is_check and item.exercise]
@@ -47,6 +51,7 @@ def build(suite: str, conftest: str, name: str) -> str:
     helpers = [item for item in (*shared, *own) if not item.is_check]
     used = _reachable(checks, helpers)
     text = DOCSTRING + _imports([suite, conftest], {name for item in used for name in item.uses})
+    text += _arguments_of(constructors)
     gap, exercise = "\n", ""
     for item in (item for item in (*shared, *own) if item in used):
         if item.exercise not in {"", exercise}:
@@ -55,6 +60,20 @@ def build(suite: str, conftest: str, name: str) -> str:
         text += ("\n\n" if item.is_block else gap) + item.text + "\n"
         gap = "\n\n" if item.is_block else ""
     return text
+
+
+def _arguments_of(constructors: Mapping[str, Sequence[str]]) -> str:
+    """Return the constant with the arguments of each class; "" if there is no class."""
+    if not constructors:
+        return ""
+    lines = ["\n# The arguments of each class; its first check grades their order."]
+    lines += [f"{CONSTRUCTORS} = {{"]
+    for name, arguments in constructors.items():
+        texts = [f'"{argument}"' for argument in arguments]
+        line = f'    "{name}": ({", ".join(texts)}),'
+        long = [f'    "{name}": (', *(f"        {text}," for text in texts), "    ),"]
+        lines += [line] if len(line) <= WIDTH else long
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def rules_of(suite: str) -> dict[str, list[str]]:

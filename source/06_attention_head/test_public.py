@@ -16,6 +16,11 @@ from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 from autograder.suite.student_proxy import RemoteModule, Student
 
+# The arguments of each class; its first check grades their order.
+CONSTRUCTORS = {
+    "AttentionHead": ("embedding_dim", "head_size", "block_size"),
+}
+
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:

@@ -18,6 +18,11 @@ from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_l
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 from autograder.suite.student_proxy import RemoteModule, Student
 
+# The arguments of each class; its first check grades their order.
+CONSTRUCTORS = {
+    "RotaryAttention": ("d_in", "d_out", "context_length", "num_heads", "base"),
+}
+
 
 @pytest.fixture
 def keeps_dtype(student: Student) -> Callable[..., None]:

@@ -16,6 +16,11 @@ from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_products
 
+# The arguments of each class; its first check grades their order.
+CONSTRUCTORS = {
+    "CachedMultiHeadAttention": ("d_in", "d_out", "num_heads", "qkv_bias"),
+}
+
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:

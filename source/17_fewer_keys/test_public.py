@@ -25,6 +25,19 @@ from autograder.suite.forbidden import (
 )
 from autograder.suite.student_proxy import RemoteModule, Student
 
+# The arguments of each class; its first check grades their order.
+CONSTRUCTORS = {
+    "GroupedQueryAttention": (
+        "d_in",
+        "d_out",
+        "context_length",
+        "num_heads",
+        "num_kv_heads",
+        "window",
+    ),
+    "DecoderAttention": ("d_model", "num_heads", "num_kv_heads", "window", "base"),
+}
+
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:

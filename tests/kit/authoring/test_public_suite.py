@@ -47,6 +47,7 @@ def test_scales(student):
     """A factor scales."""
     student.new("Scale")
 '''
+CLASSES = {"Scale": ("d_in", "d_out"), "Long": tuple(f"a_long_argument_{n}" for n in range(5))}
 CONFTEST = '''
 import pytest
 
@@ -66,7 +67,7 @@ def unused():
 @pytest.fixture
 def built() -> str:
     """The public suite of ``SUITE``."""
-    return public_suite.build(SUITE, CONFTEST, "test_tiny.py")
+    return public_suite.build(SUITE, CONFTEST, "test_tiny.py", CLASSES)
 
 
 def functions(text: str) -> list[str]:
@@ -87,6 +88,16 @@ def test_public_checks_are_built_with_what_they_use(built: str):
     assert "import pytest\nimport torch\n" in built
 
 
+def test_the_arguments_of_each_class_are_a_constant(built: str):
+    """Students' machines read the order of the arguments from the suite; no class, no constant."""
+    constants: dict[str, object] = {}
+    exec(built[built.index("CONSTRUCTORS") : built.index("\n}\n") + 3], constants)  # noqa: S102  # our text
+
+    assert constants["CONSTRUCTORS"] == CLASSES
+    assert max(map(len, built.splitlines())) <= public_suite.WIDTH
+    assert "CONSTRUCTORS" not in public_suite.build(SUITE, CONFTEST, "test_tiny.py", {})
+
+
 def test_checks_stand_below_their_exercise(built: str):
     """Checks are below a comment with their exercise, also if a constant holds its name."""
     assert built.index("# double\n") < built.index("def test_doubles")
@@ -98,7 +109,7 @@ def test_a_suite_whose_checks_are_all_hidden_is_refused():
     text = SUITE.replace("hidden=BY_HEART, ", "").replace("rules=", "hidden=BY_HEART, rules=")
 
     with pytest.raises(CourseError, match=r"test_tiny\.py has no check that students receive"):
-        public_suite.build(text, CONFTEST, "test_tiny.py")
+        public_suite.build(text, CONFTEST, "test_tiny.py", {})
 
 
 @pytest.mark.parametrize(
@@ -111,7 +122,7 @@ def test_a_suite_whose_checks_are_all_hidden_is_refused():
 def test_a_syntax_error_has_its_place(suite: str, conftest: str, place: str):
     """A syntax error is reported with the file and the line."""
     with pytest.raises(CourseError, match=place):
-        public_suite.build(suite, conftest, "test_tiny.py")
+        public_suite.build(suite, conftest, "test_tiny.py", {})
 
 
 def test_rules_are_listed_with_their_exercises():
@@ -139,7 +150,7 @@ def test_f(student):
     np.ones(2), torch.nn.functional.relu, F.relu, layers.ReLU
 '''
     )
-    text = public_suite.build(suite, "", "test_f.py")
+    text = public_suite.build(suite, "", "test_f.py", {})
 
     for line in imports.strip().splitlines():
         assert (line in text) is ("unused" not in line)
