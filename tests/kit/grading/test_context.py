@@ -8,6 +8,7 @@ import pytest
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.grading.context import StandaloneContext, SuiteContext
+from autograder.suite.checks import check
 
 REFUSED = "Nothing is submitted for test_a"
 
@@ -73,3 +74,36 @@ def test_the_public_suite_needs_no_course(tiny: Course, tmp_path: Path):
 
     assert context.stage(item_in(folder / "test_public.py")).source == folder
     assert context.course is None
+
+
+def checks_in(suite: Path, *exercises: str, **constants: object) -> list[SimpleNamespace]:
+    """Return a pytest item of *suite*, a module with *constants*, for a check of each exercise."""
+    session = SimpleNamespace(items=[])
+    for number, exercise in enumerate(exercises):
+        item = item_in(suite)
+        mark = check(exercise, points=1).mark
+        item.nodeid, item.session, item.module = str(number), session, SimpleNamespace(**constants)
+        item.get_closest_marker = lambda _name, mark=mark: mark
+        session.items.append(item)
+    return session.items
+
+
+def test_only_the_first_check_of_an_exercise_grades_the_order(write_course):
+    """The order is that of the solution, and each exercise is graded in its first check."""
+    solution = "class Scale:\n    def __init__(self, d_in, d_out):\n        pass\n"
+    course = write_course({"solutions/01_tiny/tiny.py": solution})
+    items = checks_in(course.stages[0].hidden_suite, "double", "Scale", "Scale")
+    orders = [SuiteContext(course).argument_order(item) for item in items]
+
+    assert [order.graded for order in orders] == ["double", "Scale", ""]
+    assert orders[2].arguments == {"Scale": ("d_in", "d_out")}
+
+
+def test_a_public_suite_contains_the_order(tiny: Course):
+    """A student's machine has no solution, so the suite itself contains the order, if it is new."""
+    suite = tiny.stages[0].source / "test_public.py"
+    known = {"Scale": ("d_in", "d_out")}
+    [new, old] = (*checks_in(suite, "Scale", CONSTRUCTORS=known), *checks_in(suite, "Scale"))
+
+    assert SuiteContext(tiny).argument_order(new) == (known, "Scale")
+    assert SuiteContext(tiny).argument_order(old) == ({}, "Scale")
