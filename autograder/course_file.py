@@ -41,8 +41,8 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     *carry_forward*: a mistake costs nothing in the exercises that use the wrong one, see
     ``carry_forward``. *same_mistake_once*: a mistake that is made in several exercises costs in one
     of them. *slip_credit*: the share of the points that a check keeps if one named mistake is all
-    that is wrong in its exercise. See ``slip_prices`` for both. *rule_share*: the share of the
-    points of a computation that code keeps which breaks a rule that is the point of its stage.
+    that is wrong in its exercise. ``slip_prices`` describes these two. *rule_share*: the share of
+    the points of a computation that code keeps if it breaks a rule that is the point of its stage.
     *isolation* is the weakest level for student code, unless a command sets another one. Labs are
     built without questions to answer in words if *written* is false.
     """

@@ -446,7 +446,7 @@ def exercise(name: str, points: float, most: float) -> ExerciseResult:
 def record(
     student: str, exercises: tuple[ExerciseResult, ...], **fields: object
 ) -> SubmissionResult:
-    """A result of *exercises*; any field can be given."""
+    """Return a result with *exercises*; keyword arguments give its other fields."""
     facts = {
         "stage": STAGE,
         "status": Status.GRADED,

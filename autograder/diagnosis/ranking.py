@@ -300,7 +300,7 @@ class Ranking:
         )
 
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Keep the best of the authors' mistakes, if there are any, else the best of all."""
+        """Keep the best of the mistakes that authors wrote; of others if there are none."""
         kept = [one for one in found if self._is_written(one)] or found
         best = max((one.rank for one in kept), default=None)
         return [one for one in kept if one.rank == best]

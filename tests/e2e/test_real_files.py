@@ -71,12 +71,12 @@ def swap(old: str, new: str, times: int = 1) -> Edit:
 
 
 def mistake(name: str) -> Edit:
-    """Make a mistake of the bank."""
+    """Return an edit that puts the misconception *name* into a module."""
     return lambda text, stage: with_misconception(stage, text, name)
 
 
 def kind(exercise: str, name: str, words: str = "") -> Edit:
-    """Make a mistake of a kind, with *words* in its explanation."""
+    """Return an edit that puts in a mistake of a kind, with *words* in its explanation."""
     return lambda text, stage: with_kind(stage, text, exercise, name, words)
 
 

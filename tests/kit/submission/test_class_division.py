@@ -77,7 +77,7 @@ def test_names_that_decide_without_a_worksheet_are_remarked_on(moodle):
 
 
 def person(student: str, number: str) -> Person:
-    """A student whom Canvas's roster knows by a number and an id."""
+    """Return a student with a number and an id in Canvas's roster."""
     identifiers = frozenset({student})
     return Person(student=student, number=number, identifiers=identifiers, first_name=student)
 
