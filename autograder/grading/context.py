@@ -1,5 +1,6 @@
 """Supplies fixtures to checks: the student's module, the solution, documented tensors, inputs."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -42,7 +43,8 @@ class SuiteContext:
         self._references: dict[Path, ReferenceChannel] = {}
         self._records: dict[Path, PublicRecord] = {}
         self._secrets: dict[Path, bytes] = {}
-        self._orders: dict[str, ArgumentOrder] = {}
+        self._constructors: dict[Path, Mapping[str, tuple[str, ...]]] = {}  # by suite
+        self._first_checks: dict[Path, dict[str, str]] = {}  # by suite; exercises by check
         torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -109,15 +111,18 @@ class SuiteContext:
 
         The first check of an exercise grades their order.
         """
-        if item.nodeid not in self._orders:
-            if is_public(item):
-                arguments = getattr(getattr(item, "module", None), CONSTRUCTORS, {})
-            else:
-                stage = self.stage(item)
-                names = [exercise.name for exercise in stage.exercises]
-                arguments = constructors_in(stage.solution.read_text("utf-8"), names)
-            self._orders[item.nodeid] = ArgumentOrder(arguments, _exercise_begun_by(item))
-        return self._orders[item.nodeid]
+        if item.path not in self._constructors:
+            self._constructors[item.path] = self._read_constructors(item)
+            self._first_checks[item.path] = _first_checks(item)
+        begun = self._first_checks[item.path].get(item.nodeid, "")
+        return ArgumentOrder(self._constructors[item.path], begun)
+
+    def _read_constructors(self, item: pytest.Item) -> Mapping[str, tuple[str, ...]]:
+        if is_public(item):
+            return getattr(getattr(item, "module", None), CONSTRUCTORS, {})
+        stage = self.stage(item)
+        names = [exercise.name for exercise in stage.exercises]
+        return constructors_in(stage.solution.read_text("utf-8"), names)
 
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder contains the check *item*."""
@@ -205,16 +210,13 @@ class StandaloneContext(SuiteContext):
         return found.code
 
 
-def _exercise_begun_by(item: pytest.Item) -> str:
-    """Return the exercise of which *item* is the first check; "" if there is none."""
-    spec = spec_of(item)
-    if spec is None:
-        return ""
-    suite = [other for other in item.session.items if other.path == item.path]
-    checks = (
-        other for other in suite if (found := spec_of(other)) and found.exercise == spec.exercise
-    )
-    return spec.exercise if next(checks, item) is item else ""
+def _first_checks(item: pytest.Item) -> dict[str, str]:
+    """Return the exercises of the suite of *item*, each by the id of its first check."""
+    found: dict[str, str] = {}
+    for other in [one for one in item.session.items if one.path == item.path] or [item]:
+        if spec := spec_of(other):
+            found.setdefault(spec.exercise, other.nodeid)
+    return {check: exercise for exercise, check in found.items()}
 
 
 def is_public(item: pytest.Item) -> bool:

@@ -72,9 +72,8 @@ class StandIn:
             return self._answer(known, own, lambda: run(module, *args, **kwargs))
 
         for method in (__init__, forward):
-            functools.update_wrapper(
-                method, self._methods[method.__name__], (), ()
-            )  # its signature
+            # Keeps the signature, by which arguments are passed.
+            functools.update_wrapper(method, self._methods[method.__name__], (), ())
             setattr(found, method.__name__, method)
 
     def _answer(
