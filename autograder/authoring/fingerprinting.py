@@ -36,6 +36,7 @@ from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.programs import Programs
 from autograder.diagnosis.rounded_values import compact
 from autograder.errors import CourseError
+from autograder.suite.alarm import ticking
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import is_same
@@ -151,6 +152,7 @@ class FingerprintMaker:
         self._prints: dict[str, dict[tuple[int, tuple[int, ...]], list[int]]] = {}
         self._undecided: dict[str, list[int]] = {}
 
+    @ticking()
     def make(self, made_from: str, *, only_sample: bool = False) -> Made:
         """Run every misconception and every program with a kind of mistake, or a sample of both."""
         stage, choose = self._public.stage, _sample if only_sample else list

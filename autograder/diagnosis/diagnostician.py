@@ -17,6 +17,7 @@ from autograder.diagnosis.slip_finder import Slip, find_slip
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.static_names import Definition
+from autograder.suite.alarm import ticking
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Channel
@@ -94,6 +95,7 @@ class Diagnostician:
         self.source = LiveSource(stage, run, solution)
         self._carrier = CarryForward(stage, run_again, solution)
 
+    @ticking()
     def examine(self, case: Case, below: Below) -> Findings:
         """Diagnose an exercise, and add what is wrong in it to *below*."""
         given: dict[str, str] = {}
@@ -121,6 +123,7 @@ class Diagnostician:
         """Why exercises of the last submission kept no points, for an author to read."""
         return self._carrier.reasons
 
+    @ticking()
     def names(
         self, checks: Sequence[CollectedCheck], mistake: Misconception
     ) -> dict[CollectedCheck, list[str]]:

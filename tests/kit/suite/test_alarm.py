@@ -1,12 +1,13 @@
 """Code of this process is interrupted in time, and what was set before is set again."""
 
+import contextlib
 import signal
 import threading
 import time
 
 import pytest
 
-from autograder.suite.alarm import alarm
+from autograder.suite.alarm import alarm, ticking
 
 LATE = 1000.0  # seconds; such a timer does not ring in a test
 
@@ -48,20 +49,53 @@ def test_code_that_waits_is_interrupted_by_the_clock():
         time.sleep(60)
 
 
-def test_an_alarm_goes_on_after_one_inside():
-    """After an alarm inside, the outer handler and timer are the same as before."""
+def test_an_alarm_does_not_ring_inside_another():
+    """Only the innermost alarm rings, even when the outer one is due before."""
     rings = []
-    with alarm(rings.append, processor=LATE, again=LATE):
-        handler = signal.getsignal(signal.SIGPROF)
-        with alarm(ring, processor=LATE / 2, again=LATE):
-            inner = signal.getitimer(signal.ITIMER_PROF)[0]
-        left = signal.getitimer(signal.ITIMER_PROF)
-        same = signal.getsignal(signal.SIGPROF) == handler
+    with alarm(rings.append, processor=0, again=0), alarm(ring, processor=LATE, again=LATE):
+        rings.clear()  # it may have rung before the other began
+        work(lambda: rings)
+        inside = list(rings)
 
-    assert inner < LATE * 0.6 < left[0]
-    assert left[1] == pytest.approx(LATE)
-    assert same
-    assert rings == []
+    assert inside == []
+
+
+def test_the_timer_and_handler_from_before_are_set_again():
+    """After the last alarm, the timer and the handler of other code are the same as before."""
+    handler = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, LATE, LATE)
+    try:
+        with alarm(ring, processor=LATE, again=LATE):
+            pass
+        left, same = signal.getitimer(signal.ITIMER_REAL), signal.getsignal(signal.SIGALRM)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+
+    assert left == pytest.approx((LATE, LATE), abs=1.0)
+    assert same is ring
+
+
+def test_alarms_share_a_timer_that_ticks():
+    """The timer that one block needs is not set again for the alarms in it, and they ring."""
+    with ticking():
+        handler = signal.getsignal(signal.SIGALRM)
+        with pytest.raises(RingError), alarm(ring, processor=0.02, again=0.02):
+            work(lambda: False)
+        after = signal.getitimer(signal.ITIMER_REAL)[0], signal.getsignal(signal.SIGALRM)
+
+    assert 0 < after[0] < LATE
+    assert after[1] is handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_an_alarm_that_rang_is_over():
+    """An alarm whose exception left its block does not ring in the code after it."""
+    with ticking():
+        with contextlib.suppress(RingError), alarm(ring, processor=0.01, again=0.01):
+            work(lambda: False)
+        end = time.thread_time() + 0.05
+        work(lambda: time.thread_time() > end)
 
 
 def test_an_alarm_rings_after_one_inside():
@@ -75,19 +109,19 @@ def test_an_alarm_rings_after_one_inside():
     assert rings
 
 
-def test_the_signal_of_another_timer_is_ignored():
-    """The signal of another timer does not ring this alarm."""
+def test_an_early_signal_is_ignored():
+    """A signal that arrives before the time of an alarm does not ring it."""
     with alarm(ring, processor=LATE, again=LATE):
-        signal.raise_signal(signal.SIGPROF)
+        signal.raise_signal(signal.SIGALRM)
 
 
 def test_a_late_signal_is_ignored():
     """A signal that arrives after the end of the block has no effect."""
     with alarm(ring, processor=LATE, again=LATE):
         pass
-    signal.raise_signal(signal.SIGPROF)
+    signal.raise_signal(signal.SIGALRM)
 
-    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_torch_is_not_interrupted_while_it_collects_garbage():
@@ -110,7 +144,7 @@ def test_another_thread_is_not_interrupted():
 
     def look() -> None:
         with alarm(ring, processor=LATE, again=LATE):
-            found.append(signal.getitimer(signal.ITIMER_PROF))
+            found.append(signal.getitimer(signal.ITIMER_REAL))
 
     thread = threading.Thread(target=look)
     thread.start()
