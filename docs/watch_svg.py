@@ -11,7 +11,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 
-from autograder.course import handouts
+from autograder.course import Stage, handouts
 from autograder.student.warm_checker import WarmChecker
 from autograder.student.watch_screen import screen
 from autograder.student.watch_state import Watch
@@ -42,12 +42,19 @@ def main() -> None:
         module = Path(name) / STAGE / MODULE
         module.write_text(solution.replace("dim=self.col_dim)", "dim=self.row_dim)", 1), "utf-8")
         state.progress.save()
-        state.saved([stage])
+        save(state, stage)
         draw(state, ROOT / "docs" / "watch_mistake.svg")
         module.write_text(solution, "utf-8")
         while state.finished is None:
-            state.saved([stage])
+            save(state, stage)
         draw(state, ROOT / "docs" / "watch_done.svg")
+
+
+def save(state: Watch, stage: Stage) -> None:
+    """Let `watch` check the saved module of *stage* to its end."""
+    state.saved([stage])
+    while state.waiting:
+        state.check_next()
 
 
 def draw(state: Watch, file: Path) -> None:

@@ -36,6 +36,7 @@ HERE: Final = "← here"
 KEYS: Final = (
     "h hint · d details · l list · n next · p previous · o open in editor · r run again · q quit"
 )
+CHECKING: Final = "Checking other exercises …"  # before the keys, until they are checked
 SHORT_KEYS: Final = "h hint · n next · l list · q quit"
 HIDDEN_KEY: Final = " · s hidden suite"  # where the course is around the learner's folder
 PAGE_KEYS: Final = "space next page · any other key goes back · q quit"
@@ -70,7 +71,8 @@ def _parts(state: "Watch", width: int) -> Iterator[Part]:
         yield spaced(Rank.BAR, progress_bar(state))
     hidden = HIDDEN_KEY if state.has_hidden else ""
     long = KEYS.replace(" · q quit", f"{hidden} · q quit")
-    keys = (Text(long, style="dim"), _one_row(SHORT_KEYS, width))
+    ahead = f"{CHECKING} · " if state.waiting else ""
+    keys = (Text(f"{ahead}{long}", style="dim"), _one_row(f"{ahead}{SHORT_KEYS}", width))
     yield Part(((keys[0],), (keys[1],)), (Rank.KEYS,))
 
 

@@ -81,13 +81,14 @@ class Watch:
     def check_next(self) -> bool:
         """Check one exercise more of what was saved; return whether that changes the screen."""
         task = self.waiting.popleft()
+        digest = digest_of(task.stage)  # a save during the check is news
         answer = self.checker.check(task)
         passed_before = task.key in self.progress.passed
         self._record(task, answer)
         if not any(task.stage.name == other.stage.name for other in self.waiting):
-            self._is_checked(task.stage)
+            self._is_checked(task.stage, digest)
         if passed_before == (task.key in self.progress.passed):
-            return False
+            return not self.waiting  # the screen says so
         is_near = task.stage.name == self.task.stage.name
         if passed_before and is_near and not self._has_work:  # nothing else needs attention
             self.task, self.answer, self.finished = task, answer, None
@@ -167,20 +168,25 @@ class Watch:
         return broken[0] if broken else first_open(self.own, self.progress, self.task)
 
     def _wait_for(self, stages: Sequence[Stage]) -> None:
-        """Check the exercises of *stages* later, first those that passed before."""
+        """Check the exercises of *stages* later, first those that passed before.
+
+        Exercises of other stages that still wait come after them.
+        """
+        names = {stage.name for stage in stages}
+        others = [one for one in self.waiting if one.stage.name not in names]
         self.waiting.clear()
         if gone(self.own):
             return
-        names = {stage.name for stage in stages}
         if self.answer.is_whole_file:  # it says the same of the other exercises
             names.discard(self.task.stage.name)
         found = [one for one in tasks(self.own) if one.stage.name in names]
         found = [one for one in found if one.key != self.task.key]
-        self.waiting.extend(sorted(found, key=lambda one: one.key not in self.progress.passed))
+        found.sort(key=lambda one: one.key not in self.progress.passed)
+        self.waiting.extend([*found, *others])
         waited = {one.stage.name for one in found}
         for stage in stages:
             if stage.name in names - waited:
-                self._is_checked(stage)
+                self._is_checked(stage, digest_of(stage))
 
     def _record(self, task: Task, answer: CheckAnswer) -> bool:
         """Write down whether *task* passes; return whether it does so for the first time."""
@@ -195,8 +201,8 @@ class Watch:
         self.progress.save()
         return passes
 
-    def _is_checked(self, stage: Stage) -> None:
-        if not gone(self.own) and self.progress.set_checked(stage, digest_of(stage)):
+    def _is_checked(self, stage: Stage, digest: str) -> None:
+        if not gone(self.own) and self.progress.set_checked(stage, digest):
             self.progress.save()
 
     def _read_progress(self) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograder.disk import replace_file
+from autograder.student.watch_screen import CHECKING
 
 PATIENCE = 120.0  # seconds, for a machine on which other tests run
 CLEAR = "\x1b[H\x1b[2J"
@@ -96,11 +97,15 @@ class PseudoTerminal:
         return self.shown
 
     def read_screen(self, words: str) -> list[str]:
-        """Wait until the last screen is complete and matches the pattern *words*; return it."""
+        """Wait until the last screen matches the pattern *words*, and nothing is left to check.
+
+        Only then do exercises that pass count as passed before the next save.
+        """
 
         def is_incomplete() -> bool:
             screen = "\n".join(self.visible)
-            return "q quit" not in screen or not re.search(words, screen, re.MULTILINE)
+            is_settled = "q quit" in screen and CHECKING not in screen
+            return not is_settled or not re.search(words, screen, re.MULTILINE)
 
         self._read_while(is_incomplete, words)
         return self.visible

@@ -12,7 +12,7 @@ from autograder.reports.terminal import render
 from autograder.student.attention_weights import Weights
 from autograder.student.progress import Progress, Task, tasks
 from autograder.student.warm_checker import CheckAnswer
-from autograder.student.watch_screen import screen
+from autograder.student.watch_screen import CHECKING, screen
 from autograder.student.watch_state import Watch
 
 STAGE = "04_self_attention"
@@ -161,6 +161,53 @@ def test_what_passed_before_and_fails_now_is_named_and_not_counted(own: Path):
     assert "SelfAttention_v1 passed before." in shown(state)
     assert "6 of 7 exercises" in shown(state)
     assert Progress.read(own).passed == {*every} - {every[1]}
+
+
+def test_the_keys_say_until_when_other_exercises_are_checked(own: Path):
+    """In a small terminal too, the screen shows that exercises are still to be checked."""
+    course = handouts(own)
+    state = Watch(course, KnownAnswers())
+    state.begin()
+    small = render(screen(state, 60, 8), 60, colour=False)
+    changes = []
+    while state.waiting:
+        assert CHECKING in shown(state)
+        changes.append(state.check_next())
+
+    assert f"{CHECKING} · h hint" in small
+    assert "q quit" in small.splitlines()[-1]
+    assert changes == [False] * (len(course.stages[0].exercises) - 2) + [True]
+    assert CHECKING not in shown(state)
+
+
+def test_a_save_in_another_stage_leaves_nothing_unchecked(own: Path):
+    """Exercises of a stage that wait when another stage is saved are checked after those."""
+    course = handouts(own)
+    every = [task.key for task in tasks(course)]
+    state = Watch(course, KnownAnswers(*every))
+    state.saved([course.stages[0]])
+    state.check_next()
+    state.saved([course.stages[1]])
+    finish_checking(state)
+
+    assert Progress.read(own).passed == {*every}
+    assert not any(state.progress.is_outdated(stage) for stage in course.stages)
+
+
+def test_a_file_that_is_saved_during_its_last_check_is_checked_by_the_next_watch(own: Path):
+    """If `watch` ends before it has seen a save, the next `watch` checks the file again."""
+    course = handouts(own)
+    module = course.stages[0].stub
+    checker = KnownAnswers()
+    state = Watch(course, checker)
+    state.begin()
+    while len(state.waiting) > 1:
+        state.check_next()
+    answer = checker.check
+    checker.check = lambda task: (module.write_text("changed = 1\n", "utf-8"), answer(task))[1]
+    state.check_next()
+
+    assert Progress.read(own).is_outdated(course.stages[0])
 
 
 def test_after_a_pass_the_saved_file_goes_on_before_another_that_broke(own: Path):
