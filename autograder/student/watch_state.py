@@ -88,7 +88,7 @@ class Watch:
         if not any(task.stage.name == other.stage.name for other in self.waiting):
             self._is_checked(task.stage, digest)
         if passed_before == (task.key in self.progress.passed):
-            return not self.waiting  # the screen says so
+            return not self.waiting  # the screen shows this
         is_near = task.stage.name == self.task.stage.name
         if passed_before and is_near and not self._has_work:  # nothing else needs attention
             self.task, self.answer, self.finished = task, answer, None
