@@ -215,7 +215,8 @@ class FingerprintMaker:
         showings, run = Showings(), self._public.run
         checks = self._public.of(exercise)
         for check, seen in [(check, run(check.item, channel)) for check in checks]:
-            found = steadiness(seen, check.item, channel, run)
+            in_doubt = (check.name, label) in self._doubts
+            found = steadiness(seen, check.item, channel, run, in_doubt=in_doubt)
             shown = shown_by(seen) if seen.error is not None else None
             self._note(showings, (check.name, label), found, shown)
         return showings

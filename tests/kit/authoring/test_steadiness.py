@@ -24,12 +24,13 @@ def rate(tiny: Course) -> Iterator[Rate]:
         yield lambda result: of(runner, result)
 
 
-def of(runner: SuiteRunner, result: str) -> Steadiness:
+def of(runner: SuiteRunner, result: str, *, in_doubt: bool = False) -> Steadiness:
     """Rate the program whose `double` returns *result*."""
     code = f"import torch\n\n\ndef double(x):\n    return {result}\n"
     channel = LocalChannel("changed", code.encode())
     (item,) = (check.item for check in runner.checks(STAGE) if check.name == CHECK)
-    return steadiness(runner.run(item, channel), item, channel, runner.run)
+    seen = runner.run(item, channel)
+    return steadiness(seen, item, channel, runner.run, in_doubt=in_doubt)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,20 @@ def of(runner: SuiteRunner, result: str) -> Steadiness:
 def test_programs_are_rated(rate: Rate, result: str, expected: Steadiness):
     """A program is steady if small shifts, and its distance to the bounds, change nothing."""
     assert rate(result) is expected
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        pytest.param("3 * x", Steadiness.STEADY, id="by-far"),
+        pytest.param("2 * x + 2e-5", Steadiness.BORDERLINE, id="just-steady"),
+    ],
+)
+def test_what_was_undecided_must_be_steadier(tiny: Course, result: str, expected: Steadiness):
+    """A result that was undecided in the last build becomes decided only if it is steady by far."""
+    with open_suites(tiny, [tiny.stage(STAGE)]) as runner:
+        assert of(runner, result) is Steadiness.STEADY
+        assert of(runner, result, in_doubt=True) is expected
 
 
 def test_whole_numbers_and_switches_are_sent_as_they_are():
