@@ -4,6 +4,7 @@ Each wrong module is the learner's own code with one place changed, and the righ
 code itself. So a hunt needs no file that students do not have, and does not reveal a solution.
 """
 
+import ast
 import json
 import random
 import time
@@ -128,7 +129,7 @@ class Hunt:
         if not state.is_seen:
             return self._see(state, answer, width)
         if not state.is_fixed:
-            if _text(self.module) == state.wrong.text:
+            if _is_same_code(_text(self.module), state.wrong.text):
                 unchanged = Text("You have not changed anything yet.", style="bold")
                 return Report([unchanged, "", *self._task()])
             result = self._code.check(_text(self.module))
@@ -286,6 +287,14 @@ def _text(file: Path) -> str:
         return file.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+def _is_same_code(text: str, other: str) -> bool:
+    """Whether two texts are the same but for comments and layout."""
+    try:
+        return ast.dump(ast.parse(text)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError):
+        return text == other
 
 
 def _question(state: HuntState) -> Iterator[RenderableType]:

@@ -75,8 +75,9 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
     state.choices = [0, 3]  # rows that do not sum to one; a negative weight
     hunt.module.write_text(softmax.text)
     asked, refused, seen = step(hunt), step(hunt, 2), step(hunt, 1)
+    hunt.module.write_text(f"{softmax.text}\n# only a comment\n")
     untouched = step(hunt)
-    hunt.module.write_text(softmax.text + "\n# changed\n")
+    hunt.module.write_text(f"{softmax.text}\nUNUSED = 1\n")
     open_still = step(hunt)
     hunt.module.write_text(solution)
     fixed = step(hunt)
