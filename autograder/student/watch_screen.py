@@ -66,8 +66,8 @@ def _parts(state: "Watch", width: int) -> Iterator[Part]:
     if state.notice:
         yield kept(Text(state.notice, style="yellow"))
     yield from _content(state, width)
-    yield from passed_before(state)
-    if not gone(state.own):  # then the number would be about nothing
+    if not gone(state.own):  # then names and numbers would be about nothing
+        yield from passed_before(state)
         yield spaced(Rank.BAR, progress_bar(state))
     hidden = HIDDEN_KEY if state.has_hidden else ""
     long = KEYS.replace(" · q quit", f"{hidden} · q quit")

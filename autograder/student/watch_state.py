@@ -47,7 +47,7 @@ class Watch:
         self.finished: Stage | None = None
         self.weights: Weights | None = None  # of the finished stage
         self.hidden: CheckAnswer | None = None  # what the hidden suite said, until the next key
-        self.broken: list[Task] = []  # they passed before, and fail now
+        self.broken: list[Task] = []  # they passed before, and have failed since
         self.waiting: deque[Task] = deque()  # to be checked after the answer is shown
         self.paged = ""  # the key of a screen that may have several pages
         self.page = 0
@@ -194,10 +194,12 @@ class Watch:
         if gone(self.own) or (answer.feedback is None and not answer.is_whole_file):
             return False
         passes = answer.feedback is not None and answer.feedback.first is None
-        self.broken = [one for one in self.broken if one.key != task.key]
-        if not self.progress.set_passed(task, passes=passes):
+        is_news = self.progress.set_passed(task, passes=passes)
+        others = [one for one in self.broken if one.key != task.key]
+        was_broken = len(others) < len(self.broken)
+        self.broken = [*others, task] if not passes and (is_news or was_broken) else others
+        if not is_news:
             return False
-        self.broken += [] if passes else [task]
         self.progress.save()
         return passes
 

@@ -246,6 +246,24 @@ def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
     assert state.task.key == every[0]
 
 
+def test_an_exercise_that_broke_is_named_until_it_passes_again(own: Path):
+    """A second save, in which it fails again, does not remove it from the screen."""
+    course = handouts(own)
+    warning = "This passed before and fails now: SelfAttentionV1."
+    checker = KnownAnswers(FIRST)
+    state = Watch(course, checker)
+    state.begin()
+    checker.right.clear()
+    screens = []
+    for right in ((), (), (FIRST,)):
+        checker.right = {*right}
+        state.saved([course.stages[0]])
+        finish_checking(state)
+        screens.append(shown(state))
+
+    assert [warning in text for text in screens] == [True, True, False]
+
+
 def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path):
     """A lost progress file is reported and written again, with all that passed."""
     course = handouts(own)
@@ -261,12 +279,19 @@ def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path):
 def test_a_folder_that_is_gone_keeps_the_exercise(own: Path):
     """If the folder is gone, nothing is written and the exercise stays on the screen."""
     course = handouts(own)
-    state = Watch(course, KnownAnswers(FIRST))
+    checker = KnownAnswers(FIRST)
+    state = Watch(course, checker)
     state.begin()
+    checker.right.clear()
+    state.saved([course.stages[0]])
+    finish_checking(state)
+    warned = shown(state)
     before = state.task
     own.rename(own.with_name("elsewhere"))
     state.saved(course.stages[::-1])
 
+    assert "passed before" in warned
+    assert "passed before" not in shown(state)
     assert state.task == before
     assert not own.exists()
     assert not state.waiting
