@@ -76,16 +76,16 @@ def ff_weights(probe, prefix, d_model, hidden):
     }
 
 
-def heads_weights(probe, prefix, s, *, qkv_bias=False):
+def heads_weights(probe, prefix, s, *, d_in=None, qkv_bias=False):
     """Draw weights for the MultiHeadAttention at *prefix*, for scores of size 1."""
-    d_model = s.d_model
-    layers = (*QKV, "out_proj")
-    biased = layers if qkv_bias else ("out_proj",)
+    d_in, d_out = d_in or s.d_model, s.d_model
+    widths = {**dict.fromkeys(QKV, d_in), "out_proj": d_out}
+    biased = widths if qkv_bias else ("out_proj",)
     weights = {
-        f"{prefix}{name}.weight": probe.normal(d_model, d_model, scale=d_model**-0.5)
-        for name in layers
+        f"{prefix}{name}.weight": probe.normal(d_out, width, scale=width**-0.5)
+        for name, width in widths.items()
     }
-    return weights | {f"{prefix}{name}.bias": probe.normal(d_model) for name in biased}
+    return weights | {f"{prefix}{name}.bias": probe.normal(d_out) for name in biased}
 
 
 def block_weights(probe, s):
@@ -160,20 +160,56 @@ def same_gradients(yours, ours):
         agrees(found, gradient, f"The gradient of {name}")
 
 
+def is_refused(refused, what):
+    """Fail the check if a wrong argument is accepted."""
+    sentence = f"{what} gives a result; it should raise a ValueError."
+    expect(refused, sentence, Status.NOT_REFUSED)
+
+
+def leaves_the_seed(student, module, x):
+    """Fail the check if a call of *module* sets torch's seed."""
+    drawn = []
+    for seed in (5, 6):
+        module(x, seed=seed)
+        drawn.append(student.draws_next())
+    same = torch.equal(*drawn)
+    expect(not same, "After a call, the random numbers no longer depend on the seed.")
+
+
 # MultiHeadAttention
 
 
-@check(HEADS, points=0.3, layer="probe")
+@check(HEADS, points=0.1, layer="parameters", rules=("refuses",))
+def test_heads_still_have_the_right_sizes(student, probe):
+    """The four layers have the right sizes and biases; wrong sizes and long texts are refused."""
+    for d_in, d_out, qkv_bias in ((5, 8, False), (7, 4, True)):
+        heads = student.new(HEADS, d_in, d_out, 6, 0.0, 2, qkv_bias)
+        wanted = {f"{name}.weight": (d_out, d_in) for name in QKV}
+        wanted |= {f"{name}.bias": (d_out,) for name in QKV if qkv_bias}
+        wanted |= {"out_proj.weight": (d_out, d_out), "out_proj.bias": (d_out,)}
+        named(heads, wanted, "The class has more parameters than its four layers.")
+        tensor_like(heads(probe.normal(2, 6, d_in)), (2, 6, d_out), "The context")
+
+        refused = heads.refuses(probe.normal(2, 7, d_in))
+        is_refused(refused, "A text of more than context_length tokens")
+    for d_out, num_heads in ((8, 3), (5, 2)):
+        sizes = (7, d_out, 12, 0.0, num_heads)
+        refused = student.refuses(HEADS, *sizes)
+        refused = refused or student.new(HEADS, *sizes).refuses(probe.normal(2, 12, 7))
+        is_refused(refused, "A d_out that num_heads does not divide")
+
+
+@check(HEADS, points=0.1, layer="probe")
 def test_heads_still_attend(student, reference, probe):
     """The class of stage 10 gives right results here, for other sizes and shorter inputs."""
-    for s, qkv_bias in ((TWO, False), (THREE, True), (FOUR, False)):
-        sizes = (s.d_model, s.d_model, s.context, 0.0, s.H, qkv_bias)
-        weights = heads_weights(probe, "", s, qkv_bias=qkv_bias)
+    for s, d_in, qkv_bias in ((TWO, 10, False), (THREE, 7, True), (FOUR, 11, False)):
+        sizes = (d_in, s.d_model, s.context, 0.0, s.H, qkv_bias)
+        weights = heads_weights(probe, "", s, d_in=d_in, qkv_bias=qkv_bias)
         yours = student.new(HEADS, *sizes).load(weights)
         ours = reference.new(HEADS, *sizes).load(weights)
 
         for T in (s.T, s.context, 1):
-            x = tokens(probe, s, T)
+            x = 1.7 * probe.normal(s.B, T, d_in) + 0.6
             agrees(yours(x), ours(x), "The context")
 
 
@@ -189,6 +225,68 @@ def test_heads_are_still_built_by_hand(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
     avoids(student, HEADS, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+
+
+# The value of a token is its one-hot position, twice, so that outputs are the weights.
+WIDE = Sizes(B=3, T=12, H=2, d=24, hidden=0, context=13)
+WIDE_IN = 15  # d_in
+P = 0.3  # the probability with which a weight is dropped
+
+
+def readable(student, reference, probe):
+    """Build both modules so that their outputs show the attention weights, each weight twice."""
+    s = WIDE
+    once = torch.eye(s.T, WIDE_IN)
+    weights = {f"{name}.weight": probe.normal(s.d_model, WIDE_IN, scale=0.4) for name in QKV}
+    weights["W_value.weight"] = once.repeat(2 * s.H, 1)  # (d_out, d_in)
+    weights["out_proj.weight"] = torch.eye(s.d_model)
+    weights["out_proj.bias"] = torch.zeros(s.d_model)
+    x = probe.normal(s.B, s.T, WIDE_IN, scale=0.6)
+    x[..., : s.T] = torch.eye(s.T)
+    sizes = (WIDE_IN, s.d_model, s.context, P, s.H)
+    return student.new(HEADS, *sizes).load(weights), reference.new(HEADS, *sizes).load(weights), x
+
+
+def read(context):
+    """Read the attention weights, (B, H, T, T), from both copies."""
+    s = WIDE
+    answer = tensor_like(context, (s.B, s.T, s.d_model), "The context")
+    return answer.view(s.B, s.T, s.H, 2, s.T).permute(3, 0, 2, 1, 4)
+
+
+@check(HEADS, points=0.1, layer="laws")
+def test_heads_still_drop_single_weights(student, reference, probe):
+    """In eval mode nothing is dropped; in training, single weights are, and others are rescaled."""
+    yours, ours, x = readable(student, reference, probe)
+    whole, _ = read(ours.eval()(x))
+
+    read(yours(x))
+    agrees(read(yours.eval()(x))[0], whole, "The attention weights in eval mode")
+    weights, twice = read(yours.train()(x))
+    visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
+    dropped = (weights.abs() < 1e-6) & visible
+    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
+    expect(
+        alike(weights.nan_to_num(), twice.nan_to_num()),
+        "Parts of context vectors are zero; dropout belongs to the attention weights.",
+    )
+    kept = torch.where(dropped, weights, whole / (1 - P))
+    expect(
+        alike(weights, kept),
+        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
+    )
+    share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
+    expect(abs(share - P) < 0.15, "Far more or far fewer weights are dropped than dropout says.")
+    long = dropped[..., 6:, :7]  # weights that are visible in every row here
+    alone = (
+        "Weights are dropped together: whole rows or columns, or the same in all heads or items."
+    )
+    expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
+    expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)
+    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
+    again, _ = read(yours(x))
+    expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
 
 
 # LayerNorm
@@ -519,9 +617,14 @@ def test_deep_network_of_dead_layers_hands_on_its_input(student):
     agrees(nothing, torch.zeros(1, 3), "The output of dead layers without shortcuts")
 
 
-@check("DeepNetwork", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged", "gradients"))
+@check(
+    "DeepNetwork",
+    points=0.1,
+    layer="laws",
+    rules=("dtype", "inputs_unchanged", "gradients", "no_seeding"),
+)
 def test_deep_network_keeps_dtype_input_and_graph(keeps_dtype, student, reference, probe):
-    """Gradients are right, the input is unchanged, and in float64 the result is float64."""
+    """Gradients are right, float64 stays float64, the input is unchanged, and no seed is set."""
     sizes = [4, 4, 6]
     weights = deep_weights(probe, sizes)
     yours, ours = (
@@ -531,6 +634,7 @@ def test_deep_network_keeps_dtype_input_and_graph(keeps_dtype, student, referenc
 
     same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
     expect(yours.keeps_inputs(x), "DeepNetwork changes its input.")
+    leaves_the_seed(student, yours, x)
     keeps_dtype(yours, x)
 
 
@@ -553,7 +657,7 @@ def test_feed_forward_keeps_the_shape(student):
         tensor_like(network(torch.ones(shape)), shape, f"FeedForward(5, 8) of a tensor {shape}")
 
 
-@check("FeedForward", points=0.2, layer="parameters")
+@check("FeedForward", points=0.1, layer="parameters")
 def test_feed_forward_draws_two_layers_in_order(student, reference, probe):
     """linear1 and linear2 are nn.Linear with biases, drawn in this order."""
     wanted = {
@@ -593,6 +697,17 @@ def test_feed_forward_refuses_other_activations(student):
         refused = student.refuses("FeedForward", 4, 6, activation)
         sentence = "An unknown activation gives a module; it should raise a ValueError."
         expect(refused, sentence, Status.NOT_REFUSED)
+
+
+@check("FeedForward", points=0.1, layer="laws", rules=("no_seeding",))
+def test_feed_forward_leaves_the_seed_to_the_caller(student, reference, probe):
+    """The result is right, and a call does not set torch's seed."""
+    weights = ff_weights(probe, "", 4, 7)
+    yours, ours = (one.new("FeedForward", 4, 7).load(weights) for one in (student, reference))
+    x = probe.normal(3, 5, 4)
+
+    agrees(yours(x), ours(x), "The result of FeedForward")
+    leaves_the_seed(student, yours, x)
 
 
 @check("FeedForward", points=0.1, layer="forbidden", rules=("no_ready_gelu",))
@@ -877,15 +992,16 @@ def test_block_with_post_norm_gives_normalized_tokens(student, probe):
     agrees(size, torch.ones(s.B, s.T), "The mean square of each token's features")
 
 
-@check(BLOCK, points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
+@check(BLOCK, points=0.1, layer="laws", rules=("dtype", "inputs_unchanged", "no_seeding"))
 def test_block_keeps_dtype_and_input(keeps_dtype, student, reference, probe):
-    """The result is right, the input is unchanged, and in float64 the result is float64."""
+    """Results are right, float64 stays float64, the input is unchanged, and no seed is set."""
     x = tokens(probe, FOUR)
     for norm_first in (True, False):
         yours, ours = blocks(student, reference, probe, FOUR, norm_first=norm_first)
 
         agrees(yours(x), ours(x), "The result of the block")
         expect(yours.keeps_inputs(x), "The call changes its input.")
+        leaves_the_seed(student, yours, x)
         keeps_dtype(yours, x)
 
 
