@@ -172,16 +172,75 @@ def is_refused(refused, what):
 # MultiHeadAttention
 
 
-@check(HEADS, points=0.2, layer="probe")
+@check(HEADS, points=0.1, layer="probe")
 def test_heads_still_attend(student, reference, probe):
     """The copied class gives right results for several sizes and lengths."""
-    for d_model, context, H, qkv_bias in ((6, 9, 2, False), (12, 5, 3, True)):
-        sizes = (d_model, d_model, context, 0.0, H, qkv_bias)
+    for d_in, d_out, context, H, qkv_bias in ((7, 6, 9, 2, False), (5, 12, 6, 3, True)):
+        sizes = (d_in, d_out, context, 0.0, H, qkv_bias)
         yours, ours = both(student, reference, probe, HEADS, *sizes)
 
         for T in (context - 1, context, 1):
-            x = probe.normal(4, T, d_model)
+            x = probe.normal(4, T, d_in)
             agrees(yours(x), ours(x), "The context")
+
+
+WIDE = {"B": 3, "T": 12, "H": 2, "d_in": 15, "d_out": 48, "context": 13}
+P = 0.3  # the probability with which a weight is dropped
+
+
+def readable(student, reference, probe):
+    """Build both modules so that their outputs show the attention weights, each weight twice."""
+    B, T, H, d_in, d_out, context = WIDE.values()
+    weights = {
+        "W_query.weight": probe.normal(d_out, d_in, scale=0.4),
+        "W_key.weight": probe.normal(d_out, d_in, scale=0.4),
+        "W_value.weight": torch.eye(T, d_in).repeat(2 * H, 1),
+        "out_proj.weight": torch.eye(d_out),
+        "out_proj.bias": torch.zeros(d_out),
+    }
+    x = probe.normal(B, T, d_in, scale=0.6)
+    x[..., :T] = torch.eye(T)
+    sizes = (d_in, d_out, context, P, H)
+    return student.new(HEADS, *sizes).load(weights), reference.new(HEADS, *sizes).load(weights), x
+
+
+def read(context):
+    """Read the attention weights, (B, H, T, T), from both copies."""
+    B, T, H, _, d_out, _ = WIDE.values()
+    answer = tensor_like(context, (B, T, d_out), "The context")
+    return answer.view(B, T, H, 2, T).permute(3, 0, 2, 1, 4)
+
+
+@check(HEADS, points=0.1, layer="laws", rules=("refuses",))
+def test_heads_still_drop_weights(student, reference, probe):
+    """In training, single weights are dropped, in eval mode none; wrong sizes are refused."""
+    yours, ours, x = readable(student, reference, probe)
+    whole, _ = read(ours.eval()(x))
+
+    read(yours(x))
+    agrees(read(yours.eval()(x))[0], whole, "The attention weights in eval mode")
+    weights, twice = read(yours.train()(x))
+    visible = torch.ones(WIDE["T"], WIDE["T"]).tril() == 1
+    dropped = (weights.abs() < 1e-6) & visible
+    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
+    expect(
+        alike(weights.nan_to_num(), twice.nan_to_num()),
+        "Parts of context vectors are zero; dropout belongs to the attention weights.",
+    )
+    kept = torch.where(dropped, weights, whole / (1 - P))
+    expect(
+        alike(weights, kept),
+        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
+    )
+    share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
+    expect(abs(share - P) < 0.15, "Far more or far fewer weights are dropped than dropout says.")
+    again, _ = read(yours(x))
+    expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
+    long = probe.normal(2, WIDE["context"] + 1, WIDE["d_in"])
+    is_refused(yours.refuses(long), "A text of more than context_length tokens")
+    refused = student.refuses(HEADS, 7, 8, 12, 0.0, 3)
+    refused = refused or student.new(HEADS, 7, 8, 12, 0.0, 3).refuses(probe.normal(2, 12, 7))
+    is_refused(refused, "A d_out that num_heads does not divide")
 
 
 # LayerNorm
@@ -201,7 +260,7 @@ def test_layer_norm_still_normalizes(student, reference, probe):
 # FeedForward
 
 
-@check("FeedForward", points=0.2, layer="probe")
+@check("FeedForward", points=0.1, layer="probe")
 def test_feed_forward_still_transforms(student, reference, probe):
     """The copied class gives right results with GELU, its default, and with ReLU."""
     for d_model, hidden, *activation in ((4, 7), (5, 9, "relu"), (3, 8, "gelu")):
@@ -209,6 +268,17 @@ def test_feed_forward_still_transforms(student, reference, probe):
         x = 1.4 * probe.normal(3, 6, d_model)
 
         agrees(yours(x), ours(x), "The result of FeedForward")
+
+
+@check("FeedForward", points=0.1, layer="probe", rules=("refuses",))
+def test_feed_forward_still_refuses_other_activations(student):
+    """The constructor accepts "gelu" and "relu" and raises an error for other names."""
+    for activation in ("gelu", "relu"):
+        network = student.new("FeedForward", 4, 6, activation)
+        tensor_like(network(torch.ones(3, 4)), (3, 4), "The result of FeedForward")
+    for activation in ("tanh", "GELU!", "", "sigmoid"):
+        refused = student.refuses("FeedForward", 4, 6, activation)
+        is_refused(refused, "An unknown activation")
 
 
 # TransformerBlock

@@ -24,7 +24,8 @@ class MultiHeadAttention(nn.Module):
     Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
     features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
     features with a bias. Each of the *num_heads* heads works on a block of d_out / num_heads
-    neighbouring features. *dropout* applies to the attention weights, in training. Raises
+    neighbouring features. *dropout* is the probability with which an attention weight, after
+    softmax, is set to zero in training; the others are divided by 1 - dropout. Raises
     ``ValueError`` if *num_heads* does not divide *d_out*.
     """
 
@@ -43,7 +44,7 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
-        Raises ``ValueError`` if T is above context_length.
+        Raises ``ValueError`` if T is above context_length. In eval mode nothing is dropped.
         """
         raise NotImplementedError
 
