@@ -31,7 +31,7 @@ def rotary_angles(positions: Tensor, d: int, base: float = 10000.0) -> tuple[Ten
     """Return cosine and sine of the angle of each pair at each position: (T,) -> two (T, d/2).
 
     *positions* are any numbers, whole or not, negative ones too. Pair i of a vector with *d*
-    features is turned by the angle position / base^(2i / d). Returns the tuple (cos, sin). The
+    features is rotated by the angle position / base^(2i / d). Returns the tuple (cos, sin). The
     number of tensor operations does not grow with T. Raises ``ValueError`` if *d* is odd.
     """
     ### BEGIN SOLUTION
@@ -45,7 +45,7 @@ def rotary_angles(positions: Tensor, d: int, base: float = 10000.0) -> tuple[Ten
 
 
 def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor, halves: bool = False) -> Tensor:
-    """Turn each pair of features by its angle: (…, T, d), two (T, d/2) -> (…, T, d).
+    """Rotate each pair of features by its angle: (…, T, d), two (T, d/2) -> (…, T, d).
 
     Pair i consists of features 2i and 2i + 1, or with *halves* of features i and i + d/2. A pair
     (a, b) of token t becomes (a cos - b sin, a sin + b cos), with the cosine and the sine in row t
@@ -96,7 +96,7 @@ def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Tensor:
 
 
 class RotaryAttention(nn.Module):
-    """Causal multi-head attention whose queries and keys are turned by their positions.
+    """Causal multi-head attention whose queries and keys are rotated by their positions.
 
     Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
     features without a bias; out_proj, an ``nn.Linear`` from d_out to d_out features with a bias.
@@ -133,7 +133,7 @@ class RotaryAttention(nn.Module):
         """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
         Queries, keys and values are split into heads. Token t is at position *offset* + t: in each
-        head, pairs (2i, 2i + 1) of its query and of its key are turned by the angles of that
+        head, pairs (2i, 2i + 1) of its query and of its key are rotated by the angles of that
         position, and its value is not. Then attention is causal, with scores divided by the square
         root of d, and out_proj mixes the features of the merged heads. Works for any T up to
         context_length; *offset* + T may be larger. The number of tensor operations does not grow

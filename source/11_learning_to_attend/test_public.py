@@ -595,7 +595,7 @@ def test_reader_can_be_trained(student, reference, probe):
 
 @check("Reader", points=0.1, layer="forbidden", rules=("no_ready_attention",))
 def test_reader_attends_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both_readers(student, reference, probe)
     ids = draw_ids(probe, B, T)
 

@@ -45,7 +45,7 @@ NAME = "RotaryAttention"
 QKV = ("W_query", "W_key", "W_value")
 DRAWN = ("W_query.weight", "W_key.weight", "W_value.weight", "out_proj.weight", "out_proj.bias")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
-AT_ONCE = "Turn the pairs of all tokens at once."
+AT_ONCE = "Rotate the pairs of all tokens at once."
 ODD = "An odd number of features gives a result; it should raise a ValueError."
 
 
@@ -149,7 +149,7 @@ def test_sinusoids_of_other_sizes(student, reference):
 
 @check("sinusoidal_positions", points=0.2, layer="laws")
 def test_sinusoids_turn_by_the_same_angle_at_every_step(student):
-    """One position further, each pair (cos, sin) has turned by its own angle."""
+    """One position further, each pair (cos, sin) has rotated by its own angle."""
     T, d = 9, 6
     rows = tensor_like(student.call("sinusoidal_positions", T, d), (T, d), "The table")
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
@@ -255,14 +255,14 @@ def test_rotation_of_a_ramp_is_the_documented_one(student, reference, documented
 
 @check("apply_rotary", points=0.3, layer="documented")
 def test_rotation_of_a_query_is_the_documented_one(student, reference, documented):
-    """Pairs: the documented query, turned by 0 and by position 1, is the documented one."""
+    """Pairs: the documented query, rotated by 0 and by position 1, is the documented one."""
     drawn = torch.randn(2, 3, 4, 16, generator=torch.Generator().manual_seed(123))
     queries = drawn.transpose(1, 2).contiguous()  # (B, H, T, d)
     cos, sin = angles(reference, range(3), 16)
 
     still = student.call("apply_rotary", queries, torch.ones_like(cos), torch.zeros_like(sin))
-    still = tensor_like(still, (2, 4, 3, 16), "The queries, turned by 0")
-    documented["galopyz.query"].matches(still[0, 0, 1], "The query, turned by 0")
+    still = tensor_like(still, (2, 4, 3, 16), "The queries, rotated by 0")
+    documented["galopyz.query"].matches(still[0, 0, 1], "The query, rotated by 0")
     turned = student.call("apply_rotary", queries, cos, sin)
     turned = tensor_like(turned, (2, 4, 3, 16), "The turned queries")
     documented["galopyz.rotated"].matches(turned[0, 0, 1], "The query at position 1")
@@ -270,7 +270,7 @@ def test_rotation_of_a_query_is_the_documented_one(student, reference, documente
 
 @check("apply_rotary", points=0.4, layer="documented")
 def test_rotation_of_ones_in_halves_is_the_documented_one(student, reference, documented):
-    """Halves: vectors of ones at positions 3, ½, 1 and 12/5 turn into the documented ones."""
+    """Halves: ones at positions 3, ½, 1 and 12/5 are rotated into the documented vectors."""
     for name, positions, d in (
         ("kerashub.rotary.ones", [3.0], 6),
         ("kerashub.rotary.scaled", [0.5, 1.0], 4),
@@ -285,7 +285,7 @@ def test_rotation_of_ones_in_halves_is_the_documented_one(student, reference, do
 
 @check("apply_rotary", points=0.2, layer="documented")
 def test_rotation_of_drawn_numbers_in_halves_is_the_documented_one(student, reference, documented):
-    """Halves: the second of two tokens with 16 features turns into the documented one."""
+    """Halves: the second of two tokens with 16 features is rotated into the documented one."""
     drawn = np.random.default_rng(0).standard_normal(size=(2, 2, 1, 16)).astype(np.float32)
     x = torch.tensor(drawn)[1, :, 0]  # (T, d)
     cos, sin = angles(reference, range(2), 16)
@@ -328,7 +328,7 @@ def test_rotation_keeps_lengths(student, reference, probe):
     for halves in (False, True):
         turned = student.call("apply_rotary", x, cos, sin, halves=halves)
         turned = tensor_like(turned, (B, T, d), "The result")
-        expect(not alike(turned, x), "The vectors are not turned.")
+        expect(not alike(turned, x), "The vectors are not rotated.")
         agrees(turned.norm(dim=-1), x.norm(dim=-1), "The length of the vectors")
         shape = (2, d // 2) if halves else (d // 2, 2)
         before, after = (each.unflatten(-1, shape) for each in (x, turned))
@@ -338,7 +338,7 @@ def test_rotation_keeps_lengths(student, reference, probe):
 
 @check("apply_rotary", points=0.2, layer="laws")
 def test_rotation_makes_scores_depend_on_the_distance(student, reference, probe):
-    """The product of a turned query and a turned key is the same at every equal distance."""
+    """The product of a rotated query and a rotated key is the same at every equal distance."""
     d = 6
     query, key = probe.normal(d), probe.normal(d)
     for halves in (False, True):
@@ -358,14 +358,14 @@ def test_rotation_makes_scores_depend_on_the_distance(student, reference, probe)
 
 @check("apply_rotary", points=0.1, layer="laws")
 def test_rotation_can_be_undone(student, reference, probe):
-    """A vector that is turned by a position and back is unchanged."""
+    """A vector that is rotated by a position and back is unchanged."""
     x, positions = probe.normal(3, 5, 8), probe.normal(5, scale=9.0)
     cos, sin = angles(reference, positions, 8)
 
     for halves in (False, True):
         turned = student.call("apply_rotary", x, cos, sin, halves=halves)
         turned = tensor_like(turned, (3, 5, 8), "The result")
-        expect(not alike(turned, x), "The vectors are not turned.")
+        expect(not alike(turned, x), "The vectors are not rotated.")
         back = student.call("apply_rotary", turned, cos, -sin, halves=halves)
         agrees(back, x, "The vectors after turning them there and back")
 
@@ -377,7 +377,7 @@ def test_rotation_in_halves_is_one_in_pairs_of_other_features(student, reference
     cos, sin = angles(reference, probe.normal(5, scale=9.0), 8)
 
     pairs = tensor_like(student.call("apply_rotary", x, cos, sin), (2, 5, 8), "The result")
-    expect(not alike(pairs, x), "The vectors are not turned.")
+    expect(not alike(pairs, x), "The vectors are not rotated.")
     order = torch.cat((torch.arange(0, 8, 2), torch.arange(1, 8, 2)))
     halves = student.call("apply_rotary", x[..., order], cos, sin, halves=True)
     agrees(halves, pairs[..., order], "The result with halves, of features in the order of halves")
@@ -563,7 +563,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_attention_uses_its_base(student, reference, probe):
-    """A different base turns the queries and keys by different angles."""
+    """A different base rotates the queries and keys by different angles."""
     for s, base in ((TWO, 50.0), (THREE, 3.0)):
         yours, ours = both(student, reference, probe, s, base)
         x = tokens(probe, s)
@@ -692,7 +692,7 @@ def test_attention_can_be_trained(student, reference, probe):
 
 @check(NAME, points=0.2, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 

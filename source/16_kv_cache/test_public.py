@@ -415,7 +415,7 @@ def test_decoding_from_any_token(student, reference, probe):
 
 @check("decode", points=0.1, layer="laws")
 def test_decoding_two_texts_in_turn(student, reference, probe):
-    """A text is the same if another one was decoded before, and begins like a longer one."""
+    """A text is the same after another one was decoded, and a longer one begins with it."""
     known = [draw_model(reference, probe, 3, 6) for _ in range(2)]
 
     for new in (6, 4):
@@ -452,9 +452,7 @@ def test_decoding_projects_each_token_once(student, reference, probe):
 
     agrees(student.call("decode", *model, 1, 12), ids, "The list of ids")
     counts = [student.operators("decode", *model, 1, new).products_over(wide) for new in (4, 12)]
-    shown = (
-        f"4 new tokens take products with {counts[0]} results, 12 new tokens {counts[1]}. {ONCE}"
-    )
+    shown = f"Products have {counts[0]} entries for 4 new tokens, {counts[1]} for 12. {ONCE}"
     enough = counts[1] <= 3 * counts[0]
     expect(enough, f"Tokens are projected again. {ONCE}", Status.FORBIDDEN, message=shown)
 

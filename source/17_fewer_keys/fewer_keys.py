@@ -1,9 +1,9 @@
 """Fewer keys: shared keys, windows that forget, and the attention of a modern decoder.
 
-Shapes in this stage: B items in the batch, T tokens in each, H heads of queries, G heads of keys
-and values, d features in each head, d_in features per token, d_out = H · d features per context
-vector. Heads 0 to H/G - 1 of the queries share head 0 of the keys and values, the next H/G heads
-share head 1, and so on. The caller sets the seed.
+Shapes in this stage: B items in the batch, T tokens in each, H query heads, G key-value heads, d
+features in each head, d_in features per token, d_out = H · d features per context vector. Query
+heads 0 to H/G - 1 share key-value head 0, the next H/G query heads share head 1, and so on. The
+caller sets the seed.
 
 Rules for this stage, which are graded like the results:
 
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 
 def repeat_heads(x: Tensor, num_heads: int) -> Tensor:
-    """Give each head of the queries its head of keys or values: (B, G, T, d) -> (B, H, T, d).
+    """Give each query head its key or value head: (B, G, T, d) -> (B, H, T, d).
 
     H is *num_heads*. Head h of the result is head h // (H/G) of *x*, so that the H/G heads of one
     group are neighbours. Raises ``ValueError`` if G does not divide H.
@@ -56,7 +56,7 @@ def cache_bytes(
 
 
 class GroupedQueryAttention(nn.Module):
-    """Causal multi-head attention with fewer heads of keys and values than of queries.
+    """Causal multi-head attention with fewer key-value heads than query heads.
 
     The queries have H = *num_heads* heads of d = d_out / num_heads features; keys and values have
     G = *num_kv_heads* heads of the same size d. Layers, created in this order: W_query, an
@@ -81,12 +81,12 @@ class GroupedQueryAttention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
-        Queries are split into H heads, keys and values into G. Head h of the queries attends to
-        head h // (H/G) of the keys and values, causally, with scores divided by the square root of
-        d. With a *window*, a token sees the nearest *window* tokens only, itself included, as in
-        ``window_mask`` without sinks. The heads are merged, and out_proj mixes their features.
-        Works for any T up to context_length, with a number of tensor operations that does not grow
-        with T. Raises ``ValueError`` if T is above context_length.
+        Queries are split into H heads, keys and values into G. Query head h attends to key-value
+        head h // (H/G), causally, with scores divided by the square root of d. With a *window*, a
+        token sees the nearest *window* tokens only, itself included, as in ``window_mask`` without
+        sinks. The heads are merged, and out_proj mixes their features. Works for any T up to
+        context_length, with a number of tensor operations that does not grow with T. Raises
+        ``ValueError`` if T is above context_length.
         """
         raise NotImplementedError
 
@@ -96,7 +96,7 @@ class DecoderAttention(nn.Module):
 
     The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. Positions
     enter as in ``RotaryAttention`` of stage 13, whose functions you may copy to this file: pairs
-    (2i, 2i + 1) of a query or key are turned by position / base^(2i / d). Raises ``ValueError`` if
+    (2i, 2i + 1) of a query or key are rotated by position / base^(2i / d). Raises ``ValueError`` if
     *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide *num_heads*, and if the
     head size d = d_model / num_heads is odd.
     """
@@ -119,8 +119,8 @@ class DecoderAttention(nn.Module):
 
         *cache* is the second result of the previous call, and None at the start of a text. It is
         the tuple (keys, values, seen): *seen*, an int, is the number of tokens so far, so the first
-        of the new tokens is at position *seen*. Keys (turned by their positions) and values (not
-        turned) have the shape (B, G, tokens, d), the oldest token first. Without a window they
+        of the new tokens is at position *seen*. Keys (rotated by their positions) and values (not
+        rotated) have the shape (B, G, tokens, d), the oldest token first. Without a window they
         belong to all tokens so far; with one, to the last window - 1 of them, or to fewer if there
         are not so many: the next token needs no others.
 

@@ -145,8 +145,8 @@ MISCONCEPTIONS = (
         exercise="Reader",
         swaps=(("self.pos_emb(positions)", "self.pos_emb(ids)"),),
         explanation=(
-            "The position vectors are looked up by the ids of the tokens, so they say nothing "
-            "about positions."
+            "The position vectors are looked up by the ids of the tokens, so they do not depend "
+            "on the positions."
         ),
         question="Which numbers must pos_emb get, so that the third token gets row 2?",
     ),

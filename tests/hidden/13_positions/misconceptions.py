@@ -52,7 +52,7 @@ MISCONCEPTIONS = (
             "The frequencies grow from pair to pair: the positions are multiplied by base^(2i / "
             "d_model), but they must be divided by it."
         ),
-        question="Which pair should turn slowest, the first or the last?",
+        question="Which pair should rotate slowest, the first or the last?",
     ),
     # rotary_angles
     Misconception(
@@ -63,7 +63,7 @@ MISCONCEPTIONS = (
             "The frequencies grow from pair to pair: the positions are multiplied by base^(2i / "
             "d), but they must be divided by it."
         ),
-        question="Which pair should turn slowest, the first or the last?",
+        question="Which pair should rotate slowest, the first or the last?",
     ),
     Misconception(
         id="repeats_the_angles_for_both_features",
@@ -193,16 +193,16 @@ MISCONCEPTIONS = (
         id="turns_the_other_way",
         exercise="apply_rotary",
         swaps=((TURNED, "turned = a * cos + b * sin, b * cos - a * sin"),),
-        explanation="Each pair is turned by minus its angle: both sines have the opposite sign.",
-        question="Where does the point (1, 0) go if it is turned by a quarter of a circle?",
+        explanation="Each pair is rotated by minus its angle: both sines have the opposite sign.",
+        question="Where does the point (1, 0) go if it is rotated by a quarter turn?",
     ),
     Misconception(
         id="puts_pairs_back_as_halves",
         exercise="apply_rotary",
         swaps=((PAIRED, "return torch.cat(turned, dim=-1)"),),
         explanation=(
-            "Neighbouring pairs are turned and then put back as halves; each feature must return "
-            "to its place."
+            "Neighbouring pairs are rotated and then put back as halves; each feature must "
+            "return to its place."
         ),
         question="Which places did a and b come from?",
     ),
@@ -216,8 +216,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The second feature is computed from the turned first one; both must come from the old "
-            "pair."
+            "The second feature is computed from the rotated first one; both must come from the "
+            "old pair."
         ),
         question="Which a belongs into a sin + b cos, the old one or the new one?",
     ),
@@ -225,9 +225,9 @@ MISCONCEPTIONS = (
         id="turns_one_feature_of_two",
         exercise="apply_rotary",
         swaps=((TURNED, "turned = a * cos - b * sin, b"),),
-        title="Only the first feature of each pair is turned",
-        explanation="Only the first feature of each pair is turned; the second stays as it was.",
-        question="How many numbers of the point (a, b) change when it is turned?",
+        title="Only the first feature of each pair is rotated",
+        explanation="Only the first feature of each pair is rotated; the second stays as it was.",
+        question="How many numbers of the point (a, b) change when it is rotated?",
     ),
     Misconception(
         id="turns_its_argument_in_place",
@@ -262,7 +262,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token is turned separately, so the number of tensor operations grows with the "
+            "Each token is rotated separately, so the number of tensor operations grows with the "
             "length of the text."
         ),
         question="How does broadcasting align (…, T, d/2) with (T, d/2)?",
@@ -394,8 +394,8 @@ MISCONCEPTIONS = (
         exercise="RotaryAttention",
         swaps=((TURN_KEYS, f"{TURN_KEYS}\n        values = apply_rotary(values, cos, sin)"),),
         explanation=(
-            "The values are turned as well, so the result depends on the position and not only on "
-            "distances."
+            "The values are rotated as well, so the result depends on the position and not only "
+            "on distances."
         ),
         question="Which two tensors does a score compare, and does the third one need a position?",
     ),
@@ -404,10 +404,10 @@ MISCONCEPTIONS = (
         exercise="RotaryAttention",
         swaps=((f"        {TURN_QUERIES}\n", ""),),
         explanation=(
-            "The keys are turned and the queries are not, so a score depends on the position of "
-            "the key and not on the distance; both must be turned."
+            "The keys are rotated and the queries are not, so a score depends on the position of "
+            "the key and not on the distance; both must be rotated."
         ),
-        question="By which angle does a query differ from a key at its own position?",
+        question="By how much do the angles of a query and a key at the same position differ?",
     ),
     Misconception(
         id="turns_before_the_split",
@@ -426,7 +426,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Queries and keys are turned before they are split, so each head has other "
+            "Queries and keys are rotated before they are split, so the heads have different "
             "frequencies; every head must have all of them."
         ),
         question="Which frequency should the first pair of the second head have?",
@@ -469,8 +469,8 @@ MISCONCEPTIONS = (
             (TURN_KEYS, "keys = apply_rotary(keys, cos, sin, halves=True)"),
         ),
         explanation=(
-            "The halves of a head are turned as pairs, but this exercise pairs neighbours: 2i and "
-            "2i + 1."
+            "Features i and i + d/2 are rotated as a pair, but this exercise pairs neighbours: "
+            "2i and 2i + 1."
         ),
         question="Which feature is the partner of feature 0 in this exercise?",
     ),
@@ -509,7 +509,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The angles belong to heads and not to tokens: the axis before the last one counts "
-            "heads when queries and keys are turned, and it must count tokens."
+            "heads when queries and keys are rotated, and it must count tokens."
         ),
         question="Which axis of (B, T, H, d) does broadcasting align with the rows of cos?",
     ),

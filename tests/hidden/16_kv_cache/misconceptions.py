@@ -54,8 +54,8 @@ MISCONCEPTIONS = (
         exercise="lower_right_mask",
         swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril()"),),
         explanation=(
-            "The mask is aligned to the upper left corner: query 0 sees key 0 only, but it belongs "
-            "to one of the last tokens, so it sees all keys before that token, too."
+            "The mask is aligned to the upper left corner: query 0 sees only key 0; it belongs "
+            "to one of the last tokens, so it must also see all earlier keys."
         ),
         title="The mask is aligned to the upper left corner",
         question="There are 4 keys and 1 query, that of the newest token. Which keys does it see?",
@@ -75,8 +75,8 @@ MISCONCEPTIONS = (
         exercise="lower_right_mask",
         swaps=(("past = num_keys - num_queries", "past = max(num_keys - num_queries, 0)"),),
         explanation=(
-            "With more queries than keys, the mask is aligned to the upper left corner: the first "
-            "queries see keys, but only the last queries should."
+            "With more queries than keys, the mask is aligned to the upper left corner: the "
+            "first queries see keys, but only the last queries should see any."
         ),
         title="With more queries than keys, the mask is aligned to the upper left corner",
         question="There are 5 queries and 2 keys. At which token do the keys start?",
@@ -94,8 +94,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The result holds numbers to add to scores, 0 and minus infinity; the exercise asks "
-            "for 1 where a key is visible, and 0 elsewhere."
+            "The mask is additive, with 0 and minus infinity; the exercise asks for 1 where a "
+            "key is visible, and 0 elsewhere."
         ),
         question="What do 0 and 1 mean in the mask of this exercise?",
     ),
@@ -107,15 +107,15 @@ MISCONCEPTIONS = (
             "The result is the square mask of all tokens; it must have only the rows of the last "
             "queries."
         ),
-        question="How many rows does a mask have that belongs to 2 queries and 5 keys?",
+        question="How many rows does the mask for 2 queries and 5 keys have?",
     ),
     # Masks in attention
     *in_both(
         "cuts_the_mask_at_the_top",
         masked_by("lower_right_mask({all}, {all})[: {new}]"),
         explanation=(
-            "The mask is the top of the square one, so a new token sees the first keys only: the "
-            "queries belong to the last rows."
+            "The mask consists of the first rows of the square mask, so a new token sees only "
+            "the first keys; the queries belong to the last rows."
         ),
         question="Which row of the square mask belongs to the newest token?",
     ),
@@ -176,8 +176,8 @@ MISCONCEPTIONS = (
         "puts_the_new_tokens_first",
         joined("torch.cat((keys, past_keys){axis})", "torch.cat((values, past_values){axis})"),
         explanation=(
-            "The new keys and values come before those of the cache, but a cache holds the tokens "
-            "in their order: the old ones first."
+            "The new keys and values come before the cached ones; the cache holds the tokens in "
+            "order, the oldest first."
         ),
         question="Which row of the keys belongs to the newest token?",
     ),
@@ -253,7 +253,7 @@ MISCONCEPTIONS = (
             "argument cache, so two texts mix."
         ),
         title="The keys and values come from a variable that outlives the call",
-        question="Two texts continue in turn. Whose keys does your variable hold?",
+        question="Two texts are continued alternately. Whose keys does your variable hold?",
     ),
     Misconception(
         id="remembers_in_an_attribute",
@@ -268,7 +268,7 @@ MISCONCEPTIONS = (
             "cache, so a second text sees the first one."
         ),
         title="The keys and values come from an attribute of the module",
-        question="Two texts continue in turn. Whose keys does self hold?",
+        question="Two texts are continued alternately. Whose keys does self hold?",
     ),
     Misconception(
         id="remembers_the_first_text",
@@ -363,7 +363,8 @@ MISCONCEPTIONS = (
         exercise="decode",
         swaps=(("embeddings[ids[-1:]]", "embeddings[ids[:1]]"),),
         explanation=(
-            "Each step gets the embedding of the first token; it must get that of the newest one."
+            "Each step gets the embedding of the first token; it must get the embedding of the "
+            "newest one."
         ),
         question="Which token is new in the second step?",
     ),
@@ -393,7 +394,7 @@ MISCONCEPTIONS = (
         id="takes_the_smallest_logit",
         exercise="decode",
         swaps=(("logits.argmax()", "logits.argmin()"),),
-        explanation="The smallest logit is chosen, but the next token is that of the largest.",
+        explanation="The smallest logit is chosen; the next token is the one with the largest.",
         question="Which logit does the most likely token have?",
     ),
     Misconception(
@@ -409,7 +410,7 @@ MISCONCEPTIONS = (
             "The next token is drawn at random, but decoding is greedy here: the largest logit "
             "decides."
         ),
-        question="What does your function return if it is called twice?",
+        question="Does your function return the same ids if it is called twice?",
     ),
     Misconception(
         id="compares_with_the_embeddings",
@@ -419,7 +420,7 @@ MISCONCEPTIONS = (
             "The logits are products with the embeddings, as in a tied model; here they come from "
             "W_vocab."
         ),
-        question="Which matrix has a column of numbers for each token of the vocabulary?",
+        question="Which matrix has a column for each token of the vocabulary?",
     ),
     # Heads
     Misconception(

@@ -35,10 +35,10 @@ MISCONCEPTIONS = (
         exercise="repeat_heads",
         swaps=(("x.repeat_interleave(H // G, dim=1)", "x[:, :1].expand(-1, H, -1, -1)"),),
         explanation=(
-            "All heads get the first head of the keys, but each group of H/G heads must get its "
-            "own."
+            "All query heads get the first key-value head, but each group of H/G query heads "
+            "must get its own."
         ),
-        question="With 6 heads and 2 heads of keys, which one belongs to head 5?",
+        question="With 6 query heads and 2 key-value heads, which one belongs to query head 5?",
     ),
     # window_mask
     Misconception(
@@ -46,10 +46,10 @@ MISCONCEPTIONS = (
         exercise="window_mask",
         swaps=((CAUSAL, "return visible"),),
         explanation=(
-            "Later keys are visible: for them i - j is below 0, which is below the window; they "
-            "must be hidden as well."
+            "Later keys are visible: for them i - j is negative, so it is also below the window; "
+            "they must be hidden as well."
         ),
-        question="Is i - j < window true for a key after the query?",
+        question="If key j is after query i, is i - j < window true?",
     ),
     Misconception(
         id="marks_what_is_hidden",
@@ -93,7 +93,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The sinks take their places from the window, but they are visible in addition to it."
+            "The sinks count towards the window, but they must be visible in addition to it."
         ),
         question="How many keys does a late token see with a window of 4 and 2 sinks?",
     ),
@@ -113,7 +113,10 @@ MISCONCEPTIONS = (
         exercise="cache_bytes",
         swaps=(("* bytes_per_number", "* float(bytes_per_number)"),),
         explanation="The number of bytes is a float, but it must be an int.",
-        question="Which operator of yours gives a float: a division, or a number with a point?",
+        question=(
+            "Which part of your expression gives a float: a division with /, or a number with a "
+            "decimal point?"
+        ),
     ),
     Misconception(
         id="always_fills_the_window",
@@ -141,10 +144,10 @@ MISCONCEPTIONS = (
         exercise="GroupedQueryAttention",
         swaps=((SHARED_VALUES, "values = values.repeat(1, H // G, 1, 1)"),),
         explanation=(
-            "The values are not repeated in the order of the keys: head h gets the values of "
-            "head h % G, but those of head h // (H/G) belong to its keys."
+            "The values are not repeated in the order of the keys: query head h gets the values "
+            "of head h % G; its keys are those of head h // (H/G)."
         ),
-        question="Which head of the values belongs to head 1 of the queries?",
+        question="Which head of the values belongs to query head 1?",
     ),
     Misconception(
         id="averages_the_queries_of_a_group",
@@ -162,17 +165,20 @@ MISCONCEPTIONS = (
             "The queries of a group are averaged, but every head keeps its own queries; only keys "
             "and values are shared."
         ),
-        question="How many different rows of weights does a token have with 6 heads and 2 keys?",
+        question=(
+            "With 6 query heads and 2 key-value heads, how many different rows of weights does a "
+            "token have?"
+        ),
     ),
     Misconception(
         id="ignores_the_window",
         exercise="GroupedQueryAttention",
         swaps=((BAND, "visible = window_mask(T, T)"),),
         explanation=(
-            "The window has no effect: a token sees all tokens before it, but with a window only "
-            "the nearest."
+            "The window has no effect: a token sees all earlier tokens, but with a window it "
+            "must see only the nearest ones."
         ),
-        question="Where does your forward use the window that the constructor got?",
+        question="Where does your forward use the window that was passed to the constructor?",
     ),
     Misconception(
         id="windows_without_causality",
@@ -199,7 +205,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The result is always float32, but it must keep the dtype of the input, also float64."
         ),
-        question="Which step of yours names a dtype?",
+        question="Which line of your code sets a dtype?",
     ),
     # DecoderAttention
     Misconception(
@@ -214,7 +220,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The context is always float32, but it must keep the dtype of the input, also float64."
         ),
-        question="Which step of yours names a dtype?",
+        question="Which line of your code sets a dtype?",
     ),
     Misconception(
         id="caches_repeated_heads",
@@ -226,8 +232,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The keys and values are repeated before they are cached, so the cache is as large as "
-            "with a head of keys for every head; it must hold the G heads."
+            "The keys and values are repeated before they are cached, so the cache is as large "
+            "as with a key-value head for every query head; it must hold the G heads."
         ),
         question="How many heads do the keys in the cache need, H or G?",
     ),
@@ -257,8 +263,8 @@ MISCONCEPTIONS = (
             (DISTANCES, "distances = positions[:, None] - torch.arange(K)"),
         ),
         explanation=(
-            "The positions are counted from the length of the cache, which stops growing when the "
-            "window is full; seen is the number of tokens so far."
+            "The positions are counted from the length of the cache, which stops growing when "
+            "the window is full; they must be counted from seen, the number of tokens so far."
         ),
         question="With a window of 4, at which position is the hundredth token?",
     ),
@@ -315,10 +321,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The keys from the cache are turned again in each call, but they were turned before "
-            "they were cached."
+            "The keys from the cache are rotated again in each call, but they were rotated "
+            "before they were cached."
         ),
-        question="By which angle is a key turned that was in the cache for three calls?",
+        question="By which angle is a key rotated after three calls in the cache?",
     ),
     Misconception(
         id="puts_new_tokens_first",
@@ -359,8 +365,8 @@ MISCONCEPTIONS = (
             (CACHE, "cache = plain[:, :, forgotten:], values[:, :, forgotten:], seen + T"),
         ),
         explanation=(
-            "The cache holds keys that are not turned yet, so all of them are turned in each call; "
-            "it must hold the turned keys."
+            "The cache holds keys that are not rotated yet, so all of them are rotated in each "
+            "call; it must hold the rotated keys."
         ),
         question="Does the angle of an old key change when a new token arrives?",
     ),
@@ -369,8 +375,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((TURN_KEYS, f"{TURN_KEYS}\n        values = rotate(values, positions, self.base)"),),
         explanation=(
-            "The values are turned as well, so the result depends on the position and not only on "
-            "distances."
+            "The values are rotated as well, so the result depends on the position and not only "
+            "on distances."
         ),
         question="Which two tensors does a score compare, and does the third one need a position?",
     ),
@@ -379,20 +385,20 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((f"        {TURN_QUERIES}\n", ""),),
         explanation=(
-            "The keys are turned and the queries are not, so a score depends on the position of "
-            "the key and not on the distance; both must be turned."
+            "The keys are rotated and the queries are not, so a score depends on the position of "
+            "the key and not on the distance; both must be rotated."
         ),
-        question="By which angle does a query differ from a key at its own position?",
+        question="By how much do the angles of a query and a key at the same position differ?",
     ),
     Misconception(
         id="turns_queries_only",
         exercise="DecoderAttention",
         swaps=((f"        {TURN_KEYS}\n", ""),),
         explanation=(
-            "The queries are turned and the keys are not, so a score depends on the position of "
-            "the query and not on the distance; both must be turned."
+            "The queries are rotated and the keys are not, so a score depends on the position of "
+            "the query and not on the distance; both must be rotated."
         ),
-        question="By which angle does a query differ from a key at its own position?",
+        question="By how much do the angles of a query and a key at the same position differ?",
     ),
     Misconception(
         id="turns_halves_of_a_head",
@@ -410,8 +416,8 @@ MISCONCEPTIONS = (
             (TURN_KEYS, "keys = rotate(keys[..., pairs], positions, self.base)[..., back]"),
         ),
         explanation=(
-            "The halves of a head are turned as pairs, but this exercise pairs neighbours: 2i and "
-            "2i + 1."
+            "Features i and i + d/2 are rotated as a pair, but this exercise pairs neighbours: "
+            "2i and 2i + 1."
         ),
         question="Which feature is the partner of feature 0 in this exercise?",
     ),
@@ -436,7 +442,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Queries and keys are turned before they are split, so each head has other "
+            "Queries and keys are rotated before they are split, so the heads have different "
             "frequencies; every head must have all of them."
         ),
         question="Which frequency should the first pair of the second head have?",
@@ -476,8 +482,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The keys are cut to window - 1 tokens before the scores are computed, so the new "
-            "tokens see too little; the cut belongs after attention."
+            "The keys are cropped to window - 1 tokens before the scores are computed, so the "
+            "new tokens see too few keys; crop the cache after attention."
         ),
         question=(
             "How many keys does a token see, and how many must the cache keep for the next one?"
@@ -488,8 +494,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((OUTSIDE, "hidden = distances < 0"),),
         explanation=(
-            "Only the cut of the cache limits the visible tokens, so several tokens in one call "
-            "see more than their window; the mask must hide the tokens outside it."
+            "Only the cropped cache limits the visible tokens, so several tokens in one call see "
+            "more than their window; the mask must hide the tokens outside it."
         ),
         question="A text of ten tokens arrives at once, with a window of 4: what hides token 0?",
     ),
@@ -498,7 +504,7 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((FORGOTTEN, "forgotten = 0"),),
         explanation=(
-            "Nothing leaves the cache: what is outside the window is hidden, but still stored; "
+            "Nothing leaves the cache: tokens outside the window are hidden, but still stored; "
             "keep the last window - 1 tokens."
         ),
         question="How long is your cache after 100 tokens with a window of 4?",
@@ -580,7 +586,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The cache stays in the module after the call, so a new text continues the previous "
-            "one; a call without a cache must start a text."
+            "one; a call without a cache must start a new text."
         ),
         question=(
             "Two texts are read by one module: does the result for the second depend on the first?"
@@ -591,8 +597,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((CACHE, CACHE.replace("seen + T", "T")),),
         explanation=(
-            "The returned seen counts the new tokens only: it must be the number of all tokens so "
-            "far."
+            "The returned seen counts only the new tokens; it must be the number of all tokens "
+            "so far."
         ),
         question="What is seen after a call with 5 tokens and another with 2?",
     ),
@@ -623,7 +629,7 @@ MISCONCEPTIONS = (
             "The new keys and values are written into the cache that the caller passed, but the "
             "caller may need it again; return new tensors."
         ),
-        question="What happens to a text that two continuations share up to here?",
+        question="If two texts are continued from the same cache, what does the second one read?",
     ),
     Misconception(
         id="calls_ready_made_attention",

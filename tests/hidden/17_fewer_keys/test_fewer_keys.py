@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
 
     @property
     def d_keys(self):
-        """All heads of the keys side by side."""
+        """All key-value heads side by side."""
         return self.G * self.d
 
 
@@ -115,7 +115,7 @@ def whole(answer):
 
 
 def continued(answer):
-    """Return the context and the cache, or fail the check if there are no such things."""
+    """Return the context and the cache, or fail the check if the answer is not a pair of them."""
     sentence = "The call does not return the context and a cache; it should return a tuple of both."
     is_pair = isinstance(answer, tuple | list) and len(answer) == 2
     expect(is_pair, sentence, Status.WRONG_TYPE)
@@ -184,7 +184,7 @@ def test_heads_become_as_many_as_asked(student):
 
 @check("repeat_heads", points=0.3, layer="documented")
 def test_heads_are_shared_as_documented(student, documented):
-    """Six heads share two heads of keys as documented: 0, 0, 0, 1, 1, 1."""
+    """Six query heads share two key-value heads as documented: 0, 0, 0, 1, 1, 1."""
     repeated = student.call("repeat_heads", torch.arange(2).view(1, 2, 1, 1), 6)
 
     repeated = tensor_like(repeated, (1, 6, 1, 1), "The result")
@@ -209,7 +209,7 @@ def test_heads_of_any_keys(student, reference, probe):
 
 @check("repeat_heads", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_heads_of_unseen_numbers(student, reference, probe):
-    """The result is right for numbers of heads that no student knows."""
+    """The result is right for hidden numbers of heads."""
     G, times = 2 + probe.seed % 5, 7 + probe.seed % 3
     x = probe.normal(3, G, 4, 5)
 
@@ -219,7 +219,7 @@ def test_heads_of_unseen_numbers(student, reference, probe):
 
 @check("repeat_heads", points=0.1, layer="laws", rules=("refuses",))
 def test_heads_refuse_an_uneven_share(student):
-    """A number of heads that G divides is accepted, and another one raises an error."""
+    """A number of heads that G divides is accepted; any other number raises an error."""
     student.call("repeat_heads", torch.ones(2, 3, 5, 4), 9)
     for G, H in ((3, 4), (2, 5), (4, 2), (4, 6)):
         refused = student.refuses("repeat_heads", torch.ones(2, G, 5, 7), H)
@@ -228,7 +228,7 @@ def test_heads_refuse_an_uneven_share(student):
 
 @check("repeat_heads", points=0.1, layer="gradients", rules=("gradients",))
 def test_heads_add_up_the_gradients_of_a_group(student, reference, probe):
-    """A head of the keys gets the gradients of all heads that share it."""
+    """A key-value head gets the gradients of all query heads that share it."""
     x, back = probe.normal(3, 2, 5, 4), probe.normal(3, 8, 5, 4)
 
     same_gradients(
@@ -259,7 +259,7 @@ def test_window_of_other_sizes(student, reference):
 
 @check("window_mask", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_window_of_unseen_sizes(student, reference, probe):
-    """The mask is right for sizes that no student knows."""
+    """The mask is right for hidden sizes."""
     T = 17 + probe.seed % 7
     for sizes in ((T, 4 + probe.seed % 11), (T + 1, 3 + probe.seed % 5, 2 + probe.seed % 3)):
         ours = pattern(reference.call("window_mask", *sizes), sizes[0])
@@ -302,7 +302,7 @@ def test_bytes_are_the_documented_ones(student, documented):
         for G in (32, 8)
     ]
 
-    what = "The cache for 32 and for 8 heads of keys, in gigabytes,"
+    what = "The cache for 32 and for 8 key-value heads, in gigabytes,"
     documented["rasbt.cache"].matches(torch.tensor(gigabytes), what)
     what = "The cache with a window of 1024 in 27 of 32 layers, in gigabytes,"
     documented["rasbt.cache.windowed"].matches(torch.tensor(windowed), what)
@@ -332,7 +332,7 @@ def test_bytes_are_those_of_a_real_cache(student, reference, probe):
 
 @check("cache_bytes", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_bytes_of_unseen_sizes(student, reference, probe):
-    """The number is right for sizes that no student knows."""
+    """The number is right for hidden sizes."""
     sizes = (100 + probe.seed % 397, 8 + probe.seed % 23, 3 + probe.seed % 7, 2 + probe.seed % 5)
     for more in ((2,), (4, 3 + probe.seed % 11), (1, 2, 17 + probe.seed % 31)):
         ours = reference.call("cache_bytes", *sizes, *more)
@@ -432,7 +432,7 @@ def test_groups_leave_the_seed_to_the_caller(student, probe):
 
 @check(GROUPED, points=0.6, layer="documented")
 def test_groups_of_one_reproduce_the_documented_context(student, documented, inputs):
-    """With as many heads of keys as of queries, the context vectors are those of stage 10."""
+    """With as many key-value heads as query heads, the context vectors are those of stage 10."""
     attention = student.new(GROUPED, 3, 2, 6, 2, 2, seed=123)
 
     context = documented["ch03.mha.context"]
@@ -443,7 +443,7 @@ def test_groups_of_one_reproduce_the_documented_context(student, documented, inp
 
 @check(GROUPED, points=0.5, layer="probe")
 def test_groups_attend_with_any_weights(student, reference, probe):
-    """The result is right for other weights, and for 1, 2 and 3 heads of keys."""
+    """The result is right for other weights, and for 1, 2 and 3 key-value heads."""
     for s in (EIGHT, SIX, ONE_KEY):
         yours, ours = both_grouped(student, reference, probe, s)
         x = tokens(probe, s)
@@ -453,7 +453,7 @@ def test_groups_attend_with_any_weights(student, reference, probe):
 
 @check(GROUPED, points=0.4, layer="probe")
 def test_groups_see_their_window(student, reference, probe):
-    """The result is right for windows of one token, of some, and of more than there are."""
+    """The result is right for windows of one token, of several, and longer than the text."""
     for s, window in ((SIX, 4), (EIGHT, 1), (ONE_KEY, 2), (EIGHT, 20)):
         yours, ours = both_grouped(student, reference, probe, s, window)
         x = tokens(probe, s)
@@ -483,7 +483,7 @@ def test_groups_keep_the_dtype(keeps_dtype, student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws")
 def test_groups_are_heads_with_equal_keys(student, probe):
-    """With the weights of each group repeated, a module with H heads of keys does the same."""
+    """With the weights of each group repeated, a module with H key-value heads does the same."""
     s = EIGHT
     weights = drawn_weights(probe, s)
     for name in ("W_key.weight", "W_value.weight"):
@@ -504,7 +504,7 @@ def test_groups_are_heads_with_equal_keys(student, probe):
 
 @check(GROUPED, points=0.1, layer="laws", hidden=BY_HEART)
 def test_groups_with_equal_queries_are_equal(student, reference, probe):
-    """If all heads share one key and have equal queries, their context vectors are equal."""
+    """If all heads share one key-value head and have equal queries, their contexts are equal."""
     s = ONE_KEY
     sizes = (s.d_in, s.d_out, s.context, s.H, s.G)
     weights = drawn_weights(probe, s)
@@ -604,7 +604,7 @@ def test_groups_can_be_trained(student, reference, probe):
 
 @check(GROUPED, points=0.2, layer="forbidden", rules=("no_ready_attention",))
 def test_groups_are_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both_grouped(student, reference, probe, ONE_KEY)
     x = tokens(probe, ONE_KEY)
 
@@ -714,7 +714,7 @@ def test_decoder_uses_its_window_and_its_base(student, reference, probe):
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_continues_from_the_cache_of_a_window(student, reference, probe):
-    """With a window, the cached tokens are the last of more: the context is right."""
+    """With a window, the cache holds only the last tokens, and the context is right."""
     for s, window, held, seen, T in (
         (PAIRS, 4, 3, 17, 1),
         (MORE_PAIRS, 4, 3, 29, 3),
@@ -731,7 +731,7 @@ def test_decoder_continues_from_the_cache_of_a_window(student, reference, probe)
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_caches_the_right_tokens(student, reference, probe):
-    """The returned keys are turned, the values are not, the oldest is first, and seen counts."""
+    """The returned keys are rotated, the values are not, the oldest is first, and seen counts."""
     for s, window, held, seen, T in (
         (PAIRS, None, 0, 0, 3),
         (MORE_PAIRS, None, 2, 2, 2),
@@ -890,7 +890,7 @@ def test_decoder_refuses_heads_that_do_not_fit(student, probe):
 
 @check(DECODER, points=0.2, layer="forbidden", rules=("no_ready_attention",))
 def test_decoder_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both_decoders(student, reference, probe, LONG)
     x = tokens(probe, LONG)
 
