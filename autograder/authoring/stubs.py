@@ -66,7 +66,7 @@ def strip_solutions(text: str, name: str) -> str:
     """
     found = regions(text, name)
     if not found:
-        msg = f"{name} has no solution to remove; put {BEGIN} and {END} around it."
+        msg = f"{name} has no solution region; put {BEGIN} and {END} around what students write."
         raise CourseError(msg)
     lines = text.split("\n")
     kept: list[str] = []

@@ -233,7 +233,8 @@ def _grade(run: Run, journal: Journal) -> Results:
     """Grade, and show the progress."""
     if not course_secret(run.course.root):
         typer.echo(
-            "No course secret: hidden inputs are those of every public copy (docs/security.md).",
+            "No course secret is set, so hidden inputs are the same in every public copy "
+            "(docs/security.md).",
             err=True,
         )
     with _saying_where_to_go_on(journal.file), _progress(len(run.submissions)) as advance:

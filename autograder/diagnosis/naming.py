@@ -58,9 +58,10 @@ def name_same_error(
 ) -> Diagnosis | None:
     """Name the mistakes that raise the same exception, which many others may raise.
 
-    *refused* says that the code itself raised it, as a refusal: only that is certain then, not the
-    reason. An exception says less than numbers do: unlikely kinds come last. If it
-    *broadcasts*, any two tensors may have raised it, and several kinds are about different steps.
+    If *refused* is true, the student's code raised it to reject its arguments: this is certain, but
+    the reason is not. An exception is weaker evidence than numbers, so unlikely kinds come last. If
+    *broadcasts* is true, any two tensors may have raised it, so several kinds may be about
+    different steps.
     """
     if refused:
         likely = [mistake for mistake in found if mistake.id == "check_wrong"]

@@ -55,8 +55,8 @@ def push_of(environ: Mapping[str, str], datetime: str) -> Push:
     missing = [_VARIABLES[name][0] for name, value in values.items() if not value]
     if missing:
         msg = (
-            f"{', '.join(missing)} not set: this format is written inside Classroom 50's runner, "
-            "which sets them. Export from autograder.py there."
+            f"{', '.join(missing)} not set. Classroom 50's runner sets them: export this "
+            "format from autograder.py in the runner."
         )
         raise UsageError(msg)
     return Push(

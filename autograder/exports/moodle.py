@@ -191,7 +191,10 @@ def _scaled(
 def _require_same_maximum(maximum: str, stage: StageColumn) -> None:
     most = points(maximum)
     if most is None:
-        msg = f"This assignment has a scale ({maximum!r}), not points: nothing can be filled in."
+        msg = (
+            f"This assignment is graded on a scale ({maximum!r}), not in points, so no grade can "
+            "be entered."
+        )
         raise UsageError(msg)
     if stage.max_score is not None and number(most) != number(stage.max_score):
         msg = (

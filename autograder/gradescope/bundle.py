@@ -70,9 +70,15 @@ def build_zip(
     with open_suites(course, stages) as runner:
         most = add(points for stage in stages for points in runner.points(stage).values())
     secret = (
-        "Hidden inputs come from a secret of the bundle, derived from the course's."
+        (
+            "Hidden inputs are drawn from the bundle's own secret, which is derived from the "
+            "course secret."
+        )
         if course_secret(course.root)
-        else "No course secret: hidden inputs are those of every public copy (docs/security.md)."
+        else (
+            "No course secret is set, so hidden inputs are the same in every public copy "
+            "(docs/security.md)."
+        )
     )
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)

@@ -40,7 +40,7 @@ class ExchangeRun(NamedTuple):
 
 @pytest.fixture(scope="module")
 def exchange_run(tmp_path_factory: pytest.TempPathFactory) -> ExchangeRun:
-    """Play it in one folder, with two students, each in a separate folder."""
+    """Play one round of nbgrader's exchange with two students, each with a separate home folder."""
     home = tmp_path_factory.mktemp("exchange")
     exchange = home / "exchange"
     exchange.mkdir()

@@ -173,7 +173,7 @@ def test_a_column_can_be_named():
     ("old", "new", "words"),
     [
         pytest.param("10.00", "100.00", "maximum grade is 100.00, and 01_tiny is", id="maximum"),
-        pytest.param("10.00", '"Good\nBad"', "has a scale", id="scale"),
+        pytest.param("10.00", '"Good\nBad"', "on a scale", id="scale"),
         pytest.param("Participant ", "", "None of them holds identifiers", id="no-identifier"),
         pytest.param("Grade,", "Points,", "", id="renamed-but-recognized"),
     ],
