@@ -203,7 +203,8 @@ def _rule_breakers(
 ) -> Iterator[tuple[Module, float]]:
     """Yield the solution that breaks a rule which is the point of *stage*, and its most points.
 
-    Exercises that others use stay right: the others would be right, given the broken ones.
+    Exercises that others use stay right, because points would be carried to the exercises that use
+    them.
     """
     for rule in read_rules(stage.rules).values():
         if stage.name not in rule.point_of:

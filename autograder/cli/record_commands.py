@@ -70,7 +70,11 @@ def export(  # noqa: PLR0913  # each is an option of the command
     ] = None,
     *,
     gradebook: Annotated[
-        bool, Option("--gradebook", help="Export nbgrader's gradebook, manual scores too.")
+        bool,
+        Option(
+            "--gradebook",
+            help="Export the scores in nbgrader's gradebook, including manual scores.",
+        ),
     ] = False,
     fill: Annotated[
         Path | None,

@@ -347,7 +347,7 @@ def _uses(known: Sequence[Definition], exercise: str, other: str) -> bool:
 
 
 def _shows_the_exercise(seen: Observation) -> bool:
-    """Whether a check failed by an answer that shows something of the exercise.
+    """Whether a check failed because of an answer that is evidence about the exercise.
 
     The operators that ran and the changed inputs are not compared, as they may be the exercise's.
     """

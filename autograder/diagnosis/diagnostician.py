@@ -120,7 +120,7 @@ class Diagnostician:
 
     @property
     def not_carried(self) -> Mapping[str, Sequence[str]]:
-        """Why exercises of the last submission kept no points, for an author to read."""
+        """The reasons, for authors, why exercises of the last submission kept no points."""
         return self._carrier.reasons
 
     @ticking()

@@ -47,7 +47,7 @@ class PairEvidence(Protocol):
     """The results of the programs of an exercise and of a submission, as far as pairs need them."""
 
     @property
-    def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
+    def passed(self) -> Sequence[str]: ...  # noqa: D102  # a protocol's member
 
     def seen(self, check: FailedCheck) -> Observation:
         """Return the observation of the submission."""

@@ -162,7 +162,7 @@ def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Patter
 
 
 def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[int]) -> Pattern:
-    """Recognise parts that are concatenated along the wrong axis: as many numbers, other sizes."""
+    """Recognise parts concatenated along the wrong axis: same number of entries, other sizes."""
     for long, short in itertools.permutations(wrong, 2) if len(wrong) == 2 else ():  # noqa: PLR2004  # two axes
         times, rest = divmod(answer[long], max(expected[long], 1))
         if not rest and times > 1 and answer[short] * times == expected[short]:

@@ -62,7 +62,10 @@ class Container:
             return choose_isolation("full", self.course.root, _LESS_ISOLATION), sys.executable
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
             reason = detect_capabilities().reason
-            msg = f"{reason} With less, the grader must be root, to run code as nobody."
+            msg = (
+                f"{reason} Without full isolation, the grader must run as root, so that it can run "
+                "student code as nobody."
+            )
             raise SandboxError(msg)
         self._self_test()
         return "process", str(self.source / "as_nobody")

@@ -43,7 +43,7 @@ class GradedExercise(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """How many points the checks that the slip fails are worth."""
+        """The points of the checks that fail because of the slip."""
         return add(check.max_points for check in self.result.checks if self.excuses(check))
 
     def explains(self, check: CheckResult) -> bool:

@@ -133,7 +133,8 @@ def warm_up() -> None:
 def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:  # noqa: FBT001  # torch's signature
     """Behave like torch's function for code that is not compiled.
 
-    Torch's own imports its compiler to tell it, which takes some seconds of each worker's limits.
+    Torch's own function imports the compiler to set it up, which uses seconds of each worker's
+    limits.
     """
     torch.set_deterministic_debug_mode(("error", "warn")[warn_only] if mode else "default")
 

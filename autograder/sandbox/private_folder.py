@@ -1,8 +1,8 @@
 """Makes, mounts and removes a worker's private folder.
 
-It is a file system in memory, limited in bytes and in files. So no file can exist that is too
-large, too many, too deep to look at, or deleted but still open, and nothing is left when the worker
-ends. Needs root, or a kernel that gives every user a namespace.
+It is a file system in memory, limited in bytes and in files. The limits also hold for deep folders
+and for files that are deleted but still open, and nothing is left when the worker ends. Needs root,
+or a kernel that gives every user a namespace.
 """
 
 import contextlib

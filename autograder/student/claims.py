@@ -168,7 +168,7 @@ def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
 
 
 def differs(wrong: Weights, right: Weights) -> bool:
-    """Whether a reader of two digits can see a difference."""
+    """Whether the difference is visible in two printed digits."""
     return max(_gaps(wrong, right)) > CLEAR
 
 

@@ -68,7 +68,7 @@ def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
     ],
 )
 def test_a_wrong_stage_file_is_refused_by_name_and_place(tiny: Course, old, new, words):
-    """A typing error in stage.toml is reported with the file, the key and its place."""
+    """A typing error in stage.toml is reported with the file, the key and its location."""
     path = tiny.root / "source/01_tiny/stage.toml"
     path.write_text(path.read_text().replace(old, new, 1))
 

@@ -32,7 +32,7 @@ HEAD = 'format_version = 1\nid = "tiny"\ntitle = "Tiny"\nstages = ["01_tiny"]\n'
     ],
 )
 def test_a_wrong_course_file_is_refused_by_name_and_place(tmp_path: Path, text: str, words: str):
-    """A typing error in course.toml is reported with the file, the key and its place."""
+    """A typing error in course.toml is reported with the file, the key and its location."""
     (tmp_path / "course.toml").write_text(text)
 
     with pytest.raises(CourseError, match=words) as caught:

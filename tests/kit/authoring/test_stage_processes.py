@@ -80,6 +80,6 @@ def test_no_process_outlives_the_command():
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process computes; one that nobody waits for is a zombie."""
+    """Return whether a process runs; a zombie does not run."""
     status = Path(f"/proc/{pid}/stat")
     return status.is_file() and status.read_text().rpartition(")")[2].split()[0] != "Z"

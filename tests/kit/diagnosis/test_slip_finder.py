@@ -38,7 +38,7 @@ def answered(answer: Tensor) -> Failure:
 
 
 def slip_of(*programs: Candidate, failures: tuple[Failure, ...]) -> Slip | None:
-    """The slip behind *failures*, which each of *programs* explains."""
+    """Return the slip that is found for *failures* if each of *programs* explains them."""
     source = SimpleNamespace(
         programs=lambda _: SimpleNamespace(mistake=lambda number: MISTAKES[number]),
         script=lambda _: SimpleNamespace(solved=Observation((), None, methods=LOOKS)),

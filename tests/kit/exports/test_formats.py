@@ -88,7 +88,7 @@ def test_the_gradebooks_grades_count_before_the_records(tiny: Course, record: Pa
 
 
 def test_the_course_gives_a_stage_its_points(tiny: Course):
-    """The number or the name of a stage is a key of `[points]`, and 7.5 of 10 become 15 of 20."""
+    """A key of `[points]` is the number or name of a stage, and 7.5 of 10 becomes 15 of 20."""
     request = ExportRequest(
         course=Course(tiny.root, replace(tiny.file, points={"1": 20.0})),
         grades=table_of_rows(row("emmy", 7.5)),

@@ -1,4 +1,4 @@
-"""The grade table: a row per student, a column per stage; its students in a download."""
+"""Tests for the grade table, with a row per student, and for finding its students in a download."""
 
 import re
 

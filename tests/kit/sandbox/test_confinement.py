@@ -93,7 +93,7 @@ def fork_server():
 
 @pytest.fixture
 def reachable():
-    """Make a folder that every user may enter, as no folder of pytest is."""
+    """Make a folder that every user may enter, because pytest's folders are private."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder

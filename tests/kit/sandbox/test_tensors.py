@@ -106,7 +106,7 @@ def test_requires_grad_is_sent_with_the_values():
     ],
 )
 def test_an_unsupported_tensor_is_named_instead_of_sent(tensor: Tensor, words: str):
-    """Only a plain dense tensor within the size limit is sent; of others a description is."""
+    """A plain dense tensor within the size limit is sent; any other tensor is described instead."""
     value = encode_tensor(tensor, MIB)
 
     assert isinstance(value, OpaqueValue)

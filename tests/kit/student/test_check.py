@@ -296,7 +296,7 @@ def test_a_stage_is_found_from_the_course(check, pytestconfig):
 
 
 def test_a_file_is_known_by_its_name_in_the_course(check, pytestconfig):
-    """In the course, a file with the name of a module is checked, with --hidden by both suites."""
+    """In the course, a file named like a module is checked; with --hidden, by both suites."""
     path = "solutions/04_self_attention/self_attention.py"
     result = check(pytestconfig.rootpath, path, "--hidden")
 

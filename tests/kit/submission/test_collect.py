@@ -378,7 +378,7 @@ def test_an_option_says_what_an_only_entry_is(stages, write_zip, class_, members
     ],
 )
 def test_a_roster_says_what_an_only_entry_is(stages, write_zip, class_, members, known, names):
-    """A class's download holds students of the roster, and has the name of none."""
+    """A download of a class contains students of the roster but is not named after any of them."""
     write_zip("mallory.zip", dict.fromkeys(members, b"x"))
     numbers = {"ada": "1", "bob": "2"}
     people = [Person(student=one, number=numbers.get(one, ""), first_name=one,

@@ -33,7 +33,7 @@ ORDER = ArgumentOrder({"Attention": ("d_in", "d_out")}, "Attention")
 
 
 def test_the_arguments_are_read_from_the_source():
-    """Classes among the exercises with several arguments count, also with those of a base."""
+    """Classes with several constructor arguments are found, including inherited arguments."""
     names = ("d_in", "d_out", "dropout")
 
     assert constructors_in(SOURCE, EXERCISES) == {"Attention": names, "Masked": names}
