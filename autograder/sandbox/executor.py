@@ -25,6 +25,7 @@ from autograder.sandbox import static_names
 from autograder.sandbox.argument_order import OtherOrderError, arranged, require_order
 from autograder.sandbox.call_counters import CallCounters
 from autograder.sandbox.magics import strip_magics
+from autograder.sandbox.module_parameters import MissingError, load, replace, require_tensor
 from autograder.sandbox.problem_reader import ProblemReader, statement_at
 from autograder.sandbox.protocol import (
     MAX_PROBLEMS,
@@ -44,10 +45,6 @@ from autograder.sandbox.unused_compiler import postpone_compiler
 COUNTED = ("functions", "operators", "products")
 MAX_REBOUND = 10  # names of classes, of all problems; students do not write more
 _Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # each cell as plain Python, and its tree
-
-
-class MissingError(Exception):
-    """The student's module has no such name, parameter or mode."""
 
 
 class RequestExecutor:
@@ -262,38 +259,6 @@ def _shapes(call: Call) -> object:
     return {name: list(item.shape) for name, item in call.module.named_parameters()}
 
 
-def _load(call: Call) -> None:
-    """Copy the given values into the parameters of these names, and into nothing else.
-
-    Upper and lower case may differ: the checks of parameters compare names exactly.
-    """
-    parameters = dict(call.module.named_parameters())
-    for asked, value in call.kwargs.items():
-        alike = [one for one in parameters if one.lower() == asked.lower()]
-        name = alike[0] if len(alike) == 1 else asked
-        if name not in parameters:
-            msg = f"there is no parameter {name}; found: {', '.join(parameters) or 'none'}"
-            raise MissingError(msg)
-        parameter, wanted = parameters[name], _tensor(value)
-        if parameter.shape != wanted.shape:
-            msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"
-            raise MissingError(msg)
-        with torch.no_grad():
-            parameter.copy_(wanted)
-
-
-def _replace(call: Call) -> None:
-    """Put the given values in place of parameters of any shape; ``None`` takes one away."""
-    for name, value in call.kwargs.items():
-        owner_name, _, own_name = name.rpartition(".")
-        owner = dict(call.module.named_modules()).get(owner_name)
-        if owner is None:
-            msg = f"there is no module {owner_name}"
-            raise MissingError(msg)
-        parameter = None if value is None else nn.Parameter(_tensor(value))
-        owner.register_parameter(own_name, parameter)
-
-
 def _gradients(call: Call) -> object:
     """Call, then send the cotangent (first argument) back to inputs and parameters."""
     cotangents, *inputs = call.args
@@ -334,8 +299,8 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "shapes": _shapes,
         "buffers": lambda call: dict(call.module.named_buffers()),
         "state": lambda call: dict(call.module.state_dict()),
-        "load": _load,
-        "replace": _replace,
+        "load": lambda call: load(call.module, call.kwargs, call.request.may_lack),
+        "replace": lambda call: replace(call.module, call.kwargs),
         "gradients": _gradients,
         "operators": _operators,
         "draw": lambda _call: torch.rand(4),
@@ -343,13 +308,6 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "remove_stand_ins": lambda call: call.executor.remove_stand_ins(),
     }
 )
-
-
-def _tensor(value: object) -> Tensor:
-    if not isinstance(value, Tensor):
-        msg = f"expected a tensor, not {type(value).__name__}"
-        raise TypeError(msg)
-    return value
 
 
 def _leaf(value: object) -> object:
@@ -384,7 +342,7 @@ def _parts(output: object, cotangents: object) -> list[tuple[Tensor, Tensor]]:
     Raises ``TypeError`` if *output* lacks such an entry.
     """
     if isinstance(cotangents, Tensor):
-        return [(_tensor(output), cotangents)]
+        return [(require_tensor(output), cotangents)]
     pairs: list[tuple[Tensor, Tensor]] = []
     for key, cotangent in cotangents if isinstance(cotangents, list) else ():
         try:
@@ -392,5 +350,5 @@ def _parts(output: object, cotangents: object) -> list[tuple[Tensor, Tensor]]:
         except (LookupError, TypeError):
             msg = f"expected a result with an entry {key!r}, not {type(output).__name__}"
             raise TypeError(msg) from None
-        pairs.append((_tensor(part), _tensor(cotangent)))
+        pairs.append((require_tensor(part), require_tensor(cotangent)))
     return pairs

@@ -116,7 +116,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     *fresh* starts a new check: the worker drops the modules that the last check created.
     *arguments* are the names of a constructor's arguments: code that has them in another order gets
-    the values by name; if they must be *in_order*, such code is a problem.
+    the values by name; if they must be *in_order*, such code is a problem. A layer gets the
+    parameters that it *may_lack*, with the values to load.
     """
 
     verb: Verb
@@ -129,6 +130,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
     arguments: tuple[str, ...] = ()
     in_order: bool = False
+    may_lack: tuple[str, ...] = ()
 
 
 Silent = Literal["none", "module"]

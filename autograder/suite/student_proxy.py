@@ -92,6 +92,7 @@ class Student:
         kwargs: Mapping[str, Any] | None = None,
         seed: int | None = None,
         handle: int = -1,
+        **others: object,
     ) -> Any:
         """Do one request; *handle* is the number of a module, if the request is for one."""
         given: Mapping[Any, Any] = {**dict(enumerate(args)), **dict(kwargs or {})}
@@ -106,6 +107,7 @@ class Student:
             seed=self._seed if seed is None else seed,
             fresh=self._seed is not None,
             **self._order.fields(verb, name),
+            **others,
         )
         self._seed = None  # only the first request of a check seeds without being asked to
         self.methods.add(verb)
@@ -247,9 +249,15 @@ class RemoteModule:
         """Return the ``state_dict``."""
         return read_tensors(self._ask("state"))
 
-    def load(self, values: Mapping[str, Tensor]) -> "RemoteModule":
-        """Copy *values* into the parameters of these names, never into buffers."""
-        self._ask("load", kwargs=values)
+    def load(
+        self, values: Mapping[str, Tensor], *, may_lack: tuple[str, ...] = ()
+    ) -> "RemoteModule":
+        """Copy *values* into the parameters of these names, never into buffers.
+
+        A layer that was built without a parameter in *may_lack*, such as its bias, gets it, so that
+        only the checks of parameters lose points.
+        """
+        self._ask("load", kwargs=values, may_lack=may_lack)
         return self
 
     def replace(self, values: Mapping[str, Tensor | None]) -> "RemoteModule":

@@ -264,20 +264,12 @@ def test_load_finds_a_name_in_other_letter_case(ask: Ask, scale: int):
     assert torch.equal(result, torch.tensor([2.0, 3.0]))
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted", "words"),
-    [
-        pytest.param("factor", torch.ones(3), "shape (2,), not (3,)", id="wrong-shape"),
-        pytest.param("weight", torch.ones(2), "no parameter weight", id="wrong-name"),
-        pytest.param("mask", torch.ones(2, 2), "no parameter mask", id="buffer"),
-    ],
-)
-def test_load_refuses_what_does_not_fit(ask: Ask, scale: int, name, wanted, words):
-    """A value that does not fit is refused with the parameter and the reason."""
-    problem = problem_in(ask("load", handle=scale, kwargs={name: wanted}))
+def test_load_refuses_what_does_not_fit(ask: Ask, scale: int):
+    """A value without a parameter is a problem of the module, not an exception of its code."""
+    problem = problem_in(ask("load", handle=scale, kwargs={"weight": torch.ones(2)}))
 
     assert problem.kind == "missing"
-    assert words in problem.text
+    assert "no parameter weight" in problem.text
 
 
 def test_gradients_reach_inputs_and_parameters(ask: Ask, scale: int, factor: Tensor):

@@ -162,6 +162,15 @@ def test_loaded_values_are_used(student: Student):
     assert torch.equal(scale(torch.zeros(2)), torch.tensor([1.0, 2.0]))
 
 
+def test_a_layer_without_a_bias_gets_the_one_that_it_may_lack(student: Student):
+    """With `may_lack`, a missing bias is put in with its value; another check grades it."""
+    layer = student.new("nn.Linear", 2, 2, bias=False).load(
+        {"weight": torch.eye(2), "bias": torch.tensor([3.0, 4.0])}, may_lack=("bias",)
+    )
+
+    assert torch.equal(layer(torch.zeros(1, 2)), torch.tensor([[3.0, 4.0]]))
+
+
 def test_gradients_come_by_input_and_by_name(student: Student):
     """The gradients of inputs come by position, those of parameters by name."""
     scale = student.new("Scale", 2).load({"factor": torch.ones(2)})

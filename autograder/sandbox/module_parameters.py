@@ -1,0 +1,68 @@
+"""Puts the values of a check into the parameters of a student's module."""
+
+from collections.abc import Collection, Mapping
+
+import torch
+from torch import Tensor, nn
+
+
+class MissingError(Exception):
+    """The student's module has no such name, parameter or mode."""
+
+
+def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[str]) -> None:
+    """Copy *values* into the parameters of these names, and into nothing else.
+
+    A layer gets those that it *may_lack*, such as a bias, and uses them. Upper and lower case may
+    differ. The checks of parameters grade both.
+    """
+    for name, value in values.items():
+        wanted = require_tensor(value)
+        parameter = _parameter(module, name, wanted, may_lack=name in may_lack)
+        if parameter.shape != wanted.shape:
+            msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"
+            raise MissingError(msg)
+        with torch.no_grad():
+            parameter.copy_(wanted)
+
+
+def replace(module: nn.Module, values: Mapping[str, object]) -> None:
+    """Put *values* in place of parameters of any shape; ``None`` takes one away."""
+    for name, value in values.items():
+        owner_name, _, own_name = name.rpartition(".")
+        owner = dict(module.named_modules()).get(owner_name)
+        if owner is None:
+            msg = f"there is no module {owner_name}"
+            raise MissingError(msg)
+        parameter = None if value is None else nn.Parameter(require_tensor(value))
+        owner.register_parameter(own_name, parameter)
+
+
+def require_tensor(value: object) -> Tensor:
+    """Return *value* if it is a tensor, else raise ``TypeError``."""
+    if not isinstance(value, Tensor):
+        msg = f"expected a tensor, not {type(value).__name__}"
+        raise TypeError(msg)
+    return value
+
+
+def _parameter(module: nn.Module, name: str, value: Tensor, *, may_lack: bool) -> nn.Parameter:
+    """Return the parameter *name*; a layer that *may_lack* it gets it with *value*."""
+    parameters = dict(module.named_parameters())
+    if (found := parameters.get(_alike(parameters, name))) is not None:
+        return found
+    layers = dict(module.named_modules())
+    layer_name, _, own_name = name.rpartition(".")
+    layer = layers.get(_alike(layers, layer_name))
+    if may_lack and getattr(layer, own_name, value) is None:
+        added = nn.Parameter(value.clone())
+        setattr(layer, own_name, added)
+        return added
+    msg = f"there is no parameter {name}; found: {', '.join(parameters) or 'none'}"
+    raise MissingError(msg)
+
+
+def _alike(names: Collection[str], asked: str) -> str:
+    """Return the only one of *names* that differs from *asked* in case alone, else *asked*."""
+    alike = [one for one in names if one.lower() == asked.lower()]
+    return alike[0] if len(alike) == 1 else asked
