@@ -10,7 +10,7 @@ computes all but one step knows nothing by heart.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from autograder.diagnosis.mistakes.kinds import KINDS, WITHOUT_COMPUTATION
 from autograder.diagnosis.slip_finder import Slip
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, add
 
+OTHER_ORDER: Final = "apart from the order of the constructor's arguments"
 # Sentences of a wrong return that contains the right result.
 _WITH_RESULT: Final = re.compile(
     "|".join(
@@ -36,10 +37,14 @@ def computes(kind: str, explanation: str) -> bool:
 
 
 class GradedExercise(NamedTuple):
-    """The result of one exercise, and the slip that is all that is wrong in it, if one is."""
+    """The result of one exercise, and the slip that is all that is wrong in it, if one is.
+
+    The checks *other_order* fail by the order of a constructor's arguments, and cost points alone.
+    """
 
     result: ExerciseResult
     slip: Slip | None = None
+    other_order: Collection[str] = ()
 
     @property
     def cost(self) -> float:
@@ -68,7 +73,11 @@ class GradedExercise(NamedTuple):
 
     def without_other_mistakes(self) -> "GradedExercise":
         """Return the same with its slip only if nothing else is wrong, and its work was done."""
-        failed = [check for check in self.result.checks if check.outcome is not Outcome.PASSED]
+        failed = [
+            check
+            for check in self.result.checks
+            if check.outcome is not Outcome.PASSED and check.name not in self.other_order
+        ]
         if (
             self.slip is None
             or not all(computes(*one) for one in product(self.slip.ids, self.slip.sentences))
@@ -99,7 +108,7 @@ def _priced(one: GradedExercise, dearest: GradedExercise, share: float) -> Exerc
         elif not one.excuses(check):
             checks.append(check)
         elif one is dearest:
-            checks.append(_credited(check, share, name))
+            checks.append(_credited(check, share, one))
         else:
             checks.append(_given(check, dearest.result.name))
     return ExerciseResult.of(name, tuple(checks))
@@ -118,12 +127,13 @@ def _given(check: CheckResult, other: str) -> CheckResult:
     )
 
 
-def _credited(check: CheckResult, share: float, exercise: str) -> CheckResult:
+def _credited(check: CheckResult, share: float, graded: GradedExercise) -> CheckResult:
     points = round(share * check.max_points, 6)
     if not points:
         return check
     kept = f"You keep {points:g} of {check.max_points:g} points"
     if not (check.message or check.diagnosis):  # the course reveals nothing about it
         return replace(check, points=points, message=f"{kept}.")
-    reason = f"{kept}: this mistake is all that is wrong in {exercise}."
+    besides = f"{OTHER_ORDER}, " if graded.other_order else ""
+    reason = f"{kept}: {besides}this mistake is all that is wrong in {graded.result.name}."
     return replace(check, points=points, message=f"{check.message}\n{reason}".lstrip("\n"))

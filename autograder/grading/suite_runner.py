@@ -5,6 +5,7 @@ submission, the checks of its stage.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
+from autograder.suite.constructors import WrongOrder
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
@@ -66,12 +68,7 @@ def open_suites(
         # the public suite gives no points, and a student's copy of it has nothing to replay
         carry_forward = course.grading.carry_forward and diagnose and not public
         runner = SuiteRunner(
-            course,
-            context,
-            items,
-            public=public,
-            diagnose=diagnose,
-            carry_forward=carry_forward,
+            course, context, items, public=public, diagnose=diagnose, carry_forward=carry_forward
         )
         for stage in stages:
             if not runner.checks(stage.name):
@@ -114,7 +111,7 @@ class SuiteRunner:
         self._sources: dict[str, RecordedSource | None] = {}
         self._diagnosticians: dict[str, Diagnostician] = {}
         self._solved: dict[str, Observation] = {}
-        self._known: dict[str, KnownReplies] = {}
+        self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
             spec = spec_of(item)
@@ -226,7 +223,7 @@ class SuiteRunner:
             return self._observe(item, channel)
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:
-        known = self._known_replies(item)
+        known = self._known[item.nodeid]
         if (spec := spec_of(item)) is not None:
             session.begin(spec.exercise)
         followed = known.follow(session)
@@ -301,6 +298,7 @@ class SuiteRunner:
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
+        other_order: list[CollectedCheck] = []
         for check in checks:
             outcome = CheckOutcome(check, self.course.reveal, session.problems, public=self._public)
             fault = start.fault(check)
@@ -311,12 +309,15 @@ class SuiteRunner:
             start.doubts += observation.doubts
             result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
-            if observation.error is None:
+            if isinstance(observation.error, WrongOrder):
+                other_order.append(check)  # the other checks show what else is wrong
+            elif observation.error is None:
                 passed += [] if observation.uncompared else [check.item]
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is not a mistake
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
-            case = Case(session, session.definitions, checks, failures, passed)
+            examined = [check for check in checks if check not in other_order]
+            case = Case(session, session.definitions, examined, failures, passed)
             found = self._examine(stage, case, below)
         graded = tuple(outcome.add_findings(result, found) for outcome, result in results)
         slip, share = found.slip, self.course.grading.rule_share
@@ -324,7 +325,8 @@ class SuiteRunner:
             uncompared = {check.name for check in checks if self._is_uncompared(check)}
             graded = withhold(stage, checks, graded, uncompared=uncompared, share=share)
             slip = slip and slip._replace(unproved=slip.unproved | uncompared)
-        return GradedExercise(ExerciseResult.of(case.exercise, graded), slip)
+        exercise = ExerciseResult.of(checks[0].spec.exercise, graded)
+        return GradedExercise(exercise, slip, [check.name for check in other_order])
 
     def _examine(self, stage: Stage, case: Case, below: Below) -> Findings:
         """Name the mistakes in an exercise; a student's machine has only the fingerprints."""
@@ -375,15 +377,12 @@ class SuiteRunner:
             solution = TranscribingChannel(self._context.solution(self._context.stage(item)))
             solved = self._solved[item.nodeid] = self.run(item, solution)
             if solved.error is None:
-                self._known_replies(item).add(solution.transcript, solved)
+                self._known[item.nodeid].add(solution.transcript, solved)
         return self._solved[item.nodeid]
 
     def _is_uncompared(self, check: CollectedCheck) -> bool:
         """Whether this torch does not compute the printed value of *check*."""
         return check.spec.layer is Layer.DOCUMENTED and self._solve(check.item).uncompared
-
-    def _known_replies(self, item: pytest.Item) -> KnownReplies:
-        return self._known.setdefault(item.nodeid, KnownReplies())
 
     def _recorded(self, stage: Stage) -> RecordedSource | None:
         if stage.name not in self._sources:

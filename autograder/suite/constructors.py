@@ -17,6 +17,10 @@ CONSTRUCTORS: Final = "CONSTRUCTORS"  # the constant of a public suite with the 
 BUILDING: Final[frozenset[Verb]] = frozenset({"new", "call"})  # verbs that may name a class
 
 
+class WrongOrder(WrongAnswer):
+    """The code has the arguments in another order, which says nothing about what it computes."""
+
+
 class ArgumentOrder(NamedTuple):
     """The *arguments* of each class; the check grades those of the class *graded*, if any."""
 
@@ -28,7 +32,7 @@ class ArgumentOrder(NamedTuple):
         names = self.arguments.get(name, ()) if verb in BUILDING else ()
         return {"arguments": names, "in_order": name == self.graded} if names else {}
 
-    def wrong_answer(self, problem: Problem, name: str) -> WrongAnswer | None:
+    def wrong_answer(self, problem: Problem, name: str) -> WrongOrder | None:
         """Return what *problem* means for the check, if it is another order of the arguments."""
         names = self.arguments.get(name, ())
         if problem.kind != "other-order" or not names:
@@ -40,7 +44,7 @@ class ArgumentOrder(NamedTuple):
             f"The constructor of {name} takes {problem.text}; "
             f"it must take its arguments in the order {asked}."
         )
-        return WrongAnswer(
+        return WrongOrder(
             Status.WRONG_VALUE, f"{public}\n{elsewhere}", message=f"{message}\n{elsewhere}"
         )
 

@@ -46,14 +46,19 @@ def with_arguments(course: Course, arguments: str) -> str:
     return text.replace(right, arguments)
 
 
+def submission(text: str) -> Submission:
+    """Return the submission of a module with this text."""
+    code = Code(kind="module", cells=(text.encode(),), label="causal_attention.py")
+    return Submission(student="swapped", stage=STAGE, code=code)
+
+
 @pytest.mark.parametrize(("arguments", "sentence"), OTHER_ORDERS)
 def test_another_order_costs_only_the_first_check(
     grade_class: GradeClass, course: Course, arguments: str, sentence: str
 ):
     """The exercise keeps all but the points of its first check, which shows both orders."""
     text = with_arguments(course, arguments)
-    code = Code(kind="module", cells=(text.encode(),), label="causal_attention.py")
-    [result] = grade_class([Submission(student="swapped", stage=STAGE, code=code)])
+    [result] = grade_class([submission(text)])
     exercise = next(one for one in result.exercises if one.name == EXERCISE)
     lost = [check for check in exercise.checks if check.outcome is not Outcome.PASSED]
 
@@ -61,6 +66,22 @@ def test_another_order_costs_only_the_first_check(
     assert exercise.score >= exercise.max_score - lost[0].max_points >= 5
     assert sentence in lost[0].message
     assert lost[0].diagnosis is None
+
+
+def test_a_mistake_next_to_another_order_keeps_its_share(grade_class: GradeClass, course: Course):
+    """A slip costs what it costs alone, and the order costs the points of its check."""
+    right = course.stage(STAGE).solution.read_text("utf-8")
+    swapped = with_arguments(course, OTHER_ORDERS[0].values[0])
+    one, both = grade_class(
+        submission(text.replace("masked / keys.shape[-1] ** 0.5", "masked"))
+        for text in (right, swapped)
+    )
+    [exercise] = [found for found in both.exercises if found.name == EXERCISE]
+    credited = [check.message for check in exercise.checks if check.outcome is Outcome.FAILED]
+
+    assert one.score is not None
+    assert both.score == pytest.approx(one.score - exercise.checks[0].max_points)
+    assert any("apart from the order of the constructor's arguments" in one for one in credited)
 
 
 def test_a_students_machine_shows_the_same(course: Course, tmp_path: Path):

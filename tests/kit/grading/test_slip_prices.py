@@ -84,6 +84,15 @@ def test_a_mistake_that_is_not_one_slip_keeps_nothing(graded: GradedExercise):
     assert priced([graded], HALF) == (graded.result,)
 
 
+def test_another_order_of_arguments_takes_no_credit_of_a_slip():
+    """The check of the order keeps nothing; the other check mentions the order in its message."""
+    graded = exercise("Head", failed(1, "test_order"), failed(), by=slip())
+    [result] = priced([graded._replace(other_order=["test_order"])], HALF)
+
+    assert [check.points for check in result.checks] == [0, 1]
+    assert "apart from the order of the constructor's arguments, this" in result.checks[1].message
+
+
 def test_a_course_may_give_no_credit():
     """With `slip_credit = 0`, a slip loses all points of its checks."""
     graded = exercise("Head", failed(), by=slip())
