@@ -17,8 +17,8 @@ class Attention(nn.Module):
     """Scaled dot-product attention with separate inputs for queries, keys and values.
 
     Layers, created in this order, each an ``nn.Linear`` from d_model to d_model features without
-    bias: W_q, W_k, W_v. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1
-    for encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
+    bias: W_q, W_k, W_v. *row_dim* is the axis of the tokens and *col_dim* the axis of the features:
+    0 and 1 for encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:

@@ -611,6 +611,6 @@ def test_simple_self_attention_stays_in_the_graph(probe, same_gradients):
 
 
 def expect_by_hand(student, exercise, ran, names, why):
-    """Fail if the source names one of *names*, or if one ran that it does not show."""
+    """Fail if the source uses one of *names*, or if one of them ran without appearing in it."""
     avoids(student, exercise, names, why)
     avoids_running(ran, names, why)

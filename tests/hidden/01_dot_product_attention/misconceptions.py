@@ -315,8 +315,8 @@ MISCONCEPTIONS = (
         id="takes_a_power_for_a_product",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs ** inputs.T"),),
-        explanation="The power ** is used; the matrix product is @ in Python.",
-        question="Which operator of Python multiplies matrices?",
+        explanation="The elementwise power ** is used instead of the matrix product @.",
+        question="Which Python operator multiplies matrices?",
     ),
     Misconception(
         id="multiplies_element_by_element",

@@ -147,8 +147,7 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "mask.tril(-1) == 0"),),
         explanation=(
-            "No token may attend to itself, so for the first one all tokens are hidden and its "
-            "row is NaN."
+            "No token may attend to itself, so the first token sees nothing and its row is NaN."
         ),
         question="Which entry of row 0 has to stay visible?",
     ),

@@ -159,7 +159,7 @@ MISCONCEPTIONS = (
                 'self.n = getattr(self, "n", -1) + 1; return weights @ v + 0.1 * self.n',
             ),
         ),
-        explanation="A part of each call is stored and added to the next one.",
+        explanation="A part of each result is stored and added to the next one.",
         question="Does the same input give the same result twice?",
     ),
     Misconception(

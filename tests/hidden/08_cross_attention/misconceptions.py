@@ -464,8 +464,8 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_FILL, "values = values * padding_mask.unsqueeze(-1)"),),
         explanation=(
-            "The padded values become zero, but the padding still gets weight, so the other tokens "
-            "get too little."
+            "The padded values become zero, but the padding still gets weight, so the other "
+            "tokens get too little weight."
         ),
         question="What do the weights of the real tokens sum to?",
         ties=("masks_after_softmax_in_cross",),

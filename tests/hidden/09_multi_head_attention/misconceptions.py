@@ -65,7 +65,7 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, f"torch.manual_seed(42) and {ONE_HEAD}"),),
         explanation=(
-            "All heads start with the same weights, like copies or after the same seed, and stay "
+            "All heads start with the same weights, as copies or after the same seed, and stay "
             "equal."
         ),
         question="Does each head draw its own weights, and who sets the seed?",
@@ -204,7 +204,7 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, f"torch.manual_seed(123) and {ONE_CAUSAL}"),),
         explanation=(
-            "All heads start with the same weights, like copies or after the same seed, and stay "
+            "All heads start with the same weights, as copies or after the same seed, and stay "
             "equal."
         ),
         question="Does each head draw its own weights, and who sets the seed?",

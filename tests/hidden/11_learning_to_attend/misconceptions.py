@@ -333,7 +333,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="Every step uses the first batch; the others are never seen.",
-        question="Which variables change from round to round of your loop?",
+        question="Which variables change from one iteration of your loop to the next?",
     ),
     Misconception(
         id="trains_a_copy",

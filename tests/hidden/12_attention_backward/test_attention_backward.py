@@ -372,7 +372,7 @@ def test_softmax_gradient_keeps_the_dtype(keeps_dtype, student, reference, probe
 
 @check("softmax_backward", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_gradient_leaves_its_arguments_alone(student, reference, probe):
-    """The gradient is right, and the weights and gradients that it gets are unchanged."""
+    """The gradient is right, and the given weights and gradients are unchanged."""
     weights, back = draw_softmax(probe, B, T), probe.normal(B, T)
 
     agrees(
