@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autograder.course import load
 from autograder.sandbox.spawned_workers import VARIABLE
 
 ROOT = Path(__file__).parents[1]
@@ -27,8 +26,6 @@ BEGUN = b"Checking"  # what a save shows first
 END = b"q quit"  # the last words of every screen
 SAVES = 20
 COLD = 3
-LOOPS = 3
-LIMIT = load(ROOT).limits.call_seconds
 PAUSE = {"fork": 0.3, "spawn": 5.0}  # seconds between saves; a new process loads torch meanwhile
 
 
@@ -74,8 +71,6 @@ def main(saves: int = SAVES) -> None:
             print(f"watch, {saves} saves of {STAGE}, from save to answer ({workers}):")
             print(f"  median {_median(seconds)}, worst {max(seconds):.3f} s")
             print(f"  processor {processor / saves:.3f} s for each")
-            loops = [_endless_loop(folder, workers) for _ in range(LOOPS)]
-            print(f"  endless loop, limit {LIMIT:g} s: {_median(loops)} (median of {LOOPS})")
         cold_checks = [_cold_check(folder) for _ in range(COLD)]
     print(f"check: {statistics.median(cold_checks):.2f} s of processor time (median of {COLD})")
 
@@ -151,24 +146,6 @@ def _saves(folder: Path, saves: int, workers: str) -> tuple[list[float], float]:
         processor = _processor_seconds(watch.process.pid) - before
         watch.quit()
     return seconds, processor
-
-
-def _endless_loop(folder: Path, workers: str) -> float:
-    """Return the seconds from the save of an endless loop to the answer."""
-    solution = (ROOT / "solutions" / STAGE / "self_attention.py").read_text("utf-8")
-    module = folder / "self_attention.py"
-    module.write_text(solution, "utf-8")
-    with _watch(folder, workers) as watch:
-        watch.wait_for(END)
-        time.sleep(PAUSE["spawn"])  # the other exercises are checked, and a process is ready
-        watch.forget()
-        start = time.perf_counter()
-        endless = f"{solution}\n\ndef SelfAttentionV1(*sizes):\n    while True:\n        pass\n"
-        module.write_text(endless, "utf-8")
-        watch.wait_for(b"did not finish", after=BEGUN)
-        seconds = time.perf_counter() - start
-        watch.quit()
-    return seconds
 
 
 def _processor_seconds(pid: int) -> float:
