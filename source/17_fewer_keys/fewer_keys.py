@@ -124,8 +124,9 @@ class DecoderAttention(nn.Module):
         belong to all tokens so far; with one, to the last window - 1 of them, or to fewer if there
         are not so many: the next token needs no others.
 
-        Only the new tokens are projected. Each of them sees the cached tokens, the new ones before
-        it and itself, but with a window only the nearest *window* of these. Works for any T. The
-        number of tensor operations does not grow with T. Nothing is kept in the module.
+        Each token is projected once, in the call in which it is new. It sees the cached tokens, the
+        new ones before it and itself, but with a window only the nearest *window* of these. Works
+        for any T. The number of tensor operations does not grow with T. Nothing is kept in the
+        module.
         """
         raise NotImplementedError

@@ -25,7 +25,7 @@ DECODER = "DecoderAttention"
 QKV = ("W_query", "W_key", "W_value")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Attend for all tokens at once."
-NEW_ONLY = "Project the new tokens only: keys and values of the others are in the cache."
+ONCE = "Project the new tokens only: the keys and values of all others are in the cache."
 BY_HEART = "numbers for the public inputs could be known by heart"
 SIZES_BY_HEART = "a table of the public sizes would be right"
 CUTS = ((2, 11), (5, 1, 7), (13,), (1,) * 13)
@@ -899,7 +899,7 @@ def test_decoder_is_built_by_hand(student, reference, probe):
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
 
 
-@check(DECODER, points=0.1, layer="forbidden", rules=("new_tokens_only",))
+@check(DECODER, points=0.1, layer="forbidden", rules=("projected_once",))
 def test_decoder_projects_new_tokens_only(student, reference, probe):
     """One new token after 10 and after 40 is projected with the same number of products."""
     s = LONG
@@ -911,7 +911,7 @@ def test_decoder_projects_new_tokens_only(student, reference, probe):
         agrees(context, ours(x, cache)[0], "The context")
         ran.append(yours.operators(x, cache))
 
-    keeps_products(*ran, s.d_in, NEW_ONLY)
+    keeps_products(*ran, s.d_in, ONCE)
 
 
 @check(DECODER, points=0.1, layer="forbidden", rules=("no_loops",))
