@@ -106,7 +106,7 @@ def both(student, reference, probe, name, *sizes):
 
 
 def both_transformers(student, reference, probe, V, d_model=6):
-    """Build a model of torch's own layers, whose guess depends on all tokens that it sees."""
+    """Build a model of torch's own layers, whose prediction depends on all tokens that it sees."""
     vectors = {"weight": 2 * probe.normal(V, d_model)}
     head = {"weight": 2 * probe.normal(V, d_model), "bias": probe.normal(V)}
 
@@ -150,7 +150,7 @@ def counts_of(answer, V, what):
     """Count how often each token is among the drawn ids, or fail the check."""
     drawn = tensor(answer, what).flatten()
     known = not drawn.is_floating_point() and ((drawn >= 0) & (drawn < V)).all()
-    expect(known, f"{what} contains something that is not the id of a token.")
+    expect(known, f"{what} contains a value that is not a token id.")
     return torch.bincount(drawn.long(), minlength=V)
 
 
@@ -160,7 +160,7 @@ def frequencies_fit(counts, shares, what):
     n = counts.sum()
     error = 5 * (n * shares * (1 - shares)).sqrt()
     fits = ((counts - n * shares).abs() <= error).all()
-    expect(fits, f"{what}: the tokens are not drawn as often as their probabilities say.")
+    expect(fits, f"{what}: the tokens are not drawn with their probabilities.")
 
 
 def is_refused(refused, what):
@@ -496,7 +496,7 @@ def test_tied_gpt_shares_its_weights(student, probe):
 
 @check("GPT", points=0.1, layer="laws")
 def test_new_gpt_knows_nothing(student, probe):
-    """The loss of a new GPT is near ln V, that of a guess among all tokens."""
+    """The loss of a new GPT is near ln V, the loss of a uniform guess among all tokens."""
     sizes = (33, 16, 32, 4, 2)
     model = student.new("GPT", *sizes, seed=probe.seed)
     ids = draw_ids(probe, 8, 17, 33)
@@ -510,7 +510,7 @@ def test_new_gpt_knows_nothing(student, probe):
 
 @check("GPT", points=0.1, layer="laws")
 def test_gpt_reads_each_text_alone(student, reference, probe):
-    """A text gets the same logits alone as among others."""
+    """A text gets the same logits alone as in a batch."""
     s = TWO
     yours, _ = both(student, reference, probe, "GPT", *s)
     ids = draw_ids(probe, 3, s.context, s.V)
@@ -556,7 +556,7 @@ def test_tied_gpt_is_trained_from_both_ends(student, reference, probe):
 
 @check("GPT", points=0.1, layer="forbidden", rules=("no_ready_attention",))
 def test_gpt_attends_by_your_own_code(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both(student, reference, probe, "GPT", *ONE)
     ids = draw_ids(probe, 3, ONE.context, ONE.V)
 
@@ -774,7 +774,9 @@ def test_sampling_leaves_the_seed_to_the_caller(student, probe):
     after = [student.draws_next()]
     student.call("sample_next", logits, seed=8)
     after.append(student.draws_next())
-    expect(not torch.equal(*after), "After a call, torch's numbers do not depend on the seed.")
+    expect(
+        not torch.equal(*after), ("After a call, torch's random numbers do not depend on the seed.")
+    )
     kept = student.keeps_inputs("sample_next", probe.normal(3, 5), 0.7, 2)
     expect(kept, "sample_next changes the logits that you pass to it.")
 
@@ -898,7 +900,7 @@ def test_generate_with_one_choice_is_greedy(student, reference, probe):
 
 @check("generate", points=0.1, layer="laws", rules=("no_graph",))
 def test_generate_builds_no_graph(student, reference, probe):
-    """The texts are right, and the code says that torch need not remember anything."""
+    """The texts are right, and the model runs under torch.no_grad() or an equivalent."""
     yours, ours = both_tables(student, reference, probe, 7)
     ids = draw_ids(probe, 2, 3, 7)
 
@@ -922,6 +924,6 @@ def test_generate_leaves_seed_and_ids_to_the_caller(student, probe):
     (one, after_one), (other, after_other) = texts
     expect(not torch.equal(one, other), "Two seeds give the same text: is one set in your code?")
     same = torch.equal(after_one, after_other)
-    expect(not same, "After a call, torch's numbers do not depend on the seed.")
+    expect(not same, "After a call, torch's random numbers do not depend on the seed.")
     kept = student.keeps_inputs("generate", model, ids, 3, 4)
     expect(kept, "generate changes the ids that you pass to it.")

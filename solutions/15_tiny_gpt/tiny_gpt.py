@@ -184,7 +184,7 @@ class TransformerBlock(nn.Module):
 
 
 class BigramModel(nn.Module):
-    """Guesses the next token from the current one alone.
+    """Predicts the next token from the current one alone.
 
     The only layer is table, an ``nn.Embedding`` of *vocab_size* rows with *vocab_size* numbers
     each: row i holds the logits of the token after token i.
@@ -204,7 +204,7 @@ class BigramModel(nn.Module):
 
 
 class GPT(nn.Module):
-    """Guesses the next token from all tokens so far, with a stack of blocks.
+    """Predicts the next token from all tokens so far, with a stack of blocks.
 
     Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb, an
     ``nn.Embedding`` of *context_length* vectors; blocks, an ``nn.ModuleList`` of *num_layers* of
@@ -270,7 +270,7 @@ def count_parameters(
     qkv_bias: bool = False,
     tied: bool = False,
 ) -> int:
-    """Return how many numbers a ``GPT`` of these sizes trains, as an int.
+    """Return the number of trainable parameters of a ``GPT`` of these sizes, as an int.
 
     Count them by formula, without building a module or a tensor. A tensor that two layers share
     counts once. The number of heads makes no difference.
@@ -312,7 +312,7 @@ def sample_next(logits: Tensor, temperature: float = 1.0, top_k: int | None = No
     A *temperature* of 0 chooses the largest logit, without drawing. Any other one divides the
     logits, and one call of ``torch.multinomial`` draws one token per item with the probabilities of
     their softmax. If *top_k* is given, only the *top_k* largest logits of each item can be drawn,
-    as ``top_k_logits`` says. Raises ``ValueError`` if *temperature* is below 0, and, at every
+    as in ``top_k_logits``. Raises ``ValueError`` if *temperature* is below 0, and, at every
     temperature, if *top_k* is not between 1 and V.
     """
     ### BEGIN SOLUTION

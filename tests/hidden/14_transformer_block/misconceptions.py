@@ -50,10 +50,10 @@ MISCONCEPTIONS = (
                 "((x - mean) ** 2).mean(dim=0, keepdim=True)",
             ),
         ),
-        title="Mean and variance are those of the first axis",
+        title="Mean and variance are computed over the first axis",
         explanation=(
-            "Mean and variance are those of the first axis: different tokens or items are "
-            "compared; each token must be normalised alone, over its features."
+            "Mean and variance are computed over the first axis, so they mix different tokens or "
+            "items; each token must be normalised alone, over its features."
         ),
         question="Which axis holds the features of one token, for any number of axes before it?",
     ),
@@ -67,9 +67,9 @@ MISCONCEPTIONS = (
                 "((x - mean) ** 2).mean(dim=1, keepdim=True)",
             ),
         ),
-        title="Mean and variance are those of axis 1",
+        title="Mean and variance are computed over axis 1",
         explanation=(
-            "Mean and variance are those of axis 1, which holds the tokens of a batch; each "
+            "Mean and variance are computed over axis 1, which holds the tokens of a batch; each "
             "token must be normalised alone, over its features."
         ),
         question="Which axis holds the features of one token, with a batch and without one?",
@@ -88,14 +88,14 @@ MISCONCEPTIONS = (
         exercise="LayerNorm",
         swaps=(("self.scale * normalized + self.shift", "self.scale * (normalized + self.shift)"),),
         explanation="The shift is added before the features are scaled, so it is scaled as well.",
-        question="In which order does the docstring name scaling and shifting?",
+        question="In which order does the docstring put scaling and shifting?",
     ),
     # RMSNorm
     Misconception(
         id="averages_without_squares",
         exercise="RMSNorm",
         swaps=(("(x**2).mean", "x.abs().mean"),),
-        explanation="The mean is that of the absolute features, not of their squares.",
+        explanation="The mean is taken over the absolute features, not over their squares.",
         question="What do the letters M and S in RMS mean?",
     ),
     Misconception(
@@ -141,14 +141,14 @@ MISCONCEPTIONS = (
             "The cubic term is added outside the product: the root must multiply x and the "
             "cubic term."
         ),
-        question="Which terms are between the brackets after the root?",
+        question="Which terms are in the parentheses after the root?",
     ),
     Misconception(
         id="forgets_the_root_of_two_over_pi",
         exercise="gelu",
         swaps=(("math.sqrt(2 / math.pi)", "(2 / math.pi)"),),
         explanation="The factor is 2/π; it must be its square root.",
-        question="What does the sign in front of 2/π in the formula mean?",
+        question="What does the symbol in front of 2/π in the formula mean?",
     ),
     Misconception(
         id="squares_where_it_must_cube",
@@ -164,8 +164,8 @@ MISCONCEPTIONS = (
         exercise="gelu",
         swaps=(("1 + torch.tanh(inner)", "1 + torch.erf(x / math.sqrt(2))"),),
         explanation=(
-            "This is the form of GELU with the error function; the exercise asks for the form with "
-            "tanh, which differs from it in the fourth digit."
+            "This is the exact GELU, with the error function; the exercise asks for the tanh "
+            "approximation, which differs from it in the fourth digit."
         ),
         question="Which function does the formula in the docstring contain?",
     ),
@@ -174,7 +174,8 @@ MISCONCEPTIONS = (
         exercise="gelu",
         swaps=(("0.5 * x * (1 + torch.tanh(inner))", "x * torch.sigmoid(1.702 * x)"),),
         explanation=(
-            "This is the quick approximation x · sigmoid(1.702 x), not the form of GELU with tanh."
+            "This is the sigmoid approximation x · sigmoid(1.702 x); the exercise asks for the "
+            "tanh approximation of GELU."
         ),
         question="Where in your code is the cubic term of the formula?",
     ),
@@ -250,8 +251,8 @@ MISCONCEPTIONS = (
         exercise="DeepNetwork",
         swaps=(("self.use_shortcut and x.shape == output.shape", "self.use_shortcut"),),
         explanation=(
-            "The input of a layer is added even where its shape is not that of the result: "
-            "torch then repeats a single feature, or raises an error."
+            "The input of a layer is added even where its shape differs from the result's: torch "
+            "then broadcasts a single feature, or raises an error."
         ),
         question="What is the shape of the result if a layer goes from 3 features to 1?",
     ),
@@ -270,7 +271,7 @@ MISCONCEPTIONS = (
         exercise="FeedForward",
         swaps=(('activation: str = "gelu"', 'activation: str = "relu"'),),
         explanation="The default activation is ReLU; it must be GELU.",
-        question="Which activation does FeedForward(8, 32) have?",
+        question="Which activation does FeedForward(8, 32) use?",
     ),
     # SwiGLU
     Misconception(
@@ -312,9 +313,13 @@ MISCONCEPTIONS = (
             ("torch.sigmoid(gate) * self.up(x)", "torch.sigmoid(gate) * self.gate(x)"),
         ),
         explanation=(
-            "The function silu is applied to up and not to gate: the two layers have changed roles."
+            "The function silu is applied to up, not to gate: the roles of the two layers are "
+            "swapped."
         ),
-        question="Which of the two layers decides how much of each feature of the other passes?",
+        question=(
+            "Which of the two layers decides how much of each feature of the other one passes "
+            "through?"
+        ),
     ),
     # TransformerBlock
     Misconception(

@@ -89,7 +89,7 @@ def heads_weights(probe, prefix, s, *, d_in=None, qkv_bias=False):
 
 
 def block_weights(probe, s):
-    """Draw weights for everything in a block but its attention."""
+    """Draw weights for all parts of a block except its attention."""
     return {
         **norm_weights(probe, "norm1.", s.d_model),
         **ff_weights(probe, "ff.", s.d_model, s.hidden),
@@ -215,7 +215,7 @@ def test_heads_still_attend(student, reference, probe):
 
 @check(HEADS, points=0.1, layer="probe", rules=("no_ready_attention",))
 def test_heads_are_still_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     s = TWO
     weights = heads_weights(probe, "", s)
     sizes = (s.d_model, s.d_model, s.context, 0.0, s.H)
@@ -318,7 +318,7 @@ def test_layer_norm_has_a_scale_and_a_shift(student):
 
 @check("LayerNorm", points=0.2, layer="documented")
 def test_layer_norm_gives_the_documented_variances(student, documented):
-    """It gives the results of the documented layer the documented variances."""
+    """The results of the documented layer get the documented variances."""
     with torch.random.fork_rng():
         torch.manual_seed(123)
         batch = torch.randn(2, 5)
@@ -391,7 +391,7 @@ def test_layer_norm_keeps_dtype_and_input(keeps_dtype, student, reference, probe
 
 @check("LayerNorm", points=0.1, layer="forbidden", rules=("no_ready_norm",))
 def test_layer_norm_is_written_by_hand(student, reference, probe):
-    """The norm is computed step by step, not by torch's ready norms."""
+    """The norm is computed step by step, not by torch's ready-made norms."""
     yours, ours = (one.new("LayerNorm", 6) for one in (student, reference))
     x = probe.normal(3, 5, 6)
 
@@ -427,7 +427,7 @@ def test_rms_norm_has_a_scale_only(student):
 
 @check("RMSNorm", points=0.4, layer="documented")
 def test_rms_norm_reproduces_the_documented_numbers(student, documented):
-    """The numbers from 0 to 9 give the documented ones."""
+    """The numbers from 0 to 9 give the documented results."""
     x = torch.arange(10.0)[None]
 
     documented["keras.rmsnorm"].matches(student.new("RMSNorm", 10)(x), "RMSNorm(10) of 0 to 9")
@@ -471,7 +471,7 @@ def test_rms_norm_keeps_dtype_input_and_graph(keeps_dtype, student, reference, p
 
 @check("RMSNorm", points=0.1, layer="forbidden", rules=("no_ready_norm",))
 def test_rms_norm_is_written_by_hand(student, reference, probe):
-    """The norm is computed step by step, not by torch's ready norms."""
+    """The norm is computed step by step, not by torch's ready-made norms."""
     yours, ours = (one.new("RMSNorm", 6) for one in (student, reference))
     x = probe.normal(3, 5, 6)
 
@@ -508,7 +508,7 @@ def test_gelu_bends_any_numbers(keeps_dtype, student, reference, probe):
 
 @check("gelu", points=0.1, layer="forbidden", rules=("no_ready_gelu",))
 def test_gelu_is_written_by_hand(student, reference, probe):
-    """The formula is written out, without torch's ready GELU."""
+    """The formula is written out, without torch's ready-made GELU."""
     x = probe.normal(3, 5)
 
     agrees(student.call("gelu", x), reference.call("gelu", x), "The result of gelu")
@@ -540,7 +540,7 @@ def test_deep_network_goes_from_the_first_size_to_the_last(student):
 
 @check("DeepNetwork", points=0.1, layer="parameters")
 def test_deep_network_draws_its_layers_in_order(student, reference, probe):
-    """There is one nn.Linear for each step between two sizes, drawn from the first to the last."""
+    """There is one nn.Linear for each pair of neighbouring sizes, initialised in order."""
     sizes = [5, 7, 7, 3]
     wanted = {
         "layers.0.weight": (7, 5),
@@ -790,7 +790,7 @@ def test_swiglu_gates_any_tokens(student, reference, probe):
     rules=("dtype", "inputs_unchanged", "gradients", "no_ready_gelu"),
 )
 def test_swiglu_keeps_dtype_input_and_graph(keeps_dtype, student, reference, probe):
-    """Gradients are right, the input is unchanged, and F.glu does not do the work."""
+    """Gradients are right, the input is unchanged, and F.glu is not used."""
     weights = swiglu_weights(probe, 4, 7)
     yours, ours = (one.new("SwiGLU", 4, 7).load(weights) for one in (student, reference))
     x, back = probe.normal(3, 5, 4), probe.normal(3, 5, 4)
@@ -1017,7 +1017,7 @@ def test_block_can_be_trained(student, reference, probe):
 
 @check(BLOCK, points=0.1, layer="gradients", rules=("gradients",))
 def test_block_of_dead_parts_passes_gradients_on(student, probe):
-    """Where both parts give zeros, the gradient of the input is that of the result, unchanged."""
+    """Where both parts give zeros, the gradient of the input equals the gradient of the result."""
     s = THREE
     block = student.new(BLOCK, without_mixing(student, probe, s), s.d_model, s.hidden)
     dead = {

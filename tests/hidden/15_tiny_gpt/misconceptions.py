@@ -9,8 +9,8 @@ MISCONCEPTIONS = (
         exercise="BigramModel",
         swaps=(("return self.table(ids)", "return self.table.weight.T[ids]"),),
         explanation=(
-            "The columns of the table are read: they belong to the tokens before a token; its row "
-            "has the logits of the token after it."
+            "The logits are read from the columns of the table; the logits of the next token are "
+            "in the row of the current one."
         ),
         question="Which entries of the table belong to the tokens that may follow token i?",
     ),
@@ -25,8 +25,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The head of a tied model gets a copy of the embedding's numbers: there are still two "
-            "tensors, and training moves them apart."
+            "The head of a tied model gets a copy of the embedding's weight: there are still two "
+            "parameters, and training moves them apart."
         ),
         question="How many parameters does model.parameters() list if tied is true?",
     ),
@@ -41,7 +41,7 @@ MISCONCEPTIONS = (
         ),
         title="The tied weights are two parameters",
         explanation=(
-            "The tied weights are two parameters over the same numbers: each collects only its own "
+            "The tied weights are two parameters that share memory: each collects only its own "
             "part of the gradient."
         ),
         question="Which object must out_head.weight be, so that one gradient reaches both layers?",
@@ -68,7 +68,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="All blocks are the same one; each layer needs a block with its own weights.",
+        explanation="All layers use the same block; each layer needs a block with its own weights.",
         question="How often is TransformerBlock called in your constructor, and where?",
     ),
     Misconception(
@@ -76,8 +76,8 @@ MISCONCEPTIONS = (
         exercise="GPT",
         swaps=(("self.pos_emb(positions)", "self.pos_emb(ids % context_length)"),),
         explanation=(
-            "The position vectors are looked up by the ids of the tokens, so they say nothing "
-            "about positions."
+            "The position vectors are looked up by the ids of the tokens, so they do not depend "
+            "on the positions."
         ),
         question="Which row of pos_emb must the third token get, for any id?",
     ),
@@ -103,7 +103,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="Only the last position gets logits; training needs them at every position.",
-        question="How many guesses can one text of T tokens train?",
+        question="How many predictions can be trained on one text of T tokens?",
     ),
     # count_parameters
     Misconception(
@@ -115,7 +115,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The biases are not counted: out_proj, linear1 and linear2 have one each, with "
-            "d_model, 4 · d_model and d_model numbers."
+            "d_model, 4 · d_model and d_model parameters."
         ),
         question="Which linear layers of a block have a bias?",
     ),
@@ -134,14 +134,14 @@ MISCONCEPTIONS = (
             "The norms are not counted: there are two in each block and one at the end, with a "
             "scale and a shift each."
         ),
-        question="How many numbers does a LayerNorm train, and how many norms are there?",
+        question="How many parameters does a LayerNorm have, and how many norms are there?",
     ),
     Misconception(
         id="counts_one_norm_in_a_block",
         exercise="count_parameters",
         swaps=(("feed_forward + 2 * norm", "feed_forward + norm"),),
-        explanation="One norm is counted in each block; there are two.",
-        question="What do norm1 and norm2 share?",
+        explanation="Only one norm is counted in each block; there are two.",
+        question="Do norm1 and norm2 share their parameters?",
     ),
     Misconception(
         id="counts_scales_without_shifts",
@@ -161,7 +161,7 @@ MISCONCEPTIONS = (
         id="counts_no_positions",
         exercise="count_parameters",
         swaps=(("(vocab_size + context_length) * d_model", "vocab_size * d_model"),),
-        explanation="The table of the positions is not counted: context_length · d_model numbers.",
+        explanation="The position embedding is not counted: context_length · d_model parameters.",
         question="Which two tables turn ids into vectors?",
     ),
     # top_k_logits
@@ -178,8 +178,8 @@ MISCONCEPTIONS = (
         """,
         title="Ties with the k-th largest logit are dropped",
         explanation=(
-            "Ties with the k-th largest logit are dropped: exactly k logits are kept, and chance "
-            "decides which of the equal ones."
+            "Ties with the k-th largest logit are dropped: exactly k logits are kept, and which "
+            "of the equal ones stay is arbitrary."
         ),
         question="What happens to four equal logits if k is 2?",
     ),
@@ -211,7 +211,7 @@ MISCONCEPTIONS = (
             "The model runs outside torch.no_grad(), so torch stores every step for gradients that "
             "are not needed."
         ),
-        question="Who will call backward on a text that was written?",
+        question="Will anyone call backward on a generated text?",
     ),
     Misconception(
         id="returns_only_the_new_tokens",
@@ -246,15 +246,15 @@ MISCONCEPTIONS = (
             "The logits of the first position choose the token; only the last position has seen "
             "the whole text."
         ),
-        question="Which position of the logits guesses the token after the last one?",
+        question="Which position of the logits predicts the token after the last one?",
     ),
     Misconception(
         id="shows_all_tokens_to_the_model",
         exercise="generate",
         swaps=(("model(ids[:, -context_length:])", "model(ids)"),),
         explanation=(
-            "The model sees the whole text, even the tokens before the last context_length: a GPT "
-            "does not have so many positions."
+            "The model sees the whole text, also the tokens before the last context_length; a "
+            "GPT does not have that many positions."
         ),
         question="How many tokens does the model get if the text is longer than context_length?",
     ),
@@ -276,6 +276,6 @@ MISCONCEPTIONS = (
             "The model sees the last token only, which is enough for a bigram model; a GPT must "
             "see the last context_length tokens."
         ),
-        question="How many tokens does your model get in the third round?",
+        question="How many tokens does your model get in the third step?",
     ),
 )
