@@ -237,10 +237,10 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         raise UsageError(msg)
 
     def graded_stage(self, wanted: str) -> Stage:
-        """Find a stage that gives points; raises ``UsageError`` also for one of practice."""
+        """Find a stage that gives points; ``UsageError`` if it is only for practice."""
         stage = self.stage(wanted)
         if stage not in self.stages:
-            msg = f"{stage.name} is for practice: it gives no points, and nothing of it is graded."
+            msg = f"{stage.name} is for practice: it gives no points and is not graded."
             raise UsageError(msg)
         return stage
 
@@ -274,7 +274,7 @@ class Handout(Course, frozen=True, dict=True):
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages, each named after its folder, also those for practice."""
+        """The stages, each named after its folder, including those for practice."""
         return self.every_stage
 
     def _read_stage(self, name: str) -> Stage:

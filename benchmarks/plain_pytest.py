@@ -174,7 +174,7 @@ def _run(folder: Path, parent: int, confined: int, may_start: int) -> None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """List the files in *folder*, also those of its folders."""
+    """List the files in *folder* and in its folders."""
     return [path for path in folder.rglob("*") if path.is_file()]
 
 

@@ -134,6 +134,11 @@ def kinds_of(stage: Stage, solution: LocalChannel) -> list[Kind]:
     return [Kind(found, name, number) for name, found in made for number in range(len(found.keys))]
 
 
+def written(item: Misconception) -> WrittenMistake:
+    """Return what a student may read about *item*."""
+    return WrittenMistake(item.id, item.exercise, item.explanation, item.question, item.title)
+
+
 def _sample(items: Sequence[Item]) -> list[Item]:
     """Choose some *items*, at equal distances."""
     return list(items[:: max(1, len(items) // SAMPLE)])
@@ -194,8 +199,7 @@ class FingerprintMaker:
             showings = self._examine(item.id, item.exercise, channel)
             if showings.shown:
                 self._keep(len(found), showings)
-                words = item.explanation, item.question, item.title
-                found.append(WrittenMistake(item.id, item.exercise, *words))
+                found.append(written(item))
         return found
 
     def _fails(self, mistakes: int, number: int, kind: Kind) -> bool:

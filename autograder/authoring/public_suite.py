@@ -1,6 +1,6 @@
 """Builds the public suite of a stage from its hidden suite: the checks that are not hidden.
 
-The text keeps what these checks use: imports, constants, helpers, and fixtures, also those of
+The text keeps what these checks use: imports, constants, helpers, and fixtures, including those of
 ``conftest.py``, which students do not have.
 """
 

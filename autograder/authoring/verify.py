@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
-from autograder.authoring.fingerprinting import kinds_of
+from autograder.authoring.fingerprinting import kinds_of, written
 from autograder.authoring.prices import STAGE_POINTS, Prices
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.rule_losses import rules_without_loss
@@ -89,7 +89,7 @@ class _Share(NamedTuple):
 def _verify_stages(
     course: Course, report: release.Report, stages: Sequence[Stage], *, counts_kinds: bool
 ) -> _Share:
-    level = detect_capabilities().level  # as strict as this machine can be
+    level = detect_capabilities().level  # the strictest that this machine supports
     findings: list[str] = []
     summaries: dict[str, str] = {}
     rooms: dict[str, list[Room]] = {}
@@ -225,7 +225,7 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
             yield f"{stage.name}: {stage.public_record.name} holds other numbers for {differing}."
         known = fingerprints.from_json(stage.fingerprints.read_bytes())
         made = recorder.fingerprints(stage, digest, only_sample=True)
-        wrong = list(fingerprints.changes(known, *made))
+        wrong = [*fingerprints.changes(known, *made), *_other_texts(stage, known)]
     except (msgspec.MsgspecError, IndexError, UsageError) as error:
         wrong = [f"a built file can't be read, {error}"]
     except CourseError as error:
@@ -235,6 +235,14 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
         what = f"{stage.name}: {stage.fingerprints.name} does not match the wrong programs"
         yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."
     yield from fingerprint_leaks(stage)
+
+
+def _other_texts(stage: Stage, known: fingerprints.Fingerprints) -> Iterator[str]:
+    """Name the misconceptions about which *known* has other texts."""
+    texts = {item.id: written(item) for item in misconceptions.read(stage.misconceptions)}
+    for one in known.mistakes:
+        if texts.get(one.id) != one:
+            yield f"it says something else of {one.id}"
 
 
 def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:

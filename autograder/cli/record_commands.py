@@ -46,7 +46,7 @@ def explain(
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
     gradebook: Annotated[
-        bool, Option("--gradebook", help="Find and print the names that the gradebook has.")
+        bool, Option("--gradebook", help="Find students by their names in the gradebook, too.")
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:

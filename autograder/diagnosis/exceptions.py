@@ -81,6 +81,6 @@ def explain_exception(error: BaseException | None) -> Pattern:
 def _has_own_text(error: Raised) -> bool:
     """Whether a ``raise`` or ``assert`` of the student's own wrote the text.
 
-    Every ValueError counts as a refusal, also those of Python and torch.
+    Every ValueError counts as a refusal, including those of Python and torch.
     """
     return error.refusal and error.kind != "ValueError"

@@ -226,7 +226,7 @@ class LiveEvidence:
         return {key: MATCHES[found] for key, found in self.matching(keys, check).items()}
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
-        """Return those of *keys* that may answer like the code, as far as it went."""
+        """Return those of *keys* that may answer like the code, up to its last answer."""
         return self.programs.matching(keys, self.script(check.name), self._sought[check.name])
 
     def match(self, key: Key, check: FailedCheck) -> Match:
@@ -258,7 +258,7 @@ class LiveEvidence:
         return self.source.pair_search(self._exercise).find(self, ranking)
 
     def shows(self, key: Key, check: FailedCheck) -> Agreement:
-        """Compare the program's answers with the code's, as far as it went."""
+        """Compare the program's answers with those of the code, up to its last one."""
         return self.programs.shows(key, self.script(check.name), self._sought[check.name])
 
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:

@@ -69,7 +69,7 @@ def _student_cells(row: StudentGrades) -> list[str]:
 
 
 def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:
-    """Return the points of each exercise, in the order in which they first appear."""
+    """Return the maximum points of each exercise, in the order in which the exercises appear."""
     known: dict[str, float] = {}
     for _, score in grades.scores(stage.name):
         for name, (_, most) in score.exercises.items():

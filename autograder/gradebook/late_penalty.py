@@ -14,7 +14,7 @@ class DailyPenalty(LateSubmissionPlugin):
     percent = Float(10.0, min=0, max=100, help="Percent of the points, for each day.").tag(
         config=True
     )
-    most_percent = Float(100.0, min=0, max=100, help="Percent that is never exceeded.").tag(
+    most_percent = Float(100.0, min=0, max=100, help="The largest penalty, in percent.").tag(
         config=True
     )
     grace_minutes = Integer(0, min=0, help="Minutes after the due date without penalty.").tag(

@@ -160,7 +160,7 @@ class GraderPool:
 
     @property
     def is_used(self) -> bool:
-        """Whether one of its processes runs."""
+        """Whether any of its processes is running."""
         with self._lock:
             return any(process.runs for process in self._processes)
 

@@ -166,8 +166,8 @@ def _sha256(parts: Iterable[bytes]) -> str:
 def _installed() -> set[bytes]:
     """Return the names and versions of the packages that this Python finds.
 
-    Packages of one package's own do not count: setuptools adds its folder to ``sys.path`` when it
-    is imported, so that equal installations would differ.
+    Vendored packages do not count: setuptools adds its folder to ``sys.path`` when it is imported,
+    so equal installations would differ.
     """
     entries = [Path(entry) for entry in sys.path if entry]
     folders = [path for path in entries if path.name != "_vendor" and path.is_dir()]

@@ -13,7 +13,7 @@ MAX_LINKED: Final = 30  # students of one mistake; the search of the page finds 
 
 
 class StudentLink(msgspec.Struct, frozen=True):
-    """A row of the stage, and the number of the exercise on that student's page."""
+    """A link to an exercise on a student's page: the student's row, and the exercise's number."""
 
     row: int
     exercise: int

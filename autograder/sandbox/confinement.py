@@ -49,7 +49,7 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 def confine(policy: SandboxPolicy, parent: int) -> None:
     """Confine this process as *policy* says; raises ``SandboxError`` if ``full`` is impossible.
 
-    This process ends when *parent* ends, also if it has ended since it was noted before the fork.
+    This process ends when *parent* ends, even if it has ended since it was noted before the fork.
     """
     if policy.isolation == "process":
         _apply_process_isolation(policy, parent)

@@ -30,7 +30,7 @@ from autograder.submission import Submission, collect
 class CheckTarget(NamedTuple):
     """The *file* to check, the stage's folder with its *public* suite, and the *course*.
 
-    The course is there where the hidden suite is to run, too; *hidden_is_here* says that it could.
+    *course* is given only if the hidden suite must run, too; *hidden_is_here* says if it can.
     """
 
     file: Path

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     """Give each position a row of sines and cosines: (length, d_model).
 
-    Position p counts from 0. Features 2i and 2i + 1 of its row are the sine and the cosine of
-    p / base^(2i / d_model). Raises ``ValueError`` if *d_model* is odd.
+    Positions p start at 0. Features 2i and 2i + 1 of its row are the sine and the cosine of p /
+    base^(2i / d_model). Raises ``ValueError`` if *d_model* is odd.
     """
     ### BEGIN SOLUTION
     if d_model % 2 != 0:

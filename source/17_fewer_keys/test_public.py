@@ -249,11 +249,11 @@ def test_heads_of_any_keys(student, reference, probe):
 
 @check("repeat_heads", points=0.1, layer="laws", rules=("refuses",))
 def test_heads_refuse_an_uneven_share(student):
-    """A number of heads that G divides is accepted; any other number raises an error."""
+    """H heads are accepted if H is a multiple of G; any other H raises an error."""
     student.call("repeat_heads", torch.ones(2, 3, 5, 4), 9)
     for G, H in ((3, 4), (2, 5), (4, 2), (4, 6)):
         refused = student.refuses("repeat_heads", torch.ones(2, G, 5, 7), H)
-        is_refused(refused, "A number of heads that G does not divide")
+        is_refused(refused, "An H that is not a multiple of G")
 
 
 @check("repeat_heads", points=0.1, layer="gradients", rules=("gradients",))

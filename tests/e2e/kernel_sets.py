@@ -95,7 +95,7 @@ def names(
 
 
 def other_bytes(course: Course, stages: list[Stage]) -> Iterator[str]:
-    """Name the records that would be written otherwise if they were made again."""
+    """Name the records whose bytes would change if they were made again."""
     with open_recorder(course, stages or list(course.stages[:1])) as recorder:
         for stage in stages:
             digest = release.sources_digest(stage)

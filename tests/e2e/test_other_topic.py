@@ -1,4 +1,4 @@
-"""A course of another topic is built, proved and graded, and nothing in it is about attention."""
+"""A course on another topic is built, proved and graded, and nothing in it is about attention."""
 
 import re
 from pathlib import Path

@@ -76,7 +76,7 @@ def solved(submit: Submit) -> Submission:
 
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
-    """A real fork server, as strict as this machine can be."""
+    """A real fork server, with the strictest isolation that this machine supports."""
     with ForkServer(detect_capabilities().level, Limits(call_seconds=20.0)) as running:
         running.wait_ready()
         yield running

@@ -277,7 +277,7 @@ def test_a_record_in_parts_is_the_record(count: int):
 
 
 def test_a_record_that_was_read_again_is_the_same_text(results: Results):
-    """A record that was read again is the same text, also if a suite gives 2 points, not 2.0."""
+    """A record that was read again is the same text, even if a suite gives 2 points, not 2.0."""
     [one] = results.submissions
     whole = ExerciseResult.of("whole", (replace(one.exercises[0].checks[1], points=2),))
     record = to_json(replace(results, submissions=(replace(one, exercises=(whole,), score=2),)))

@@ -70,7 +70,9 @@ PROJECTION = (
             ),
         ),
         explanation="A square weight matrix is transposed before the product.",
-        question="What is the shape of these matrices, and which shape does inputs @ W need?",
+        question=(
+            "What is the shape of the weight matrices, and which shape must W have in inputs @ W?"
+        ),
     ),
     Misconception(
         id="takes_the_weight_for_one_of_linear",

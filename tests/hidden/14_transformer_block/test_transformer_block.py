@@ -570,7 +570,7 @@ def mean_gradients(student, *, use_shortcut):
 
 @check("DeepNetwork", points=0.2, layer="documented", rules=("gradients",))
 def test_deep_network_loses_the_documented_gradients(student, documented):
-    """Without shortcuts, the gradients of five layers are the documented, tiny ones."""
+    """Without shortcuts, the five layers have the documented gradients, which are tiny."""
     found = mean_gradients(student, use_shortcut=False)
 
     what = "The mean absolute gradient of each layer, without shortcuts,"
@@ -579,7 +579,7 @@ def test_deep_network_loses_the_documented_gradients(student, documented):
 
 @check("DeepNetwork", points=0.3, layer="documented", rules=("gradients",))
 def test_deep_network_keeps_the_documented_gradients(student, documented):
-    """With shortcuts, the gradients of the same layers are the documented, large ones."""
+    """With shortcuts, the five layers have the documented gradients, which are large."""
     found = mean_gradients(student, use_shortcut=True)
 
     what = "The mean absolute gradient of each layer, with shortcuts,"

@@ -157,8 +157,8 @@ MISCONCEPTIONS = (
                 return maximum, total
         """,
         explanation=(
-            "The maximum of all scores is taken first, so the code goes through the scores twice; "
-            "the maximum must run along with the sum."
+            "The maximum of all scores is taken first, so the code goes through the scores "
+            "twice; the running maximum must be updated together with the sum."
         ),
         question="What do you know about the maximum when you have seen the first tile only?",
     ),

@@ -73,7 +73,7 @@ def future(Tq, Tk):
 
 
 def pair(answer, names=NAMES):
-    """Return the two tensors in *answer*, or fail the check if it is not a pair of them."""
+    """Return *answer*, or fail the check if it is not a pair."""
     sentence = f"The result is not a tuple of two tensors: {' and '.join(names)}."
     right = isinstance(answer, tuple | list) and len(answer) == len(names)
     expect(right, sentence, Status.WRONG_TYPE)
@@ -167,7 +167,7 @@ def test_running_numbers_do_not_depend_on_the_tile_size(student, probe):
 
 @check("online_max_and_sum", points=0.1, layer="laws")
 def test_running_numbers_of_large_scores_are_finite(student, reference, probe):
-    """A number added to all scores is added to the maximum and leaves the sum, even if large."""
+    """A number added to all scores is added to the maximum, not to the sum, even if it is large."""
     scores = draw_exact(probe, 9)
     maximum, total = reference.call("online_max_and_sum", scores, 4)
 
@@ -351,7 +351,7 @@ def test_tile_with_queries_that_see_nothing(student, probe):
 
 @check("attend_tile", points=0.1, layer="laws")
 def test_tile_of_large_scores_is_finite(student, reference, probe):
-    """A number added to all scores is added to the logsumexp and changes no context."""
+    """Adding a number to all scores adds it to the logsumexp and leaves the context unchanged."""
     queries, keys = draw_exact(probe, B, TQ, D), draw_exact(probe, B, TK, D)
     values, one = probe.normal(B, TK, DV), torch.ones(1)
     context, logsumexp = reference.call("attend_tile", queries, keys, values, 0.5)
@@ -531,7 +531,7 @@ def test_merging_with_nothing_changes_nothing(student, probe):
 
 @check("merge_tiles", points=0.1, layer="laws")
 def test_merging_of_large_numbers_is_finite(student, reference, probe):
-    """A number added to both logsumexps is added to the result and changes no context."""
+    """A number added to both logsumexps is added to the merged one, and to no context."""
     (one, low), (other, high) = draw_side(probe, B), draw_side(probe, B)
     low, high = ((4 * each).round() / 4 for each in (low, high))  # exact, also far from 0
     context, logsumexp = reference.call("merge_tiles", one, low, other, high)
@@ -665,7 +665,7 @@ def test_causal_tiles_with_fewer_queries_than_keys(student, probe):
 
 @check("tiled_attention", points=0.2, layer="probe")
 def test_tiles_with_growing_scores(student, probe):
-    """If each tile has larger scores than all before, or all are far below zero, it is right."""
+    """It is right even if each tile has larger scores than the last, or all are very negative."""
     keys = torch.arange(7.0)[:, None].repeat(1, D) / 2
     queries = 1 + probe.uniform(TQ, D)
     values = probe.normal(7, DV)

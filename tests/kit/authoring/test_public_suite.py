@@ -99,7 +99,7 @@ def test_the_arguments_of_each_class_are_a_constant(built: str):
 
 
 def test_checks_stand_below_their_exercise(built: str):
-    """Checks are below a comment with their exercise, also if a constant holds its name."""
+    """Checks are below a comment with their exercise, even if a constant holds its name."""
     assert built.index("# double\n") < built.index("def test_doubles")
     assert built.index("# Scale\n") < built.index("def test_scales")
 

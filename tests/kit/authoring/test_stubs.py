@@ -379,7 +379,7 @@ def test_a_rule_of_one_exercise_is_in_its_docstring(stage: Stage, name: str):
 
 
 def test_a_suite_without_rules_has_the_rule_of_the_grader(stage: Stage):
-    """Known values count only with other inputs, also if no check states a rule."""
+    """Known values count only with other inputs, even if no check states a rule."""
     stub = stubs.add_rules(UNRULED, stage, BOTH.replace('"dtype",', ""))
 
     assert docstring(stub) == f"Two tiny things.\n\n{stubs.TITLE}\n\n{LAST}"

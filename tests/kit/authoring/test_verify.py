@@ -11,6 +11,7 @@ from autograder import course as courses
 from autograder.authoring import release, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
+from autograder.diagnosis import fingerprints
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
 from autograder.suite.documented import TORCH_VERSION
@@ -346,3 +347,17 @@ def test_a_record_of_other_numbers_is_a_finding(added: Course):
         found = list(verify.wrong_records(stage, recorder))
 
     assert found == ["01_tiny: public.json holds other numbers for test_scales_each_feature."]
+
+
+def test_fingerprints_with_another_title_are_a_finding(added: Course):
+    """Fingerprints with a right digest and another title of a misconception are a finding."""
+    stage = added.stages[0]
+    known = fingerprints.from_json(stage.fingerprints.read_bytes())
+    first, *others = known.mistakes
+    other = fingerprints.sealed(replace(known, mistakes=(replace(first, title="Wrong"), *others)))
+    stage.fingerprints.write_bytes(fingerprints.to_json(other))
+
+    with open_recorder(added, [stage]) as recorder:
+        (found,) = verify.wrong_records(stage, recorder)
+
+    assert f"it says something else of {first.id}" in found

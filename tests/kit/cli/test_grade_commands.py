@@ -94,7 +94,7 @@ def test_an_option_says_whose_an_only_entry_is(
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_a_bad_grade_is_not_a_failure_of_the_grader(invoke: Invoke, module: Path):
-    """The exit code is 0 when grading worked, also for bad grades."""
+    """The exit code is 0 when grading worked, even for bad grades."""
     module.write_text("while True print")
     result = invoke(
         "grade", module, "--stage", "1", "--jobs", 1, "--isolation", detect_capabilities().level

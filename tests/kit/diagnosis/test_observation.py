@@ -88,7 +88,7 @@ def test_the_outcome_counts():
 
 @pytest.mark.parametrize("verb", ["load", "mode", "move", "new", "operators"])
 def test_answers_that_show_an_idiom_are_not_compared(verb: str):
-    """Two idioms with the same mistake run different operators."""
+    """Answers that only show an idiom, such as the operators that ran, are not compared."""
     left = Observation(((verb, {"mm": 1}), ("call", X)), WRONG)
     right = Observation(((verb, {"einsum": 2}), ("call", X)), WRONG)
 

@@ -43,7 +43,7 @@ def test_a_grader_error_is_no_score(
     results: MakeResults,
     broken: SubmissionResult,
 ):
-    """A grader error leaves a cell empty, also where others count 0, and a remark names it."""
+    """A grader error leaves a cell empty, even where others count 0, and a remark names it."""
     grades = grade_table(results(submission(check()), broken), tiny)
 
     assert list(settle_ungraded(grades, zero=True).scores("01_tiny")) == [
@@ -74,7 +74,7 @@ def test_a_submission_with_nothing_to_grade_is_empty_unless_zero_is_asked_for(
 def test_a_stage_is_worth_the_points_of_the_course(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """All points of the stage are multiplied, also those of the exercises."""
+    """All points of the stage are scaled, including those of its exercises."""
     grades = scale(grade_table(results(submission(check())), tiny), {"01_tiny": 5.0})
     score = grades.rows[0].scores["01_tiny"]
 
@@ -100,7 +100,7 @@ def test_a_remark_on_ungraded_submissions_has_names():
 def test_a_submission_to_an_unknown_stage_is_named_not_dropped(
     tiny: Course, submission: MakeSubmission, results: MakeResults
 ):
-    """An empty stage and one of another course get no column, and are named."""
+    """Submissions without a stage, or to one of another course, get no column and are reported."""
     lost = submission(stage="", message="No stage is in there.")
     grades = grade_table(results(lost, submission(stage="99_other")), tiny)
 

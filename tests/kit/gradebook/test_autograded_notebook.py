@@ -202,7 +202,7 @@ def test_answers_are_the_students(merge: Merge):
 
 @pytest.mark.parametrize("name", ["setup", "double", "why-asked"])
 def test_questions_and_checks_are_the_instructors(master: Notebook, merge: Merge, name: str):
-    """Questions and checks are the instructor's, also if a student edited them."""
+    """Questions and checks are the instructor's, even if a student edited them."""
     made = merge(cell("code", "print('5.0')", name), answer("a"))
 
     assert by_name(made)[name] == by_name(master)[name]

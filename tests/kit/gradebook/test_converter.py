@@ -140,7 +140,7 @@ def api(course: Course, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer
 
 
 def test_every_submission_gets_its_points(graded: Graded):
-    """A module, a notebook, both, a damaged one, a renamed one and none get points."""
+    """A module, a notebook, both, a damaged or renamed notebook and no file get their points."""
     names = ("double", "Scale", "why")
     earned = {
         student: tuple(found[name].auto for name in names) for student, found in graded.rows.items()

@@ -180,7 +180,7 @@ def test_outdated_lines_are_dropped_in_the_end(run, graded: list[str], class_: P
 
 
 def test_a_line_without_its_end_stays_a_line(run, graded: list[str], class_: Path, record: Path):
-    """A line without its end stays a line, also where outdated lines around it are dropped."""
+    """A line without its end stays a line, even where outdated lines around it are dropped."""
     run()
     journal_of(record).write_bytes(journal_of(record).read_bytes()[:-1])
     for number in range(7):
@@ -263,7 +263,7 @@ class FullAfter:
         raise OSError(28, "No space left on device")
 
     def __getattr__(self, name: str) -> object:
-        """All else is as in any file."""
+        """Return any other attribute of the file."""
         return getattr(self._stream, name)
 
 

@@ -20,7 +20,7 @@ from tests.kit.submission.conftest import LINK
 
 
 def test_does_not_follow_a_linked_module(collected, write, class_, secret):
-    """A link to the solution is refused, also where it has the module's name."""
+    """A link to the solution is refused, even where it has the module's name."""
     write("alice/notes.txt")
     (class_ / "alice" / "self_attention.py").symlink_to(secret)
 

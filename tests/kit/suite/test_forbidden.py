@@ -153,7 +153,7 @@ def test_only_the_new_token_is_projected_with_a_cache():
 
 
 def test_a_matrix_of_all_scores_is_found_by_its_size():
-    """A result as large as all scores is forbidden, also where nothing reads it."""
+    """A result as large as all scores is forbidden, even where nothing reads it."""
     student = student_who_wrote("def f(q): return q @ q.T\ndef g(q): return q[:2] @ q[:2].T")
     queries = torch.ones(8, 2)
     keeps_results_below(student.operators("g", queries), 64, "")

@@ -54,7 +54,7 @@ def test_intermediate_tensors_are_recorded_by_function():
 
 
 def test_only_so_many_tensors_are_recorded():
-    """The number of recorded tensors is bounded, also for a loop."""
+    """The number of recorded tensors is bounded, even for a loop."""
     channel = RecordingChannel(LocalChannel("own", SOURCE))
     Student(channel).call("many", torch.zeros(1))
 

@@ -139,7 +139,7 @@ def test_a_value_is_called_by_what_it_is():
 def test_an_exception_is_named_by_the_step_that_is_wrong(
     step: str, filled: str, kind: str, grader: Grader
 ):
-    """An exception is named by the wrong step, also if the student uses other names."""
+    """An exception is named by the wrong step, even if the student uses other names."""
     assert grader.kinds("Causal", CAUSAL.format(step, filled)) == {kind}
 
 
