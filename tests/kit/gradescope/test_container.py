@@ -215,7 +215,7 @@ def test_without_landlock_and_root_nothing_is_graded(laid_out: LayOut):
     """Nothing is graded if student code would run as a user who can read solutions."""
     root = laid_out({"tiny.py": RIGHT})
 
-    with pytest.raises(SandboxError, match="must be root"):
+    with pytest.raises(SandboxError, match="must run as root"):
         Container(root).choose_sandbox()
 
 
