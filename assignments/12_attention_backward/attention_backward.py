@@ -1,10 +1,10 @@
 """Gradients by hand: the backward pass from a loss through softmax and attention.
 
-The gradient of a tensor has the tensor's shape. Each entry says how fast the loss grows if that
-entry grows. ``grad_context`` is the gradient of the context vectors, and so on. Each function of
-this stage gets the gradient of the result of a step, and returns the gradients of the arguments of
-the step. Shapes: N guesses, V tokens in the vocabulary, B items in the batch, T tokens, Tq queries,
-Tk keys, d features of a query or key, d_v features of a value; "..." are any leading axes, the same
+The gradient of a tensor has the tensor's shape. Each entry is the rate at which the loss grows if
+that entry grows. ``grad_context`` is the gradient of the context vectors, and so on. Each function
+of this stage gets the gradient of the result of a step, and returns the gradients of its arguments.
+Shapes: N predictions, V tokens in the vocabulary, B items in the batch, T tokens, Tq queries, Tk
+keys, d features of a query or key, d_v features of a value; "..." are any leading axes, the same
 for all arguments. You may use any forward operation, including ``torch.softmax``.
 
 Rules for this stage, which are graded like the results:
@@ -23,9 +23,9 @@ from torch import Tensor
 def cross_entropy_backward(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the gradient of the mean cross-entropy loss: (N, V), (N,) -> (N, V).
 
-    *targets* are the ids of the right tokens. Each of the N guesses is a row of V logits, and the
-    loss is the mean of -log p(target) over the guesses. Entry [n, v] says how fast it grows if
-    logit v of guess n grows. Logits of 1000 or -1000 give finite gradients.
+    *targets* are the ids of the right tokens. Each of the N predictions is a row of V logits, and
+    the loss is the mean of -log p(target) over them. Entry [n, v] is the rate at which it grows if
+    logit v of prediction n grows. Logits of 1000 or -1000 give finite gradients.
     """
     raise NotImplementedError
 
@@ -33,8 +33,8 @@ def cross_entropy_backward(logits: Tensor, targets: Tensor) -> Tensor:
 def softmax_jacobian(weights: Tensor) -> Tensor:
     """Return all derivatives of one softmax, its Jacobian: (V,) -> (V, V).
 
-    *weights* are the results of the softmax. Entry [i, j] is the derivative of weight i by score j:
-    how fast weight i grows if score j grows.
+    *weights* are the results of the softmax. Entry [i, j] is the derivative of weight i with
+    respect to score j.
     """
     raise NotImplementedError
 
@@ -44,8 +44,9 @@ def softmax_backward(weights: Tensor, grad_weights: Tensor) -> Tensor:
 
     The softmax runs over the last axis: *weights* are its results, and *grad_weights* is their
     gradient. For each row of weights the result is its Jacobian times the row of *grad_weights*,
-    but no matrix of T · T numbers is built for any row: one sum over the row is enough. Works for
-    any T and any number of rows, with a number of tensor operations that grows with neither.
+    but the T · T numbers of the Jacobian are never built: one sum over the row is enough. Works for
+    any T and any number of rows, with a number of tensor operations that grows with neither. No
+    tensor has a matrix of T · T numbers for each row.
     """
     raise NotImplementedError
 
@@ -65,10 +66,10 @@ def attention_backward(
 
     Forward, the scores are the dot products of queries and keys times *scale*, which is 1/√d if it
     is None, and the context vectors are softmax(scores) times the values. Where *hidden* is True, a
-    query does not see a key: its weight, and the gradient of its score, are exactly 0. *hidden* is
-    a tensor of booleans that can be broadcast to (..., Tq, Tk); None hides nothing, and no row is
-    hidden entirely. Compute the weights again, and then go back one step at a time. Works for any
-    Tq and Tk, with a number of tensor operations that does not grow with them.
+    query does not see a key: the weight of this pair, and the gradient of its score, are exactly 0.
+    *hidden* is a tensor of booleans that can be broadcast to (..., Tq, Tk); None hides nothing, and
+    no row is hidden entirely. Compute the weights again, and then go back one step at a time. Works
+    for any Tq and Tk, with a number of tensor operations that does not grow with them.
     """
     raise NotImplementedError
 

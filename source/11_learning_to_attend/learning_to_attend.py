@@ -1,8 +1,8 @@
-"""A head that learns: one number that says how wrong the guesses are, and steps that lower it.
+"""A head that learns: a loss that measures its predictions, and training steps that lower the loss.
 
-Shapes in this stage: B items in the batch, T tokens in each, V tokens in the vocabulary, N guesses
-in a row, d_model features per token. A token is a number from 0 to V - 1, its id, and ids are
-int64. A guess is a row of V *logits*: any numbers, the largest for the token that is most likely.
+Shapes in this stage: B items in the batch, T tokens in each item, V tokens in the vocabulary, N
+predictions, d_model features per token. A token is a number from 0 to V - 1, its id, and ids are
+int64. A prediction is a row of V *logits*: any numbers, the largest for the most likely token.
 Softmax turns them into probabilities. Autograd computes the gradients: ``loss.backward()`` or
 ``torch.autograd.grad``.
 
@@ -31,19 +31,19 @@ def log_softmax(logits: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return how wrong the guesses are, one number: (N, V), (N,) or (B, T, V), (B, T) -> ().
+    """Return the mean loss of the predictions: (N, V), (N,) or (B, T, V), (B, T) -> ().
 
-    *targets* are the ids of the right tokens. The loss of one guess is minus the logarithm of the
-    probability that it gives to its target; the result is the mean over all guesses, a tensor
-    without axes. Raises ``ValueError`` if the shape of *targets* is not that of *logits* without
-    its last axis. Torch's own softmax is not allowed here. Torch's own losses, such as
-    `F.cross_entropy`, are not allowed here.
+    *targets* are the ids of the right tokens. The loss of one prediction is minus the logarithm of
+    the probability of its target; the result is the mean over all predictions, a tensor without
+    axes. Raises ``ValueError`` if the shape of *targets* is not that of *logits* without its last
+    axis. Torch's own softmax is not allowed here. Torch's own losses, such as `F.cross_entropy`,
+    are not allowed here.
     """
     raise NotImplementedError
 
 
 class Reader(nn.Module):
-    """Embeddings, one attention head that sees all tokens, and a guess for each position.
+    """Embeddings, one attention head that sees all tokens, and a prediction for each position.
 
     Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb,
     an ``nn.Embedding`` of *context_length* vectors; W_query, W_key, W_value, each an ``nn.Linear``
@@ -58,13 +58,13 @@ class Reader(nn.Module):
         raise NotImplementedError
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Guess a token at each position: (B, T) -> (B, T, V), as logits.
+        """Predict a token at each position: (B, T) -> (B, T, V), as logits.
 
         The vector of a token is its row of tok_emb plus the row of pos_emb for its position, which
-        counts from 0. The head hides nothing: each token attends to all T tokens, by the softmax of
-        its scores divided by the square root of the key size. out_head makes logits of the context
-        vectors. Works for any T up to context_length, with a number of tensor operations that does
-        not grow with T. Raises ``ValueError`` if T is above context_length.
+        counts from 0. The head has no mask: each token attends to all T tokens, by the softmax of
+        its scores divided by the square root of the key size. out_head turns the context vectors
+        into logits. Works for any T up to context_length, with a number of tensor operations that
+        does not grow with T. Raises ``ValueError`` if T is above context_length.
         """
         raise NotImplementedError
 
@@ -72,13 +72,12 @@ class Reader(nn.Module):
 def train_step(model: nn.Module, ids: Tensor, targets: Tensor, learning_rate: float) -> float:
     """Move the parameters of *model* one step downhill, and return the loss before the step.
 
-    *model* turns *ids* into logits: a ``Reader``, or any other module that does. The loss is the
+    *model* is a ``Reader``, or any other module that turns *ids* into logits. The loss is the
     ``cross_entropy`` of these logits and *targets*, returned as a Python float. Then each parameter
     p becomes p - learning_rate · gradient, in place: the model keeps its parameters, with new
-    numbers. Gradients that an earlier call has left do not count. A parameter that is not trained,
-    or that the loss does not depend on, stays as it is. Torch's own losses, such as
-    `F.cross_entropy`, are not allowed here. Torch's own optimizers (`torch.optim`) are not allowed
-    here.
+    numbers. Gradients left by an earlier call have no effect. A parameter that is not trained, or
+    that the loss does not depend on, stays as it is. Torch's own losses, such as `F.cross_entropy`,
+    are not allowed here. Torch's own optimizers (`torch.optim`) are not allowed here.
     """
     raise NotImplementedError
 

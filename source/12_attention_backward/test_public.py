@@ -110,7 +110,7 @@ def by_autograd(forward, tensors, back):
 
 
 def by_differences(loss, tensor):
-    """Move each number of *tensor* by a small step, and measure how far *loss* moves."""
+    """Move each number of *tensor* by a small step, and measure how much *loss* changes."""
     wide = tensor.double()
     steps = STEP * torch.eye(wide.numel(), dtype=torch.float64).view(-1, *wide.shape)
     slopes = [(loss(wide + step) - loss(wide - step)) / (2 * STEP) for step in steps]
@@ -140,9 +140,9 @@ def have_shapes(answer, tensors, names):
 
 
 def ready_below(student, exercise):
-    """Return what an exercise must not use, or nothing if *exercise*, which it calls, does.
+    """Return the names that an exercise must not use; empty if it calls *exercise*, which uses one.
 
-    Then the check of *exercise* takes the points, and those that call it lose none by it.
+    Then the check of *exercise* takes the points, and exercises that call it keep theirs.
     """
     uses = student.uses(exercise)
     return (
@@ -155,7 +155,7 @@ def ready_below(student, exercise):
 
 @check("cross_entropy_backward", points=0.1, layer="shapes")
 def test_loss_gradient_has_the_shape_of_the_logits(student):
-    """Four guesses of three logits have a gradient of shape (4, 3)."""
+    """Four predictions of three logits have a gradient of shape (4, 3)."""
     found = student.call("cross_entropy_backward", torch.zeros(4, 3), torch.tensor([0, 2, 1, 1]))
 
     tensor_like(found, (4, 3), "The gradient")
@@ -163,7 +163,7 @@ def test_loss_gradient_has_the_shape_of_the_logits(student):
 
 @check("cross_entropy_backward", points=0.4, layer="probe")
 def test_loss_gradient_of_any_logits(student, reference, probe):
-    """For other logits, targets and numbers of guesses, the gradient is right."""
+    """For other logits, targets and numbers of predictions, the gradient is right."""
     for guesses, vocabulary in ((N, V), (8, 3), (2, 11), (1, 4)):
         logits = probe.normal(guesses, vocabulary, scale=2)
         targets = draw_ids(probe, guesses, vocabulary)
@@ -187,7 +187,7 @@ def test_loss_gradient_is_that_of_autograd(student, probe):
 
 @check("cross_entropy_backward", points=0.1, layer="laws")
 def test_loss_gradient_depends_on_differences_only(student, reference, probe):
-    """A number added to all logits of a guess changes nothing, and each row sums to 0."""
+    """A number added to all logits of a prediction changes nothing, and each row sums to 0."""
     logits, targets = probe.normal(N, V, scale=2), draw_ids(probe, N, V)
     wanted = reference.call("cross_entropy_backward", logits, targets)
 
@@ -199,7 +199,7 @@ def test_loss_gradient_depends_on_differences_only(student, reference, probe):
 
 @check("cross_entropy_backward", points=0.2, layer="laws")
 def test_loss_gradient_of_large_logits_is_finite(student):
-    """With logits of 1000 and -1000 the gradient is finite: 0 where the guess is right."""
+    """With logits of 1000 and -1000 the gradient is finite: 0 where the prediction is right."""
     logits = torch.tensor([[1000.0, -1000.0, -1000.0], [-1000.0, -1000.0, 1000.0]])
     wanted = torch.tensor([[0.0, 0.0, 0.0], [-0.5, 0.0, 0.5]])
 
@@ -266,7 +266,7 @@ def test_jacobian_is_the_documented_one(student, documented):
 
 @check("softmax_jacobian", points=0.3, layer="probe")
 def test_jacobian_of_any_weights(student, reference, probe):
-    """For other weights, and other numbers of them, each derivative is right."""
+    """For other weights, and for other numbers of weights, each derivative is right."""
     for size in (V, 2, 5, 1):
         weights = draw_softmax(probe, size)
 
@@ -279,7 +279,7 @@ def test_jacobian_of_any_weights(student, reference, probe):
 
 @check("softmax_jacobian", points=0.1, layer="laws")
 def test_jacobian_is_measured_by_small_steps(student, probe):
-    """Moving one score by a small step moves all weights as the Jacobian says."""
+    """A small step in one score changes all weights as the Jacobian predicts."""
     scores = probe.normal(N, scale=SPREAD)
 
     found = student.call("softmax_jacobian", torch.softmax(scores, dim=-1))
@@ -437,7 +437,7 @@ def test_softmax_gradient_builds_no_matrix(student, reference, probe):
 
 @check("softmax_backward", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_softmax_gradient_takes_all_rows_at_once(student, reference, probe):
-    """More and longer rows need no more operations."""
+    """The number of tensor operations does not grow with the number or length of the rows."""
     small, large = (2, 3), (5, 11)
     weights = {shape: draw_softmax(probe, *shape) for shape in (small, large)}
 
@@ -496,7 +496,7 @@ def test_attention_gradients_with_another_scale(student, reference, probe):
 
 @check("attention_backward", points=0.4, layer="probe")
 def test_attention_gradients_with_hidden_pairs(student, reference, probe):
-    """With hidden keys, for all items or for each, the three gradients are right."""
+    """With the same keys hidden in all items, or others in each, the three gradients are right."""
     first = torch.zeros(TK).bool()
     first[0] = True  # seen by all queries
     for leading, shape in (((), (TQ, TK)), ((B, H), (B, 1, TQ, TK)), ((B,), (B, 1, TK))):
@@ -522,7 +522,7 @@ def test_attention_gradients_are_those_of_autograd(student, probe):
 
 @check("attention_backward", points=0.1, layer="laws")
 def test_attention_gradients_are_measured_by_small_steps(student, probe):
-    """Moving one number by a small step moves the loss as its gradient says."""
+    """A small step in one number changes the loss as the gradient predicts."""
     *given, back = draw_attention(probe, Tq=2, Tk=3, d=2, d_v=4)
     found = have_shapes(student.call("attention_backward", *given, back), given, THREE)
 
@@ -562,7 +562,7 @@ def test_attention_gradients_depend_on_differences_of_values(student, reference,
 
 @check("attention_backward", points=0.1, layer="laws")
 def test_attention_gradients_are_linear(student, reference, probe):
-    """The gradients of a sum of two gradients are the sums of both gradients."""
+    """The gradients for a sum of two context gradients are the sums of those for each of them."""
     queries, keys, values, back = draw_attention(probe, B)
     more = probe.normal(B, TQ, DV, scale=BACK)
     one, other = (
@@ -634,7 +634,7 @@ def test_attention_gradients_are_computed_by_hand(student, reference, probe):
 
 @check("attention_backward", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_attention_gradients_take_all_tokens_at_once(student, reference, probe):
-    """More queries and keys need no more operations."""
+    """The number of tensor operations does not grow with the number of queries or keys."""
     few = draw_attention(probe, Tq=3, Tk=4)
     many = draw_attention(probe, Tq=9, Tk=11)
 
@@ -646,7 +646,7 @@ def test_attention_gradients_take_all_tokens_at_once(student, reference, probe):
 
 
 def documented_gradients(student, documented):
-    """Return the gradients of the documented self-attention, and check its loss on the way."""
+    """Return the gradients of the documented self-attention, after a check of its loss."""
     given = [documented[f"povinelli.{name}"].tensor for name in ("x", "w_q", "w_k", "w_v")]
     context = attend_to_itself(*given, scale=1.0)
     documented["povinelli.context"].matches(context, "The context of the check")
@@ -693,7 +693,7 @@ def test_self_attention_gives_the_documented_gradient_of_values(student, documen
 
 @check("self_attention_backward", points=0.3, layer="probe")
 def test_self_attention_gradients_of_any_tokens(student, reference, probe):
-    """With a batch and without, with the usual scale and another, the gradients are right."""
+    """With and without a batch axis, for the default and another scale, the gradients are right."""
     for leading, scale, sizes in (
         ((), None, {}),
         ((B,), None, {"T": 4, "d_in": 6}),
@@ -765,7 +765,7 @@ def test_self_attention_gradients_are_computed_by_hand(student, reference, probe
 
 @check("self_attention_backward", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_self_attention_gradients_take_all_tokens_at_once(student, reference, probe):
-    """More tokens need no more operations."""
+    """The number of tensor operations does not grow with the number of tokens."""
     few, many = (draw_projections(probe, T=size) for size in (3, 9))
 
     same_gradients(

@@ -34,7 +34,7 @@ MISCONCEPTIONS = (
                 return torch.log_softmax(logits, dim=-1)
         """,
         explanation="Torch's own log_softmax does the work that you must write in this exercise.",
-        question="Which exponentials, and which sum, does the docstring name?",
+        question="Which exponentials, and which sum, does the docstring mention?",
     ),
     # cross_entropy
     Misconception(
@@ -43,8 +43,8 @@ MISCONCEPTIONS = (
         swaps=(("log_softmax(logits)", "log_softmax(log_softmax(logits).exp())"),),
         title="The softmax is taken twice",
         explanation=(
-            "The softmax is taken twice: probabilities take the place of logits, so the loss "
-            "stays high even when every guess is right."
+            "The softmax is taken twice: probabilities are used as logits, so the loss stays "
+            "high even when every prediction is right."
         ),
         question="What does log_softmax get: logits, or numbers that already sum to one?",
     ),
@@ -53,14 +53,18 @@ MISCONCEPTIONS = (
         exercise="cross_entropy",
         swaps=(("log_softmax(logits)", "log_softmax(logits).exp()"),),
         explanation="The loss is minus the mean probability; the logarithm is missing.",
-        question="How large is the loss of a guess that gives its target almost nothing?",
+        question=(
+            "How large is the loss of a prediction that gives its target a probability near 0?"
+        ),
     ),
     Misconception(
         id="forgets_the_minus",
         exercise="cross_entropy",
         swaps=(("return -chosen.mean()", "return chosen.mean()"),),
         explanation="The minus is missing, so the loss is negative.",
-        question="Which sign has the logarithm of a probability, and which one has a loss?",
+        question=(
+            "Which sign does the logarithm of a probability have, and which sign does a loss have?"
+        ),
     ),
     Misconception(
         id="averages_over_the_vocabulary",
@@ -69,20 +73,20 @@ MISCONCEPTIONS = (
         explanation=(
             "The mean runs over the vocabulary too, so the loss is divided by V once too often."
         ),
-        question="How many guesses are there, and how many logits?",
+        question="How many predictions are there, and how many logits?",
     ),
     Misconception(
         id="averages_over_the_items_only",
         exercise="cross_entropy",
         swaps=(("return -chosen.mean()", "return -chosen.sum() / len(targets)"),),
         explanation=(
-            "In a batch, the losses are divided by the number of items; each position of an "
-            "item is one guess."
+            "In a batch, the sum of the losses is divided by the number of items, but each "
+            "position of an item is one prediction."
         ),
         question="How many targets are there in a batch of B items with T positions?",
     ),
     Misconception(
-        id="asks_how_sure_the_guess_is",
+        id="measures_how_certain_the_prediction_is",
         exercise="cross_entropy",
         swaps=(
             (
@@ -91,8 +95,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The largest probability of each guess is taken, and the target has no effect: the "
-            "loss measures how certain the guesses are, not whether they are right."
+            "The largest probability of each prediction is taken, and the target has no effect: "
+            "the loss measures how certain the predictions are, not whether they are right."
         ),
         question="At which position of its row is the probability of the target?",
     ),
@@ -109,14 +113,14 @@ MISCONCEPTIONS = (
             "Each row of logits is compared with the targets of all rows; only its own target "
             "counts."
         ),
-        question="How many numbers do you get for N guesses, and how many should there be?",
+        question="How many numbers do you get for N predictions, and how many should there be?",
     ),
     Misconception(
         id="takes_the_ready_log_softmax",
         exercise="cross_entropy",
         swaps=(("log_softmax(logits)", "torch.log_softmax(logits, dim=-1)"),),
-        explanation="The loss takes torch's own log_softmax, but it must take yours.",
-        question="Which exercise of this stage gives the logarithms of the probabilities?",
+        explanation="The loss uses torch's own log_softmax, but it must use yours.",
+        question="Which exercise of this stage returns the logarithms of the probabilities?",
     ),
     # Reader
     Misconception(
@@ -124,7 +128,7 @@ MISCONCEPTIONS = (
         exercise="Reader",
         swaps=(("x = self.tok_emb(ids) + self.pos_emb(positions)", "x = self.tok_emb(ids)"),),
         explanation=(
-            "The position vectors are not added, so the head cannot know the order of the tokens."
+            "The position vectors are not added, so the head cannot detect the order of the tokens."
         ),
         question="Which of your two tables has no effect on the result?",
     ),
@@ -148,7 +152,7 @@ MISCONCEPTIONS = (
             "The position vectors are looked up by the ids of the tokens, so they do not depend "
             "on the positions."
         ),
-        question="Which numbers must pos_emb get, so that the third token gets row 2?",
+        question="Which ids must pos_emb get, so that the third token gets row 2?",
     ),
     Misconception(
         id="numbers_the_items",
@@ -160,8 +164,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "All tokens of an item get the vector of the item's number; each token must get that "
-            "of its position in the text."
+            "All tokens of an item get the position vector of the item's number; each token must "
+            "get that of its position in the text."
         ),
         question="Along which axis of ids do the positions count?",
     ),
@@ -183,7 +187,7 @@ MISCONCEPTIONS = (
             "A causal mask hides the later tokens, but this head must see all of them: the last "
             "letter comes first in a reversed word."
         ),
-        question="Which tokens must the first position see to guess the first letter?",
+        question="Which tokens must the first position see to predict the first letter?",
     ),
     Misconception(
         id="returns_probabilities_as_logits",
@@ -206,7 +210,7 @@ MISCONCEPTIONS = (
             "The step goes uphill: the parameters move along the gradient, so the loss grows with "
             "each step."
         ),
-        question="In which direction does the gradient point: to a larger or a smaller loss?",
+        question="In which direction does the gradient point: towards a larger or a smaller loss?",
     ),
     Misconception(
         id="keeps_old_gradients",
@@ -229,8 +233,8 @@ MISCONCEPTIONS = (
         ),
         title="The parameters of the model stay as they were",
         explanation=(
-            "The parameters of the model stay as they were: the new numbers go to another tensor, "
-            "or the gradients are gone before the step."
+            "The parameters of the model stay as they were: the new numbers are written to a "
+            "different tensor, or the gradients are cleared before the step."
         ),
         question="Does your line change the tensor that the model holds, or make a new one?",
     ),
@@ -244,7 +248,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The loss after the step is returned, not the one before it.",
-        question="Which loss has led to the gradients of this step?",
+        question="Which loss do the gradients of this step come from?",
     ),
     Misconception(
         id="forgets_the_learning_rate",
@@ -263,7 +267,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Only the signs of the gradients count, so all parameters move by the same amount."
+            "Only the signs of the gradients are used, so all parameters move by the same amount."
         ),
         question="Should a parameter with a tenth of the gradient move as far as the others?",
     ),
@@ -276,8 +280,10 @@ MISCONCEPTIONS = (
                 "if parameter is next(model.parameters()) and parameter.grad is not None:\n",
             ),
         ),
-        explanation="Only the first parameter of the model moves; all that are trained must.",
-        question="How often does your loop over model.parameters() change something?",
+        explanation=(
+            "Only the first parameter of the model moves; all trained parameters must move."
+        ),
+        question="How many parameters does your loop over model.parameters() change?",
     ),
     Misconception(
         id="averages_the_gradient_again",
@@ -291,7 +297,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The gradient is divided by the number of items, but the loss is a mean already."
         ),
-        question="By which number has the mean of the losses divided each gradient?",
+        question="By which number does the mean of the losses already divide each gradient?",
     ),
     Misconception(
         id="makes_the_parameters_float32",
@@ -361,7 +367,7 @@ MISCONCEPTIONS = (
             "All losses are those of the untrained model; each must be measured just before the "
             "step on its batch."
         ),
-        question="Which parameters does the model have when the second batch comes?",
+        question="When the second batch is used, how have the parameters changed since the start?",
     ),
     Misconception(
         id="returns_the_mean_loss_so_far",

@@ -1,6 +1,6 @@
 """Hidden suite of stage 11: a loss, a head that reads, and the steps that train it.
 
-The steps are checked on modules of torch, so a mistake in ``Reader`` costs nothing there.
+The steps are checked on modules of torch, so a mistake in ``Reader`` loses no points there.
 """
 
 from itertools import pairwise
@@ -38,7 +38,7 @@ def draw_ids(probe, *shape, vocabulary=V):
 
 
 def two_classes(documented):
-    """Return two logits for each documented probability: of the target, and of all else."""
+    """Return two logits for each documented probability: for the target, and for other tokens."""
     probabilities = documented["ch05.target_probas"].tensor
     return torch.stack((probabilities.log(), (1 - probabilities).log()), dim=-1)  # (6, 2)
 
@@ -118,15 +118,15 @@ def numbers_in(answer, count, what="train"):
 
 
 def uses_any(student, exercise, names):
-    """Whether the source of *exercise* uses something ready-made.
+    """Return whether the source of *exercise* uses something ready-made.
 
-    Then its own check takes the points, and the exercises that call it lose none by it.
+    Then its own check takes the points, and the exercises that call it keep theirs.
     """
     return any(names.intersection(use.name.split(".")[1:]) for use in student.uses(exercise))
 
 
 def falls(losses):
-    """Whether each loss is lower than the one before it."""
+    """Return whether each loss is lower than the one before it."""
     return all(later < earlier for earlier, later in pairwise(losses))
 
 
@@ -159,7 +159,7 @@ def test_log_softmax_of_any_logits(student, reference, probe):
 
 @check("log_softmax", points=0.1, layer="laws")
 def test_log_softmax_takes_logits_of_any_size(student, probe):
-    """Adding 1000 or -1000 to all logits of a row changes nothing, and all stays finite."""
+    """Adding 1000 or -1000 to all logits of a row changes nothing, and the result stays finite."""
     logits = probe.normal(T, V, scale=2)
     logits = (logits * 256).round() / 256  # so that adding 1000 loses no digit
     wanted = tensor_like(student.call("log_softmax", logits), (T, V))
@@ -187,7 +187,7 @@ def test_log_softmax_keeps_dtype_and_logits(keeps_dtype, student, reference, pro
 
 @check("log_softmax", points=0.1, layer="gradients", rules=("gradients",))
 def test_log_softmax_passes_gradients_back(student, reference, probe):
-    """The right gradients reach the logits."""
+    """The gradients of the logits are right."""
     logits, back = probe.normal(B, T, V, scale=2), probe.normal(B, T, V)
 
     same_gradients(
@@ -211,7 +211,7 @@ def test_log_softmax_is_written_out(student, reference, probe):
 
 @check("cross_entropy", points=0.1, layer="shapes")
 def test_loss_is_one_number(student):
-    """Five guesses of three logits, and a batch of guesses, give a tensor without axes."""
+    """Five predictions of three logits, and a batch of predictions, give a tensor without axes."""
     one_row = student.call("cross_entropy", torch.zeros(5, 3), torch.zeros(5).long())
     batch = student.call("cross_entropy", torch.zeros(2, 4, 3), torch.zeros(2, 4).long())
 
@@ -247,7 +247,7 @@ def test_loss_of_a_guess_that_knows_nothing(student, documented):
 
 @check("cross_entropy", points=0.3, layer="probe")
 def test_loss_of_one_row_of_guesses(student, reference, probe):
-    """For other numbers of guesses and tokens, the loss is right."""
+    """For other numbers of predictions and tokens, the loss is right."""
     for guesses, vocabulary in ((5, V), (8, 3), (1, 4), (2, 11)):
         logits = probe.normal(guesses, vocabulary, scale=3)
         targets = draw_ids(probe, guesses, vocabulary=vocabulary)
@@ -275,7 +275,7 @@ def test_loss_of_a_batch_of_guesses(student, reference, probe):
 
 @check("cross_entropy", points=0.1, layer="laws")
 def test_loss_depends_on_differences_of_logits_only(student, reference, probe):
-    """A number added to all logits of a guess, or another order of guesses, changes nothing."""
+    """A number added to all logits of a row, or a different order of the rows, changes nothing."""
     logits, targets = probe.normal(8, V, scale=2), draw_ids(probe, 8)
     wanted = reference.call("cross_entropy", logits, targets)
     order = probe.uniform(8).argsort()
@@ -338,12 +338,12 @@ def test_loss_leaves_its_arguments_alone(student, reference, probe):
 
 @check("cross_entropy", points=0.3, layer="gradients", rules=("gradients",))
 def test_loss_passes_gradients_back(student, reference, probe):
-    """The right gradients reach the logits, in both shapes."""
+    """The gradients of the logits are right, in both shapes."""
     for shape in ((8, V), (B, T, V)):
         logits, targets = probe.normal(*shape, scale=2), draw_ids(probe, *shape[:-1])
         back = (
             10 * probe.uniform(1)[0] + 10
-        )  # a mean divides each gradient by the number of guesses
+        )  # a mean divides each gradient by the number of predictions
 
         same_gradients(
             student.gradients("cross_entropy", logits, targets, cotangent=back),
@@ -358,7 +358,7 @@ def test_loss_passes_gradients_back(student, reference, probe):
     rules=("no_ready_softmax", "no_ready_loss"),
 )
 def test_loss_is_written_out(student, reference, probe):
-    """The loss comes from your own steps, not from a ready loss or softmax."""
+    """The loss comes from your own steps, not from torch's own loss or softmax."""
     logits, targets = probe.normal(B, T, V), draw_ids(probe, B, T)
 
     agrees(
@@ -405,7 +405,7 @@ def test_reader_draws_its_layers_in_order(student, reference, probe):
 
 @check("Reader", points=0.1, layer="parameters")
 def test_reader_has_no_bias(student):
-    """The four linear layers have a weight each, and no bias."""
+    """Each of the four linear layers has a weight and no bias."""
     found = student.new("Reader", V, D, CONTEXT).parameters()
 
     for layer in LAYERS:
@@ -415,7 +415,7 @@ def test_reader_has_no_bias(student):
 
 @check("Reader", points=0.1, layer="parameters")
 def test_reader_trains_all_its_parameters(student, reference):
-    """All six parameters are trained, and there is no other."""
+    """All six parameters are trained, and there are no others."""
     found = student.new("Reader", V, D, CONTEXT).parameters()
 
     for name in reference.new("Reader", V, D, CONTEXT).parameters():
@@ -435,9 +435,9 @@ def test_reader_draws_the_documented_embedding(student, documented):
 
 @check("Reader", points=0.2, layer="documented")
 def test_reader_looks_up_the_documented_vectors(student, documented):
-    """The tokens 2, 3, 5 and 1, each alone in its text, arrive as the documented vectors.
+    """The tokens 2, 3, 5 and 1, each alone in its text, give the documented vectors.
 
-    All other layers pass the vectors on as they are.
+    In this check, all other layers return their inputs unchanged.
     """
     reader = student.new("Reader", 6, 3, 4, seed=123).load(
         {
@@ -449,12 +449,12 @@ def test_reader_looks_up_the_documented_vectors(student, documented):
     logits = tensor_like(reader(torch.tensor([[2], [3], [5], [1]])), (4, 1, 6), "The result")
 
     vectors = logits[:, 0, :3]
-    documented["ch02.embedding.of_ids"].matches(vectors, "What arrives of the four tokens")
+    documented["ch02.embedding.of_ids"].matches(vectors, "The result for the four tokens")
 
 
 @check("Reader", points=0.7, layer="probe")
 def test_reader_reads_with_any_weights(student, reference, probe):
-    """For other weights and sizes, and different items, the logits are right."""
+    """For other weights, sizes and items, the logits are right."""
     for sizes, items, tokens in (
         ((V, D, CONTEXT), B, T),
         ((5, 3, 8), 2, 6),
@@ -468,7 +468,7 @@ def test_reader_reads_with_any_weights(student, reference, probe):
 
 @check("Reader", points=0.4, layer="probe")
 def test_reader_serves_every_length_in_turn(student, reference, probe):
-    """One module reads long and short texts one after the other, also a single token."""
+    """One module reads long and short texts one after the other, and also a single token."""
     yours, ours = both_readers(student, reference, probe)
     ids = draw_ids(probe, 4, CONTEXT)
 
@@ -490,7 +490,7 @@ def test_reader_keeps_the_dtype(student, probe):
 
 @check("Reader", points=0.1, layer="laws")
 def test_reader_needs_positions_to_know_the_order(student, probe):
-    """Without positions, reordered tokens give the same logits, reordered; with positions not."""
+    """Reordered tokens give reordered logits if all position vectors are equal, and only then."""
     reader = student.new("Reader", V, D, T).load(
         probe.weights(pos_emb__weight=(T, D), W_query__weight=(D, D), W_value__weight=(D, D))
     )
@@ -503,11 +503,11 @@ def test_reader_needs_positions_to_know_the_order(student, probe):
 
     expect(
         alike(without[0][:, order], without[1]),
-        "With all positions alike, the order of the tokens still changes their logits.",
+        "With equal vectors for all positions, the order of the tokens still changes their logits.",
     )
     expect(
         not alike(with_positions[0][:, order], with_positions[1]),
-        "With different positions, the order of the tokens changes nothing.",
+        "With different vectors for the positions, the order of the tokens changes nothing.",
     )
 
 
@@ -525,7 +525,7 @@ def test_reader_reads_each_item_alone(student, reference, probe):
 
 @check("Reader", points=0.1, layer="laws", rules=("refuses",))
 def test_reader_refuses_a_text_that_is_too_long(student, probe):
-    """Ids beyond context_length raise an error; as many as context_length do not."""
+    """More ids than context_length raise an error; exactly context_length ids do not."""
     reader = student.new("Reader", V, D, 6)
     tensor_like(reader(draw_ids(probe, 2, 6)), (2, 6, V), "The result for 6 ids")
 
@@ -537,7 +537,7 @@ def test_reader_refuses_a_text_that_is_too_long(student, probe):
 
 @check("Reader", points=0.1, layer="laws", rules=("no_seeding",))
 def test_reader_sets_no_seed(student, probe):
-    """The constructor and a call leave torch's generator unseeded."""
+    """The constructor and a call do not seed torch's random generator."""
     drawn, ids = [], draw_ids(probe, B, T)
     for seed in (5, 6):
         reader = student.new("Reader", V, D, CONTEXT, seed=seed)
@@ -552,7 +552,7 @@ def test_reader_sets_no_seed(student, probe):
 
 @check("Reader", points=0.3, layer="gradients", rules=("gradients",))
 def test_reader_can_be_trained(student, reference, probe):
-    """The right gradients reach the weights of all six layers."""
+    """The gradients of the weights of all six layers are right."""
     yours, ours = both_readers(student, reference, probe)
     ids, back = draw_ids(probe, B, T), probe.normal(B, T, V)
 
@@ -585,7 +585,7 @@ def test_reader_needs_no_loop_over_tokens(student, reference, probe):
 
 @check("train_step", points=0.1, layer="shapes")
 def test_step_returns_a_plain_number(student):
-    """The loss comes back as a Python float, and the parameters keep their shapes."""
+    """The loss is returned as a Python float, and the parameters keep their shapes."""
     model = student.new("nn.Embedding", 5, 5)
     ids = torch.tensor([[0, 1, 2], [3, 4, 0]])
     loss = student.call("train_step", model, ids, ids.flip(1), 0.1)
@@ -646,7 +646,8 @@ def test_step_leaves_alone_what_is_not_trained(student, reference, probe):
 
     yours, ours = models
     same_parameters(yours, ours)
-    expect(not yours.parameters()["0.weight"].requires_grad, "A frozen parameter is trained now.")
+    frozen = not yours.parameters()["0.weight"].requires_grad
+    expect(frozen, "The step makes a frozen parameter trainable.")
 
 
 @check("train_step", points=0.1, layer="laws")
@@ -673,7 +674,7 @@ def test_steps_lower_the_loss_of_a_repeated_batch(student, probe, reference):
 
 @check("train_step", points=0.1, layer="laws")
 def test_second_step_takes_its_own_gradient(student, reference, probe):
-    """Two steps are not one step at twice the rate, and models do not mix."""
+    """Two steps differ from one step at twice the rate, and two models do not affect each other."""
     (yours, ours), (other, _) = (both_models(student, reference, probe) for _ in range(2))
     batch, (ids, targets) = draw_batch(probe), draw_batch(probe, 4)
 
@@ -716,7 +717,7 @@ def test_step_leaves_its_batch_alone(student, reference, probe):
 
 @check("train_step", points=0.2, layer="forbidden", rules=("no_ready_optimizer",))
 def test_step_needs_no_optimizer(student, reference, probe):
-    """The parameters are changed by your own line, not by torch.optim."""
+    """The parameters are changed by your own code, not by torch.optim."""
     yours, ours = both_models(student, reference, probe)
     batch = draw_batch(probe)
 
@@ -769,7 +770,7 @@ def test_training_takes_a_step_for_each_batch(student, reference, probe):
 
 @check("train", points=0.1, layer="laws")
 def test_training_without_batches_changes_nothing(student, reference, probe):
-    """No batch gives no loss and changes nothing; one batch gives one loss."""
+    """Without batches there is no loss and no change; one batch gives one loss."""
     yours, ours = both_models(student, reference, probe)
 
     numbers_in(student.call("train", yours, [], RATE), 0)

@@ -56,10 +56,13 @@ def unscaled(name: str, line: str) -> Misconception:
             (line, f"{line} * scale"),
         ),
         explanation=(
-            f"Only the gradient of the {other} is multiplied by the scale; that of the {name} "
-            "needs it as well."
+            f"Only the gradient of the {other} is multiplied by the scale; "
+            f"that of the {name} must be too."
         ),
-        question="A score is a product of a query and a key, times the scale. What does each get?",
+        question=(
+            "A score is a dot product of a query and a key, times the scale. What is its "
+            "derivative with respect to each?"
+        ),
     )
 
 
@@ -73,14 +76,15 @@ MISCONCEPTIONS = (
             "The gradient is not divided by N: it belongs to the sum of the losses, not to their "
             "mean."
         ),
-        question="How much of the mean loss is the loss of one guess among N?",
+        question="How much does the loss of one prediction among N contribute to the mean?",
     ),
     Misconception(
         id="divides_by_the_vocabulary",
         exercise="cross_entropy_backward",
         swaps=((LOSS, "return (probabilities - wanted) / V"),),
         explanation=(
-            "The gradient is divided by the size of the vocabulary; the mean is over the guesses."
+            "The gradient is divided by the size of the vocabulary; the mean is over the "
+            "predictions."
         ),
         question="Over how many losses is the mean taken: N or V?",
     ),
@@ -97,8 +101,8 @@ MISCONCEPTIONS = (
         swaps=((LOSS, "return (wanted - probabilities) / N"),),
         title="The gradient has the wrong sign",
         explanation=(
-            "The gradient has the wrong sign: it points to a smaller loss, but a gradient points "
-            "to a larger one."
+            "The gradient has the wrong sign: it points towards a smaller loss, but a gradient "
+            "points towards a larger one."
         ),
         question="Does the loss grow or fall if the logit of the target grows?",
     ),
@@ -107,8 +111,8 @@ MISCONCEPTIONS = (
         exercise="cross_entropy_backward",
         swaps=((LOSS, "return (probabilities - 1) * wanted / N"),),
         explanation=(
-            "Only the logit of the target has a gradient, but the others are in the sum of the "
-            "exponentials, so they change the loss too."
+            "Only the logit of the target has a gradient, but the other logits are in the sum of "
+            "the exponentials, so they change the loss too."
         ),
         question="What happens to the loss if the logit of a wrong token grows?",
     ),
@@ -119,14 +123,15 @@ MISCONCEPTIONS = (
         explanation=(
             "The 1 at the target is not subtracted, so the gradient does not depend on the targets."
         ),
-        question="What does the part -logit[target] of the loss add to its derivative?",
+        question="What does the term -logit[target] of the loss add to its derivative?",
     ),
     Misconception(
-        id="takes_the_softmax_over_the_guesses",
+        id="takes_the_softmax_over_the_predictions",
         exercise="cross_entropy_backward",
         swaps=(("torch.softmax(logits, dim=-1)", "torch.softmax(logits, dim=0)"),),
         explanation=(
-            "The softmax runs over the guesses; it must run over the vocabulary, within each row."
+            "The softmax runs over the predictions; it must run over the vocabulary, within each "
+            "row."
         ),
         question="Which numbers must sum to one: a row of probabilities, or a column?",
     ),
@@ -134,8 +139,10 @@ MISCONCEPTIONS = (
         id="subtracts_from_the_logits",
         exercise="cross_entropy_backward",
         swaps=((LOSS, "return (logits - wanted) / N"),),
-        explanation="The 1 at the target is subtracted from the logits, not from probabilities.",
-        question="What is the derivative of log(sum of exponentials) by one logit?",
+        explanation=(
+            "The 1 at the target is subtracted from the logits, not from the probabilities."
+        ),
+        question="What is the derivative of log(sum of exponentials) with respect to one logit?",
     ),
     Misconception(
         id="overflows_for_large_logits",
@@ -146,7 +153,7 @@ MISCONCEPTIONS = (
                 "probabilities = logits.exp() / logits.exp().sum(dim=-1, keepdim=True)",
             ),
         ),
-        explanation="The exponentials of large logits overflow, so the gradient is not a number.",
+        explanation="The exponentials of large logits overflow, so the gradient contains `nan`.",
         question="Which number may you subtract from all logits of a row before you start?",
     ),
     Misconception(
@@ -162,7 +169,9 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The caller's logits are changed in place.",
-        question="Which of your lines changes its argument, and who else still needs it?",
+        question=(
+            "Which of your lines changes its argument, and which code still needs the old numbers?"
+        ),
     ),
     Misconception(
         id="lets_autograd_find_the_loss_gradient",
@@ -183,8 +192,8 @@ MISCONCEPTIONS = (
         exercise="softmax_jacobian",
         swaps=((JACOBIAN, "return torch.diag(weights * (1 - weights))"),),
         explanation=(
-            "Only the diagonal is filled, but each score changes all weights: the others fall if "
-            "one grows."
+            "Only the diagonal is filled, but each score changes all weights: if one score "
+            "grows, the other weights fall."
         ),
         question="What happens to weight 0 if score 1 grows?",
     ),
@@ -220,10 +229,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The diagonal holds the weight itself; the factor 1 - weight is missing, because a "
-            "weight's own score is also in the sum of the exponentials."
+            "The diagonal holds the weight itself without the factor 1 - weight; a weight's own "
+            "score is also in the sum of the exponentials."
         ),
-        question="What is the derivative of e^s / Z by s, if Z also contains e^s?",
+        question="What is the derivative of e^s / Z with respect to s, if Z also contains e^s?",
     ),
     Misconception(
         id="takes_one_for_the_weight",
@@ -244,7 +253,8 @@ MISCONCEPTIONS = (
         exercise="softmax_jacobian",
         swaps=((JACOBIAN, f"weights = torch.softmax(weights, dim=-1)\n    {JACOBIAN}"),),
         explanation=(
-            "The softmax is taken of the weights, but they are its results already, not scores."
+            "The softmax of the weights is taken, but the weights already are the results of a "
+            "softmax, not scores."
         ),
         question="What does the function get: scores, or numbers that sum to one?",
     ),
@@ -274,7 +284,7 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=(("(weights * grad_weights).sum", "grad_weights.sum"),),
         explanation=(
-            "The sum of the gradients is subtracted; each of them must be multiplied by its "
+            "The sum of the gradients is subtracted; each gradient must be multiplied by its "
             "weight first."
         ),
         question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
@@ -284,7 +294,7 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=(("(weights * grad_weights).sum", "grad_weights.mean"),),
         explanation=(
-            "The plain mean of the gradients is subtracted; it must be their mean weighted with "
+            "The plain mean of the gradients is subtracted; it must be their mean weighted by "
             "the attention weights."
         ),
         question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
@@ -297,7 +307,10 @@ MISCONCEPTIONS = (
             "The products are averaged, but the weights sum to one already: the sum of the "
             "products is the weighted mean."
         ),
-        question="By which number does your mean divide, and where would it come from?",
+        question=(
+            "By which number does your mean divide, and where does this number occur in the "
+            "formula?"
+        ),
     ),
     Misconception(
         id="sums_over_all_rows",
@@ -311,8 +324,8 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=((SCORES_BACK, "return grad_weights - mean"),),
         explanation=(
-            "The differences are not multiplied by the weights, so a key without weight is pushed "
-            "as hard as all others."
+            "The differences are not multiplied by the weights, so the gradient is not 0 where a "
+            "weight is 0."
         ),
         question="Which factor do both terms, w_i g_i and w_i Σ w_j g_j, have in common?",
     ),
@@ -340,7 +353,7 @@ MISCONCEPTIONS = (
             "A matrix of T · T numbers is built for each row: the result is right, but the "
             "memory grows with the cube of T."
         ),
-        question="What is left of Σ (w_i [i = j] - w_i w_j) g_j if you multiply it out?",
+        question="What remains of Σ (w_i [i = j] - w_i w_j) g_j if you multiply it out?",
     ),
     Misconception(
         id="goes_through_the_rows",
@@ -355,7 +368,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The rows are computed one after the other, so the work grows with their number."
         ),
-        question="Which argument of `sum` keeps it within each row, and which keeps the axis?",
+        question="Which argument of `sum` adds within each row, and which one keeps the axis?",
     ),
     Misconception(
         id="calls_torchs_softmax_backward",
@@ -374,7 +387,9 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=((SCORES_BACK, "return weights * grad_weights.sub_(mean)"),),
         explanation="The caller's gradients are changed in place.",
-        question="Which of your lines changes its argument, and who else still needs it?",
+        question=(
+            "Which of your lines changes its argument, and which code still needs the old numbers?"
+        ),
     ),
     # attention_backward
     Misconception(
@@ -438,8 +453,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Only the gradients of hidden scores are set to 0, but their weights must be 0 before: "
-            "hidden keys still take a share of each row."
+            "Only the gradients of hidden scores are set to 0, but hidden keys still get a "
+            "weight: their weights must be 0 in the forward pass."
         ),
         question="What does a row of weights sum to over the visible keys?",
     ),
@@ -457,7 +472,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Weights are set to 0 after the softmax, so the visible ones no longer sum to one."
+            "Hidden weights are set to 0 after the softmax, so the visible weights no longer sum "
+            "to one."
         ),
         question="Which step makes a row sum to one, and is the mask before or after it?",
     ),
@@ -492,7 +508,7 @@ MISCONCEPTIONS = (
                 "return grad_keys, grad_queries, grad_values",
             ),
         ),
-        explanation="The gradients of queries and keys are returned in the wrong order.",
+        explanation="The gradients of queries and keys are swapped in the result.",
         question="In which order does the function get queries and keys?",
     ),
     Misconception(
@@ -504,7 +520,9 @@ MISCONCEPTIONS = (
                 "return grad_values, grad_queries, grad_keys",
             ),
         ),
-        explanation=("The gradients are returned in the wrong order; it is queries, keys, values."),
+        explanation=(
+            "The gradients are returned in the wrong order; it must be queries, keys, values."
+        ),
         question="Does the first gradient that you return have the shape of the queries?",
     ),
     Misconception(
@@ -512,7 +530,7 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=(("weights.transpose(-2, -1) @ grad_context", "weights @ grad_context"),),
         explanation=(
-            "In the gradient of the values the weights are not transposed: row k must be a sum "
+            "In the gradient of the values, the weights are not transposed: row k must be a sum "
             "over all queries that attended to key k."
         ),
         question="What are the shapes of weights, grad_context and values, and which product fits?",
@@ -522,8 +540,8 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=((GRAD_KEYS, "grad_keys = grad_scores @ queries"),),
         explanation=(
-            "In the gradient of the keys grad_scores is not transposed: row k must be a sum over "
-            "all queries that were compared with key k."
+            "In the gradient of the keys, grad_scores is not transposed: row k must be a sum "
+            "over all queries that were compared with key k."
         ),
         question="What are the shapes of grad_scores, queries and keys, and which product fits?",
     ),
@@ -542,7 +560,9 @@ MISCONCEPTIONS = (
                 return torch.autograd.grad(context, given, grad_context)
         """,
         explanation="Autograd computes the gradients, but in this stage you do that yourself.",
-        question="Which step is the last one forward, and which two gradients does it send back?",
+        question=(
+            "Which step of the forward pass is the last, and which two gradients does it pass back?"
+        ),
     ),
     Misconception(
         id="goes_query_by_query",
@@ -572,7 +592,9 @@ MISCONCEPTIONS = (
             (GRAD_KEYS, "grad_keys = grad_scores.transpose(-2, -1) @ queries / scale"),
         ),
         explanation="The caller's queries are scaled in place.",
-        question="Which of your lines changes its argument, and who else still needs it?",
+        question=(
+            "Which of your lines changes its argument, and which code still needs the old numbers?"
+        ),
     ),
     Misconception(
         id="makes_the_gradients_float32",
@@ -584,7 +606,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The gradients become float32, even if the arguments are float64.",
-        question="Which dtype have the gradients of float64 tensors in your code?",
+        question="Which dtype do the gradients of float64 tensors have in your code?",
     ),
     # self_attention_backward
     misses(("keys", "values")),
@@ -604,8 +626,8 @@ MISCONCEPTIONS = (
             for name in WAYS
         ),
         explanation=(
-            "The gradients of the matrices are means over the batch, but each item has used the "
-            "same matrices, so its gradients are added."
+            "The gradients of the matrices are means over the batch, but every item uses the "
+            "same matrices, so the gradients of the items must be added."
         ),
         question="The loss is one number for the whole batch. What does each item add to it?",
     ),
@@ -618,7 +640,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The gradients of the matrices still have an axis for the items of the batch; they "
-            "must be added over it."
+            "must be summed over that axis."
         ),
         question="What is the shape of W_query, and which shape must its gradient have?",
     ),
@@ -636,8 +658,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The gradients of the matrices come from the first item of the batch only; all items "
-            "have used the matrices."
+            "The gradients of the matrices come from the first item of the batch only, but all "
+            "items use the matrices."
         ),
         question="Which items of the batch change the loss if W_query changes?",
     ),
@@ -683,7 +705,7 @@ MISCONCEPTIONS = (
                 "return grad_x, grad_W_key, grad_W_query, grad_W_value",
             ),
         ),
-        explanation="The gradients of W_query and W_key are returned in the wrong order.",
+        explanation="The gradients of W_query and W_key are swapped in the result.",
         question="In which order does the function get its matrices?",
     ),
     Misconception(
@@ -711,7 +733,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The gradients become float32, even if the arguments are float64.",
-        question="Which dtype have the gradients of float64 tensors in your code?",
+        question="Which dtype do the gradients of float64 tensors have in your code?",
     ),
     Misconception(
         id="lets_autograd_project_back",

@@ -12,7 +12,7 @@ def log_softmax(logits):
 
 def cross_entropy(logits, targets):
     if targets.dim() != logits.dim() - 1 or targets.size() != logits.size()[:-1]:
-        raise ValueError("one target for each guess")
+        raise ValueError("one target for each prediction")
     right = torch.take_along_dim(log_softmax(logits.double()), targets[..., None], dim=-1)
     return right.mean().neg().to(logits.dtype)
 

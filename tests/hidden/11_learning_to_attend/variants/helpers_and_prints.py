@@ -1,4 +1,4 @@
-"""A correct solution with helpers, prints and a loop over guesses, which is allowed in a loss."""
+"""A correct solution with helpers, prints and a loop over predictions, allowed in a loss."""
 
 import torch
 from torch import nn

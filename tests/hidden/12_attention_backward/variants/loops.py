@@ -1,4 +1,4 @@
-"""A correct solution with loops where they are allowed: over guesses, entries, items and heads."""
+"""A correct solution with allowed loops: over predictions, entries, items and heads."""
 
 import torch
 
