@@ -73,7 +73,7 @@ def hunt(
     width, colour = output.terminal()
     with closing(Hunt(handout, handout.stage(stage), _small_changes)) as bug_hunt:
         if new or bug_hunt.is_new:
-            typer.echo("Changing your code in many small ways; this takes some seconds.")
+            typer.echo("Making many small changes to a copy of your code; this takes some seconds.")
             bug_hunt.begin()
         elif bug_hunt.is_slow:
             typer.echo("Running your code; this takes some seconds.")

@@ -30,7 +30,7 @@ app = typer.Typer()
 @app.command()
 def start(
     folder: Annotated[
-        Path | None, Argument(metavar="[DIR]", help="The folder to make (default: my-work).")
+        Path | None, Argument(metavar="[DIR]", help="The folder to create (default: my-work).")
     ] = None,
     *,
     course_folder: options.CourseOption = None,
@@ -87,7 +87,9 @@ def progress(
     *,
     report: Annotated[
         Path | None,
-        Option("--report", metavar="DIR", help="Write a page with all that you have built here."),
+        Option(
+            "--report", metavar="DIR", help=("Write a page that shows everything you have built.")
+        ),
     ] = None,
 ) -> None:
     """Show your stages: how many exercises pass, and how many minutes are left."""

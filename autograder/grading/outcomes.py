@@ -229,7 +229,7 @@ def notices_of(
         ),
     ]
     if len(notices) > MAX_NOTICES:  # a worker reports the first ones only, so nobody knows how many
-        notices[MAX_NOTICES - 1 :] = ["More lines failed. Fix the first ones first."]
+        notices[MAX_NOTICES - 1 :] = ["Other lines failed too. Fix the first ones first."]
     return tuple(notices)
 
 
@@ -240,7 +240,7 @@ def describe_problem(problem: Problem) -> str:
         names = " and ".join(f"`{name}`" for name in _names(problem))
         return (
             f"{where} gives the name {names} to something that is not a class or a function; your "
-            "definition was graded all the same. Choose another name in that line."
+            "definition was graded anyway. Choose another name in that line."
         )
     if problem.kind == "not-compiled":
         part = "that cell" if where.startswith("cell ") else "your file"

@@ -110,7 +110,7 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     elif feedback.message:
         yield Text("Next: fix the problem above. It blocks every exercise.", "bold")
     else:
-        hint = " Stuck? `autograder hint` only asks you a question first."
+        hint = " Stuck? `autograder hint` begins with a question."
         names = [exercise.name for exercise in feedback.open]
         yield Text.assemble((f"Next: {names[0]}." if names else "No check ran.", "bold"), hint)
     count = f"{feedback.passed} of {feedback.checks} checks pass."

@@ -128,7 +128,7 @@ def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
     submission = next(collect(file, course.every_stage))
     if not submission.stage:
         known = ", ".join(f"{stage.module}.py" for stage in course.every_stage)
-        msg = f"{file.name} belongs to no stage. Give it the name of its stage's module: {known}."
+        msg = f"{file.name} is not a stage's module. Give it the name of one: {known}."
         raise UsageError(msg)
     return course.stage(submission.stage).source
 
@@ -170,11 +170,11 @@ def _course(start: Path, root: Path | None) -> Course:
 def _no_stage(folder: Path) -> str:
     if (folder / COURSE_FILE).is_file():
         stages = ", ".join(load(folder).file.stages)
-        return f"Which stage? Name it by name or number, such as `autograder check 1`: {stages}."
+        return f"Which stage? Give its name or number, such as `autograder check 1`: {stages}."
     missing = [name for name in (STAGE_FILE, PUBLIC_SUITE) if not (folder / name).is_file()]
     return (
-        f"There is no {' and no '.join(missing)} in {folder}. Go to a stage's folder as you "
-        "received it, and run `autograder check` there. "
+        f"There is no {' and no '.join(missing)} in {folder}. "
+        "Go to the folder of a stage, as you received it, and run `autograder check` there. "
         "If a file of the folder is lost, download the folder again and put your module into it."
     )
 

@@ -101,7 +101,7 @@ def _largest(weights: Weights) -> str:
 
 CLAIMS: Final = (
     Claim(
-        "Some row does not sum to one.",
+        "At least one row does not sum to one.",
         _row_sums,
         lambda weights: f"The rows sum to {_numbers(_sums(weights))}.",
     ),
@@ -111,12 +111,12 @@ CLAIMS: Final = (
         lambda weights: f"The columns sum to {_numbers(_sums(_columns(weights)))}.",
     ),
     Claim(
-        "A token looks at one that should be hidden from it.",
+        "A token attends to a token that should be hidden from it.",
         _future,
-        lambda _: "No token looks at one that is hidden from it.",
+        lambda _: "No token attends to a token that is hidden from it.",
     ),
     Claim(
-        "Some weight is negative.",
+        "At least one weight is negative.",
         _negative,
         lambda weights: f"The smallest weight is {min(map(min, weights)):.2f}.",
     ),
@@ -126,12 +126,12 @@ CLAIMS: Final = (
         lambda _: "Every cell holds a number.",
     ),
     Claim(
-        "Each token looks at all tokens equally.",
+        "Each token attends to all tokens equally.",
         _even,
         lambda weights: f"The first row is {_numbers(weights[0])}.",
     ),
     Claim(
-        "Some token looks most at a different token from yours.",
+        "At least one row has its largest weight at a different token than in yours.",
         _moved,
         lambda _: "In each row, the largest weight belongs to the same token as in yours.",
     ),

@@ -216,7 +216,7 @@ class Hunt:
         """Return the weights of the learner's code; raises ``UsageError`` if it is wrong."""
         name = self._stage.name
         if self._stage.file.picture is None:
-            msg = f"{name} has no picture to hunt in. Try another stage."
+            msg = f"{name} has no picture for a bug hunt. Try another stage."
             raise UsageError(msg)
         if not text:
             msg = f"A bug hunt needs your module: {self._stage.stub} is missing or can't be read."
@@ -319,7 +319,9 @@ def _score(state: HuntState, missed: Sequence[WrongModule], test: str) -> Iterat
     caught = total - len(missed)
     yield Text(f"Your test catches {caught} of {counted(total, 'mistake')}.", style="bold")
     if state.wrong in missed:
-        yield Text("It also passes on the wrong module of this hunt. What would differ there?")
+        yield Text(
+            "It also passes on the wrong module of this hunt. Which result is different there?"
+        )
     for one in missed[:MISSED]:
         yield Text(f"Not caught, in {one.exercise}: {line(one.change, LONGEST)}", style="dim")
     if missed:

@@ -43,9 +43,9 @@ CELL_SECONDS = 60.0  # a cell that trains a small model takes some twenty
 UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
 SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` leaves it out
 NO_MODEL_ANSWER = (
-    "There is no model answer here: in a class, an instructor reads what you wrote. "
-    "If you learn alone, install the wheel with the solutions, or work inside a clone of the "
-    "course: this cell then shows what a full answer says."
+    "There is no model answer here: in a class, an instructor reads your answer. If you learn "
+    "alone, install the wheel with the solutions, or work inside a clone of the course: this "
+    "cell then shows a full answer."
 )
 
 
@@ -166,10 +166,10 @@ class Lab:
             return ModelAnswer(NO_MODEL_ANSWER)
         if self._own_answer(answer) in UNWRITTEN:
             return ModelAnswer(
-                "Write your own answer first, save this notebook, and run this cell again: "
-                "then it shows what a full answer says."
+                "Write your own answer first, save this notebook, and run this cell again: then "
+                "it shows a full answer."
             )
-        return ModelAnswer(f"**What a full answer says, and what it is worth:**\n\n{scheme}")
+        return ModelAnswer(f"**A full answer, and its points:**\n\n{scheme}")
 
     def _mark_scheme(self, answer: str) -> str:
         """Return the mark scheme of the cell *answer* in the lab of the course, if it is here."""

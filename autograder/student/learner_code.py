@@ -115,6 +115,6 @@ def _verdict(found: object, problem: str) -> Verdict:
     if type(passed) is not int or type(failed) is not int or broken:
         return Verdict(ran=False, caught=False, why=why)
     if not passed + failed:
-        why = "no function of it has a name that begins with test_"
+        why = "it has no function whose name begins with test_"
         return Verdict(ran=False, caught=False, why=why)
     return Verdict(ran=True, caught=failed > 0, why=why)

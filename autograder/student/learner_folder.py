@@ -56,7 +56,10 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     target = around or (folder or here / DEFAULT).resolve()
     _require_own(target)
     if any(target in {source, source.parent} for source in sources):
-        msg = f"{target} holds the stages as you received them. Name another folder: it is made."
+        msg = (
+            f"{target} holds the stages as you received them. "
+            "Name another folder; the command creates it."
+        )
         raise UsageError(msg)
     done = Started(target)
     try:

@@ -73,8 +73,8 @@ def share_right(model: nn.Module, task: Task) -> float:
     """Return the share of letters that *model* finds in 1000 new texts."""
     tokens, wanted = task(1000)
     with torch.no_grad():
-        guesses = _scores(model, tokens, wanted).argmax(dim=-1)
-    return (guesses == wanted)[wanted != UNKNOWN].float().mean().item()
+        predicted = _scores(model, tokens, wanted).argmax(dim=-1)
+    return (predicted == wanted)[wanted != UNKNOWN].float().mean().item()
 
 
 def _scores(model: nn.Module, tokens: Tensor, wanted: Tensor) -> Tensor:

@@ -55,7 +55,7 @@ class LiveModule:
         return dir(self._module)
 
     def __repr__(self) -> str:
-        return f"<the module in {self._file}, as it was saved last>"
+        return f"<the module in {self._file}, as it was last saved>"
 
     def _refresh(self) -> None:
         """Run the file if it is not the one that ran last."""

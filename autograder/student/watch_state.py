@@ -18,7 +18,9 @@ if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
     from autograder.student.attention_weights import Weights
 
 PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
-RESTORED: Final = "progress.json was gone. It is back, with what this watch has seen."
+RESTORED: Final = (
+    "progress.json was missing. It has been written again, with the results of this watch."
+)
 
 
 class Checker(Protocol):

@@ -233,7 +233,7 @@ def keeps_products(few: Operators, many: Operators, width: int, why: str) -> Non
     """
     _requires_work(few, many, why)
     counts = tuple(ran.products_over(width) for ran in (few, many))
-    public = f"More is multiplied than before. {why}"
+    public = f"The second call computes more products than the first. {why}"
     message = (
         f"Products with vectors of size {width} give {counts[0]} numbers in the first call and "
         f"{counts[1]} in the second. {why}"
@@ -253,5 +253,5 @@ def keeps_results_below(ran: Operators, size: int, why: str) -> None:
 
 def _requires_work(few: Operators, many: Operators, why: str) -> None:
     if few.is_idle and many.is_idle:
-        sentence = f"No tensor operation was seen while your code ran. {why}"
+        sentence = f"Your code ran no tensor operation. {why}"
         raise WrongAnswer(Status.FORBIDDEN, sentence)

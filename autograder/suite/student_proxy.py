@@ -310,7 +310,7 @@ class RemoteModule:
 
 def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
     """Describe the accidental exception of the code, with the sizes, and suggest a clearer one."""
-    counts = "This counts, but the error comes by accident."
+    counts = "This counts, but the error is accidental."
     clearer = "It is clearer to check the arguments first and to raise a ValueError that says why."
     given = " and ".join(filter(None, map(_shown, args)))
     what = raised.message.replace(YOUR_MODULE, YOUR_MODULE.lower(), 1)

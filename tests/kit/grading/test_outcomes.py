@@ -229,8 +229,10 @@ def session(**fields: object) -> SimpleNamespace:
         ),
         pytest.param(
             failed(88, "Scale", kind="rebound"),
-            "line 88 gives the name `Scale` to something that is not a class or a function; your "
-            "definition was graded all the same. Choose another name in that line.",
+            (
+                "line 88 gives the name `Scale` to something that is not a class or a function; "
+                "your definition was graded anyway. Choose another name in that line."
+            ),
             id="rebound",
         ),
         pytest.param(
@@ -266,7 +268,7 @@ def test_lines_that_failed_are_notices():
         "line 7 raised ValueError: bad",
     )
     assert len(notices) == MAX_NOTICES
-    assert notices[-1] == "More lines failed. Fix the first ones first."
+    assert notices[-1] == "Other lines failed too. Fix the first ones first."
 
 
 def test_what_fails_in_a_cell_of_the_kit_is_not_a_notice():

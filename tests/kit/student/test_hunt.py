@@ -88,12 +88,12 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
     some = step(hunt)
     test.write_text(AS_BEFORE)
 
-    assert "differ from yours?\n  1  Some row does not sum to one." in asked
+    assert ("differ from yours?\n  1  At least one row does not sum to one.") in asked
     assert re.search("What it computes: +What yours computes:", asked)
     assert "You have not changed anything yet." in untouched
     assert "softmax" not in untouched
     assert "Not quite. The smallest weight is 0." in refused
-    assert "✓ Right. Some row does not sum to one." in seen
+    assert "✓ Right. At least one row does not sum to one." in seen
     assert "The softmax runs over the queries; it must run over the keys" in " ".join(
         open_still.split()
     )

@@ -490,7 +490,7 @@ def test_a_model_answer_follows_ones_own(next_to_the_course: Path, lab: Lab):
     save_lab(next_to_the_course, "A plain tensor is not saved.")
     shown = lab.model_answer("answer_frozen")
 
-    assert repr(shown).startswith("**What a full answer says, and what it is worth:**\n\n2 points:")
+    assert repr(shown).startswith("**A full answer, and its points:**\n\n2 points:")
     assert "MARK SCHEME" not in repr(shown)
     assert shown._repr_markdown_() == repr(shown)
 

@@ -1,4 +1,4 @@
-"""A module in a notebook: what is used is always the file as it was saved last."""
+"""A module in a notebook: what is used is always the file as it was last saved."""
 
 from pathlib import Path
 
@@ -89,4 +89,4 @@ def test_a_notebook_can_show_and_complete_a_module(file: Path):
 
     assert "answer" in dir(module)
     assert not hasattr(module, "_repr_html_")
-    assert "as it was saved last" in repr(module)
+    assert "as it was last saved" in repr(module)

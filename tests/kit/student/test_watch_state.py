@@ -272,7 +272,7 @@ def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path):
     Progress.read(own).file.unlink()
     state.saved([course.stages[0]])
 
-    assert "progress.json was gone." in shown(state)
+    assert "progress.json was missing." in shown(state)
     assert FIRST in Progress.read(own).passed
 
 

@@ -96,7 +96,7 @@ The limit itself is on the wrong side of the comparison.
     if n <= 0 or n > 3:
 A wrong value of `n` does not raise a ValueError.
     pass
-Allowed values of `n` are refused.
+Valid values of `n` raise an error.
     if True:
 """,
         id="checks",

@@ -6,7 +6,7 @@ from autograder.diagnosis.mistakes import decoders
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
 UNBIASED = "The variance divides by one less than the number of features."
-OUTSIDE = "The small number is added to the root; it must be added to the variance below the root."
+OUTSIDE = "The small number is added to the root; it must be added to the variance under the root."
 IN_TURN = (
     "The parts are repeated as a whole, as in 0, 1, 0, 1; "
     "each part must be followed by its copies, as in 0, 0, 1, 1."

@@ -7,7 +7,7 @@ from autograder.diagnosis.mistakes import training
 from autograder.diagnosis.mistakes.rewriting import ExerciseCode
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
-KEPT = "The gradients of earlier steps are still added, so the second step goes too far."
+KEPT = "The gradients of earlier steps are not cleared, so the second step uses the sum of both."
 ZEROED = """
 def wanted(model, ids: Tensor, rate: float):
     model.zero_grad()
