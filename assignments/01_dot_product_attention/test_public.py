@@ -159,7 +159,7 @@ def test_dot_product_is_plain_python(student, probe):
 
 @check("scores_for_query", points=0.05, layer="shapes")
 def test_scores_for_query_gives_one_score_per_token(student, documented, inputs):
-    """Six tokens and one query make six scores: (6, 3) and (3,) -> (6,)."""
+    """Six tokens and one query give six scores: (6, 3) and (3,) -> (6,)."""
     tokens = documented["003.inputs.length"].value
 
     tensor_like(student.call("scores_for_query", inputs, inputs[1]), (tokens,))
@@ -185,7 +185,7 @@ def test_scores_for_query_compares_any_query(student, reference, probe):
 
 @check("scores_for_query", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_scores_for_query_serves_a_single_token(student, probe):
-    """One token makes one score, and the inputs are unchanged."""
+    """One token gives one score, and the inputs are unchanged."""
     x, query = probe.normal(1, D), probe.normal(D)
 
     agrees(student.call("scores_for_query", x, query), (x * query).sum(dim=1))
@@ -259,7 +259,7 @@ def test_softmax_naive_gives_the_documented_weights(student, documented, scores_
 
 @check("softmax_naive", points=0.2, layer="probe")
 def test_softmax_naive_of_unseen_scores(student, reference, probe):
-    """Scores of any sign and number become the right weights."""
+    """Any number of scores, positive and negative, become the right weights."""
     for tokens in (D, 2, 1):
         scores = probe.normal(tokens, scale=2.0)
         ours = reference.call("softmax_naive", scores)
@@ -309,7 +309,7 @@ def test_softmax_naive_is_written_out(student, reference, probe):
 
 @check("softmax_stable", points=0.2, layer="documented")
 def test_softmax_stable_gives_the_documented_weights(student, documented, inputs, scores_2):
-    """One query and all queries (along the rows) get the documented weights."""
+    """The weights of one query, and of all queries (along the rows), are the documented ones."""
     of_one = student.call("softmax_stable", scores_2, 0)
     of_all = student.call("softmax_stable", inputs @ inputs.T, 1)
 
@@ -396,7 +396,7 @@ def test_softmax_stable_is_written_out(student, reference, probe):
 
 @check("context_vector", points=0.05, layer="shapes")
 def test_context_vector_has_the_size_of_a_token(student, inputs):
-    """Six weights and six tokens of three features make one vector of three features."""
+    """Six weights and six tokens of three features give one vector of three features."""
     tensor_like(student.call("context_vector", torch.full((6,), 1 / 6), inputs), (3,))
 
 
@@ -410,7 +410,7 @@ def test_context_vector_gives_the_documented_mixture(student, documented, inputs
 
 @check("context_vector", points=0.35, layer="probe", rules=("float32",))
 def test_context_vector_takes_weights_as_they_are(student, reference, probe):
-    """Any weights mix any tokens, with any signs and any sum."""
+    """The mixture is right for any weights, with any signs and any sum."""
     for tokens in (T, 9):
         weights, x = probe.normal(tokens), probe.normal(tokens, D, scale=1.5)
         ours = reference.call("context_vector", weights, x)
@@ -420,7 +420,7 @@ def test_context_vector_takes_weights_as_they_are(student, reference, probe):
 
 @check("context_vector", points=0.15, layer="laws", rules=("inputs_unchanged",))
 def test_context_vector_picks_the_token_with_all_the_weight(student, probe):
-    """All weight on one token gives that token back; weights and tokens are unchanged."""
+    """With all weight on one token, the result is that token; weights and tokens are unchanged."""
     x = probe.normal(T, D)
     for index in (T - 1, 0, 2):
         weights = torch.zeros(T)
@@ -442,7 +442,7 @@ def test_context_vector_stays_in_the_graph(probe, same_gradients):
 
 @check("attention_scores", points=0.05, layer="shapes")
 def test_attention_scores_compare_every_pair(student, inputs):
-    """Six tokens make six times six scores."""
+    """Six tokens give six times six scores."""
     tensor_like(student.call("attention_scores", inputs), (6, 6))
 
 
@@ -517,7 +517,7 @@ def test_attention_weights_are_the_documented_ones(student, documented, inputs):
 
 @check("attention_weights", points=0.25, layer="probe")
 def test_attention_weights_run_along_the_rows(student, reference, probe):
-    """Where row i and column i of the scores differ, the row is normalised."""
+    """If row i and column i of the scores differ, the row is normalised."""
     scores = probe.normal(T, T, scale=2.0)
 
     agrees(student.call("attention_weights", scores), reference.call("attention_weights", scores))
@@ -553,7 +553,7 @@ def test_attention_weights_stay_in_the_graph(probe, same_gradients):
 
 @check("simple_self_attention", points=0.05, layer="shapes")
 def test_simple_self_attention_gives_each_token_a_context_vector(student, inputs):
-    """Every token gets one context vector, as large as itself: (6, 3) -> (6, 3)."""
+    """Every token gets one context vector with as many features as the token: (6, 3) -> (6, 3)."""
     tensor_like(student.call("simple_self_attention", inputs), (6, 3))
 
 

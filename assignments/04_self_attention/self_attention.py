@@ -1,8 +1,8 @@
 """Self-attention as a module: from three frozen matrices to three linear layers.
 
 Shapes in this stage: T tokens, d_in features per token, d_out features per query, key and value.
-There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to
-token i; in the attention weights, (T, T), row i says how much token i attends to every token.
+There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to token
+i; in the attention weights, (T, T), row i holds the weights that token i gives to every token.
 
 The caller sets the seed before it creates a module, so nothing in this file sets a seed.
 
@@ -36,7 +36,7 @@ class SelfAttentionV1(nn.Module):
 
 
 class SelfAttention_v1(nn.Module):
-    """The same mechanism with weights that can be trained.
+    """Self-attention with weights that can be trained.
 
     Parameters, drawn in this order, each by its own ``torch.rand``, each of shape (d_in, d_out):
     W_query, W_key, W_value.
@@ -52,7 +52,7 @@ class SelfAttention_v1(nn.Module):
 
 
 class SelfAttention_v2(nn.Module):
-    """The same mechanism with ``nn.Linear``, whose initial weights train better.
+    """Self-attention with ``nn.Linear``, whose initial weights train better.
 
     Layers, created in this order, each from d_in to d_out features, with a bias only if
     *qkv_bias* is true: W_query, W_key, W_value.

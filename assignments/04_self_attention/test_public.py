@@ -60,7 +60,7 @@ def named(module, names):
     """Return the module's parameters, after checking that all *names* exist."""
     found = module.parameters()
     for name in names:
-        expect(name in found, f"torch finds no parameter of the name {name}.")
+        expect(name in found, f"torch finds no parameter with the name {name}.")
     return found
 
 
@@ -79,7 +79,7 @@ def caller_seeds(student, probe, name, *sizes):
         drawn.append(student.draws_next())
     expect(
         not torch.equal(*drawn),
-        f"{name} gives the same random numbers under two seeds: is one set in your code?",
+        f"{name} gives the same random numbers under two seeds: does your code set a seed?",
     )
 
 
@@ -95,7 +95,7 @@ def same_gradients(yours, ours, names):
 
 
 def built_by_hand(student, name, yours, ours, x):
-    """Expect right context vectors from code that does not use torch's ready attention."""
+    """Expect right context vectors from code that does not use torch's ready-made attention."""
     avoids(student, name, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
     agrees(yours(x), ours(x), "The result")
@@ -165,7 +165,7 @@ def test_v1_frozen_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("SelfAttentionV1", points=0.1, layer="laws")
 def test_v1_frozen_weights_sum_to_one(student, probe):
-    """If all tokens have the same value, it is every context vector: weights sum to one."""
+    """If all tokens have the same value, every context vector is this value: weights sum to one."""
     x = torch.cat([torch.ones(T, 1), probe.normal(T, D_IN - 1)], dim=1)
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     weights["W_v"][1:] = 0  # the value of each token uses only its leading 1
@@ -184,7 +184,7 @@ def test_v1_frozen_leaves_its_input_as_it_was(student, probe):
 
 @check("SelfAttentionV1", points=0.3, layer="gradients", rules=("gradients",))
 def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe):
-    """Gradients reach the input; W_q, W_k and W_v are frozen and get none."""
+    """Gradients flow back to the input; W_q, W_k and W_v are frozen and get none."""
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
@@ -270,7 +270,7 @@ def test_v1_knows_no_order_of_tokens(student, probe):
     attention = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
 
     context = tensor_like(attention(x), (T, D_OUT), "The result")
-    expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
+    expect(context.abs().max() > 0, "The context vectors are zero, but the tokens are not.")
     agrees(attention(x[order]), context[order], "The result for tokens in a different order")
 
 
@@ -284,7 +284,7 @@ def test_v1_leaves_its_input_as_it_was(student, probe):
 
 @check("SelfAttention_v1", points=0.3, layer="gradients", rules=("gradients",))
 def test_v1_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and W_query, W_key, W_value."""
+    """The gradients of the input and of W_query, W_key and W_value are right."""
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
     yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
@@ -325,13 +325,13 @@ def test_v2_gives_each_token_a_context_vector(student, inputs):
 
 @check("SelfAttention_v2", points=0.3, layer="parameters", rules=("no_seeding",))
 def test_v2_makes_query_key_value_layers(student, reference, probe):
-    """W_query, W_key and W_value are nn.Linear without bias, created in this order."""
+    """W_query, W_key and W_value are nn.Linear layers without bias, created in this order."""
     yours = student.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
     ours = reference.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
 
     expect(
         not {f"{name}.bias" for name in LONG} & set(yours.parameters()),
-        "There is a bias although qkv_bias was not given and is false by default.",
+        "There is a bias although qkv_bias was not given; its default is False.",
     )
     same_draws(yours, ours, LINEAR)
     caller_seeds(student, probe, "SelfAttention_v2", D_IN, D_OUT)
@@ -405,7 +405,7 @@ def test_v2_leaves_its_input_as_it_was(student, probe):
 
 @check("SelfAttention_v2", points=0.3, layer="gradients", rules=("gradients",))
 def test_v2_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and the weights of all three layers."""
+    """The gradients of the input and of the weights of all three layers are right."""
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
@@ -430,7 +430,7 @@ BOTH = ("SelfAttention_v1", "SelfAttention_v2")
 
 
 class Pair:
-    """A source with *weights*, a target, and what the target should give for *x* afterwards.
+    """A source with *weights*, a target, and the right results for *x* after the transfer.
 
     A mistake in one of the two classes is not a mistake of transfer_weights: the source's layers
     get right weights and no bias, regardless of its constructor. A target whose parameters have
@@ -484,7 +484,7 @@ def layers_of(source):
 
 
 def pair(student, reference, probe, d_in, d_out, *, biased=False):
-    """Make a source with large weights, and a target."""
+    """Return a source with large weights, and a target."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (d_out, d_in)))
     biases = {name: probe.normal(d_out) for name in LINEAR} if biased else {}
     return Pair(student, reference, weights, biases, probe.normal(T, d_in, scale=0.5))

@@ -51,7 +51,7 @@ class AttentionHead(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values up to each token: (B, T, C) -> (B, T, head_size).
+        """Mix the values of the tokens up to each token: (B, T, C) -> (B, T, head_size).
 
         Token i mixes the values of tokens 0 to i by its causal attention weights. Works for any T
         up to block_size, with a number of tensor operations that does not grow with T. Raises

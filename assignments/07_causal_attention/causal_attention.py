@@ -63,7 +63,7 @@ class CausalAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values up to each token: (B, T, d_in) -> (B, T, d_out).
+        """Mix the values of the tokens up to each token: (B, T, d_in) -> (B, T, d_out).
 
         Token i mixes the values of tokens 0 to i by its causal attention weights. Works for any T
         up to context_length, with a number of tensor operations that does not grow with T. Raises

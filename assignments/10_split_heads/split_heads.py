@@ -63,7 +63,7 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
         Queries, keys and values are split into heads; in each head, token i mixes the values of
         tokens 0 to i by its causal attention weights, scaled by the head's own size. The heads are

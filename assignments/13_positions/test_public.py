@@ -61,7 +61,7 @@ class Sizes(NamedTuple):
 
     @property
     def d_out(self):
-        """All heads side by side."""
+        """Return the features of all heads side by side."""
         return self.H * self.d
 
 
@@ -114,7 +114,7 @@ def same_gradients(yours, ours):
 
 @check("sinusoidal_positions", points=0.1, layer="shapes")
 def test_sinusoids_have_a_row_for_each_position(student):
-    """Seven positions and four features make a (7, 4) tensor."""
+    """Seven positions and four features give a (7, 4) tensor."""
     rows = student.call("sinusoidal_positions", 7, 4)
 
     tensor_like(rows, (7, 4), "sinusoidal_positions(7, 4)")
@@ -131,7 +131,7 @@ def test_sinusoids_alternate_as_documented(student, documented):
 
 @check("sinusoidal_positions", points=0.3, layer="documented")
 def test_sinusoids_of_512_features_are_the_documented_ones(student, documented):
-    """With 512 features, the first five sines of the first three positions are the documented."""
+    """With 512 features, the first five sines of the first three positions are as documented."""
     rows = student.call("sinusoidal_positions", 4, 512)
 
     found = tensor_like(rows, (4, 512), "sinusoidal_positions(4, 512)")[:3, 0:10:2]
@@ -149,7 +149,7 @@ def test_sinusoids_of_other_sizes(student, reference):
 
 @check("sinusoidal_positions", points=0.2, layer="laws")
 def test_sinusoids_turn_by_the_same_angle_at_every_step(student):
-    """One position further, each pair (cos, sin) has rotated by its own angle."""
+    """From one position to the next, each pair (cos, sin) is rotated by its own angle."""
     T, d = 9, 6
     rows = tensor_like(student.call("sinusoidal_positions", T, d), (T, d), "The table")
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
@@ -157,8 +157,8 @@ def test_sinusoids_turn_by_the_same_angle_at_every_step(student):
     agrees(points.abs(), torch.ones(T, d // 2), "The length of each pair of sine and cosine")
     for step in (1, 3):
         turned = points[:-step] * points[step]
-        agrees(turned.real, points[step:].real, "The cosines some positions further")
-        agrees(turned.imag, points[step:].imag, "The sines some positions further")
+        agrees(turned.real, points[step:].real, "The cosines some positions later")
+        agrees(turned.imag, points[step:].imag, "The sines some positions later")
 
 
 @check("sinusoidal_positions", points=0.1, layer="laws", rules=("refuses",))
@@ -175,7 +175,7 @@ def test_sinusoids_refuse_an_odd_number_of_features(student):
 
 @check("rotary_angles", points=0.1, layer="shapes")
 def test_angles_come_as_cosines_and_sines(student):
-    """Five positions and eight features make two (5, 4) tensors."""
+    """Five positions and eight features give two (5, 4) tensors."""
     two_tensors(student.call("rotary_angles", torch.arange(5), 8), 5, 4)
 
 
@@ -209,7 +209,7 @@ def test_angles_of_any_positions(student, reference, probe):
 
 @check("rotary_angles", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_angles_add_up(student, probe):
-    """Two positions added give the two angles added, and the positions are unchanged."""
+    """Added positions get added angles, and the positions are unchanged."""
     T, d = 5, 6
     p, q = probe.normal(T, scale=9.0), probe.normal(T, scale=9.0)
     found = [student.call("rotary_angles", one, d) for one in (p, q, p + q)]
@@ -245,7 +245,7 @@ def test_rotation_keeps_the_shape(student):
 
 @check("apply_rotary", points=0.3, layer="documented")
 def test_rotation_of_a_ramp_is_the_documented_one(student, reference, documented):
-    """Pairs: of a head with 16 tokens and 64 features, the first six tokens are documented."""
+    """Pairs: in a head with 16 tokens and 64 features, the first six tokens are as documented."""
     head = torch.arange(16 * 64).view(1, 16, 64) / 100
     cos, sin = angles(reference, range(16), 64)
 
@@ -297,7 +297,7 @@ def test_rotation_of_drawn_numbers_in_halves_is_the_documented_one(student, refe
 
 @check("apply_rotary", points=0.7, layer="probe")
 def test_rotation_of_any_vectors(student, reference, probe):
-    """Pairs and halves are right for one to three axes in front, and any angles."""
+    """Pairs and halves are right for any angles, and with one to three axes before the features."""
     for *front, T, d in ((3, 4, 5, 6), (2, 7, 8), (4, 10), (2, 3, 4, 1, 2)):
         x = probe.normal(*front, T, d)
         cos, sin = angles(reference, probe.normal(T, scale=20.0), d, 50.0)
@@ -320,7 +320,7 @@ def test_rotation_keeps_the_dtype(keeps_dtype, reference, probe):
 
 @check("apply_rotary", points=0.1, layer="laws")
 def test_rotation_keeps_lengths(student, reference, probe):
-    """Every vector keeps its length, and so does every pair, two features apart or half of d."""
+    """Every vector keeps its length, and so does every pair of features, in both layouts."""
     B, T, d = 3, 5, 8
     x = probe.normal(B, T, d)
     cos, sin = angles(reference, probe.normal(T, scale=9.0), d, 20.0)
@@ -338,7 +338,7 @@ def test_rotation_keeps_lengths(student, reference, probe):
 
 @check("apply_rotary", points=0.2, layer="laws")
 def test_rotation_makes_scores_depend_on_the_distance(student, reference, probe):
-    """The product of a rotated query and a rotated key is the same at every equal distance."""
+    """Rotated queries and keys have the same dot product at every equal distance."""
     d = 6
     query, key = probe.normal(d), probe.normal(d)
     for halves in (False, True):
@@ -352,13 +352,13 @@ def test_rotation_makes_scores_depend_on_the_distance(student, reference, probe)
         agrees(torch.stack(scores[1:3]), scores[0].expand(2), "The score at the same distance")
         expect(
             not alike(scores[3], scores[0]),
-            "A key before the query gets the same score as a key that is as far behind it.",
+            "A key before the query gets the same score as a key at the same distance after it.",
         )
 
 
 @check("apply_rotary", points=0.1, layer="laws")
 def test_rotation_can_be_undone(student, reference, probe):
-    """A vector that is rotated by a position and back is unchanged."""
+    """A vector that is rotated by the angles of a position and back is unchanged."""
     x, positions = probe.normal(3, 5, 8), probe.normal(5, scale=9.0)
     cos, sin = angles(reference, positions, 8)
 
@@ -367,12 +367,12 @@ def test_rotation_can_be_undone(student, reference, probe):
         turned = tensor_like(turned, (3, 5, 8), "The result")
         expect(not alike(turned, x), "The vectors are not rotated.")
         back = student.call("apply_rotary", turned, cos, -sin, halves=halves)
-        agrees(back, x, "The vectors after turning them there and back")
+        agrees(back, x, "The vectors after a rotation and its inverse")
 
 
 @check("apply_rotary", points=0.1, layer="laws")
 def test_rotation_in_halves_is_one_in_pairs_of_other_features(student, reference, probe):
-    """Where features change their order from pairs to halves, both give the same numbers."""
+    """If the features are reordered from pairs to halves, both layouts give the same numbers."""
     x = probe.normal(2, 5, 8)
     cos, sin = angles(reference, probe.normal(5, scale=9.0), 8)
 
@@ -398,7 +398,7 @@ def test_rotation_leaves_its_arguments_alone(student, reference, probe):
 
 @check("apply_rotary", points=0.2, layer="gradients", rules=("gradients",))
 def test_rotation_passes_gradients_back(student, reference, probe):
-    """The right gradient reaches every feature, with pairs and with halves."""
+    """The gradient of every feature is right, with pairs and with halves."""
     x, back = probe.normal(3, 5, 8), probe.normal(3, 5, 8)
     cos, sin = angles(reference, probe.normal(5, scale=9.0), 8)
 
@@ -442,7 +442,7 @@ def test_slopes_are_the_documented_ones(student, documented):
 
 @check("alibi_slopes", points=0.2, layer="probe")
 def test_slopes_of_other_numbers_of_heads(student, reference):
-    """The slopes are right for other powers of 2, and for numbers between them."""
+    """The slopes are right for other powers of 2, and for numbers of heads between them."""
     for num_heads in (4, 16, 1, 3, 12, 6, 7):
         ours = reference.call("alibi_slopes", num_heads)
 
@@ -450,7 +450,7 @@ def test_slopes_of_other_numbers_of_heads(student, reference):
 
 
 def visible_part(bias, num_heads, num_queries, num_keys):
-    """Return the entries of a bias that no causal mask hides."""
+    """Return the entries of a bias that a causal mask does not hide."""
     bias = tensor_like(bias, (num_heads, num_queries, num_keys), "The bias")
     visible = torch.ones(num_queries, num_keys).tril(num_keys - num_queries) == 1
     return bias[:, visible]
@@ -506,7 +506,7 @@ def test_attention_gives_each_token_a_vector_of_d_out(student, probe):
 
 @check(NAME, points=0.3, layer="parameters")
 def test_attention_draws_its_layers_in_order(student, reference, probe):
-    """Seeded by the caller, the four layers are drawn in the order of the docstring."""
+    """With the caller's seed, the four layers are drawn in the order of the docstring."""
     for s in (FOUR, TWO):
         sizes = (s.d_in, s.d_out, s.context, s.H)
         found = student.new(NAME, *sizes, seed=probe.seed).parameters()
@@ -583,7 +583,7 @@ def test_attention_keeps_the_dtype(keeps_dtype, student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws")
 def test_attention_depends_on_distances_only(student, reference, probe):
-    """At every offset the result is the same, also beyond context_length."""
+    """The result is the same at every offset, even beyond context_length."""
     yours, ours = both(student, reference, probe, TWO, 100.0)
     x = tokens(probe, TWO)
 
@@ -594,7 +594,7 @@ def test_attention_depends_on_distances_only(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws")
 def test_attention_sees_the_order_of_earlier_tokens(student, reference, probe):
-    """The last token's result changes when two earlier tokens change places."""
+    """The last token's result changes when two earlier tokens are swapped."""
     yours, _ = both(student, reference, probe, THREE)
     x = tokens(probe, THREE)
     swapped = x[:, [0, 3, 2, 1, 4, 5]].contiguous()
@@ -610,7 +610,7 @@ def test_attention_sees_the_order_of_earlier_tokens(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws")
 def test_attention_never_looks_ahead(student, reference, probe):
-    """A change of the last tokens changes their own results and no earlier result."""
+    """Changing the last tokens changes their own results and no earlier result."""
     yours, ours = both(student, reference, probe, TWO)
     x = tokens(probe, TWO)
     others = x.clone()
@@ -627,16 +627,14 @@ def test_attention_never_looks_ahead(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets the same result as alone, and the input is unchanged."""
+    """Each item of a batch gets the same result as it would alone, and the input is unchanged."""
     yours, ours = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 
     together = tensor_like(yours(x), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
     agrees(together, ours(x), "The context")
     for item in range(FOUR.B):
-        agrees(
-            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
-        )
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     expect(yours.keeps_inputs(x), "The call changes its input.")
 
 
@@ -683,7 +681,7 @@ def test_attention_refuses_more_tokens_than_fit(student, reference, probe):
 
 @check(NAME, points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and the weights of all four layers."""
+    """The gradients of the input and of the weights of all four layers are right."""
     yours, ours = both(student, reference, probe, THREE)
     x, back = tokens(probe, THREE), probe.normal(THREE.B, THREE.T, THREE.d_out)
 

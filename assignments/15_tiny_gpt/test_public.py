@@ -86,7 +86,7 @@ def draw_ids(probe, B, T, V):
 
 
 def drawn_weights(probe, shapes):
-    """Draw weights of these shapes, so that every layer gives results of size 1."""
+    """Draw weights of these shapes, so that every layer gives results of variance 1."""
     weights = {}
     for name, shape in shapes.items():
         drawn = probe.normal(*shape)
@@ -122,7 +122,7 @@ def both_transformers(student, reference, probe, V, d_model=6):
 
 
 def both_tables(student, reference, probe, V):
-    """Build a table of logits, torch's own, twice."""
+    """Build a table of logits from torch's nn.Embedding, twice."""
     weights = {"weight": 2 * probe.normal(V, V)}
     return tuple(side.new("nn.Embedding", V, V).load(weights) for side in (student, reference))
 
@@ -155,7 +155,7 @@ def counts_of(answer, V, what):
 
 
 def frequencies_fit(counts, shares, what):
-    """Fail the check if *counts* are not what *shares* give, within five standard errors."""
+    """Fail the check if *counts* differ from *shares* by more than five standard errors."""
     shares = shares / shares.sum()
     n = counts.sum()
     error = 5 * (n * shares * (1 - shares)).sqrt()
@@ -213,7 +213,7 @@ def read(context):
 
 @check(HEADS, points=0.1, layer="laws", rules=("refuses",))
 def test_heads_still_drop_weights(student, reference, probe):
-    """In training, single weights are dropped, in eval mode none; wrong sizes are refused."""
+    """In training some weights are dropped, in eval mode none; wrong sizes raise an error."""
     yours, ours, x = readable(student, reference, probe)
     whole, _ = read(ours.eval()(x))
 
@@ -225,7 +225,7 @@ def test_heads_still_drop_weights(student, reference, probe):
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Parts of context vectors are zero; dropout belongs to the attention weights.",
+        "Single features of context vectors are zero; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
@@ -496,7 +496,7 @@ def test_tied_gpt_shares_its_weights(student, probe):
 
 @check("GPT", points=0.1, layer="laws")
 def test_new_gpt_knows_nothing(student, probe):
-    """The loss of a new GPT is near ln V, the loss of a uniform guess among all tokens."""
+    """The loss of a new GPT is near ln V, the loss for equal probabilities of all tokens."""
     sizes = (33, 16, 32, 4, 2)
     model = student.new("GPT", *sizes, seed=probe.seed)
     ids = draw_ids(probe, 8, 17, 33)
@@ -536,7 +536,7 @@ def test_gpt_keeps_ids_and_precision(student, reference, probe):
 
 @check("GPT", points=0.2, layer="gradients", rules=("gradients",))
 def test_gpt_can_be_trained(student, reference, probe):
-    """The right gradients reach every parameter."""
+    """The gradients of every parameter are right."""
     for s in (ONE, TWO):
         yours, ours = both(student, reference, probe, "GPT", *s)
         ids, back = draw_ids(probe, 3, s.context, s.V), probe.normal(3, s.context, s.V)
@@ -546,7 +546,7 @@ def test_gpt_can_be_trained(student, reference, probe):
 
 @check("GPT", points=0.1, layer="gradients", rules=("gradients",))
 def test_tied_gpt_is_trained_from_both_ends(student, reference, probe):
-    """In a tied GPT, the gradient of tok_emb is the sum of what both ends give."""
+    """In a tied GPT, the gradient of tok_emb is the sum of the gradients of both ends."""
     s = ONE
     yours, ours = both(student, reference, probe, "GPT", *s, NO_BIAS, TIED)
     ids, back = draw_ids(probe, 3, s.context, s.V), probe.normal(3, s.context, s.V)
@@ -608,7 +608,7 @@ def test_count_of_the_tied_gpt2(student, documented):
 
 @check("count_parameters", points=0.2, layer="documented")
 def test_count_of_the_lecture(student, documented):
-    """The two models of the lecture, without the 65 biases of their heads, have as many."""
+    """The counts for the two models of the lecture are as documented, without 65 head biases."""
     for name, sizes in (
         ("gptdev.parameters", (65, 32, 64, 4)),
         ("gptdev.parameters.large", (65, 256, 384, 6)),
@@ -642,7 +642,7 @@ def test_count_for_any_sizes(student, reference, probe):
 
 @check("count_parameters", points=0.1, layer="probe")
 def test_count_needs_no_model(student, reference, probe):
-    """The parameters of models that fit into no computer are counted at once."""
+    """The parameters of models that are too large for any computer are counted at once."""
     V = 50257 + probe.seed % 89
     for sizes in ((V, 2048, 12288, 96), (V, 2**17, 2**15, 500, QKV_BIAS)):
         wanted = reference.call("count_parameters", *sizes)
@@ -697,7 +697,7 @@ def test_top_k_refuses_a_wrong_k(student, reference, probe):
 
 @check("top_k_logits", points=0.1, layer="laws", rules=("inputs_unchanged", "dtype"))
 def test_top_k_of_all_changes_nothing(keeps_dtype, student, probe):
-    """With k = V the logits stay as they are, also in the caller's tensor."""
+    """With k = V the result equals the logits, and the caller's tensor is unchanged."""
     logits = probe.normal(3, 6)
 
     agrees(student.call("top_k_logits", logits, 6), logits, "With k = V, the logits")
@@ -711,7 +711,7 @@ def test_top_k_of_all_changes_nothing(keeps_dtype, student, probe):
 
 @check("sample_next", points=0.3, layer="probe")
 def test_tokens_are_drawn_by_their_probabilities(student, probe):
-    """In two thousand draws, each token appears as often as its probability says."""
+    """In two thousand draws, the share of each token is close to its probability."""
     row = torch.tensor([0.0, 1.2, -0.7, 1.9, 0.6]) + 0.1 * probe.uniform(5)
     for options, top_k in (((), None), ((0.6,), None), ((1.8,), None), ((1.3, 3), 3)):
         answer = student.call("sample_next", row.expand(DRAWN, 5), *options, seed=probe.seed)
@@ -770,7 +770,7 @@ def test_sampling_leaves_the_seed_to_the_caller(student, probe):
 
     drawn = [student.call("sample_next", logits, seed=seed) for seed in (probe.seed, 7)]
     same = torch.equal(*(tensor_like(one, (40, 1), "The ids") for one in drawn))
-    expect(not same, "Two seeds give the same ids: is one set in your code?")
+    expect(not same, "Two seeds give the same ids: does your code set a seed?")
     after = [student.draws_next()]
     student.call("sample_next", logits, seed=8)
     after.append(student.draws_next())
@@ -786,7 +786,7 @@ def test_sampling_leaves_the_seed_to_the_caller(student, probe):
 
 @check("generate", points=0.1, layer="shapes")
 def test_generate_appends_tokens(student):
-    """Two texts of 3 tokens, continued by 4, are 7 long and begin with the given ids."""
+    """Two texts of 3 tokens, continued by 4, have 7 tokens and begin with the given ids."""
     ids = torch.tensor([[1, 0, 2], [2, 2, 1]])
 
     model = student.new("nn.Embedding", 3, 3)
@@ -806,7 +806,7 @@ def test_generate_writes_the_documented_text(student, documented):
 
 @check("generate", points=0.3, layer="documented")
 def test_generate_draws_as_often_as_documented(student, documented):
-    """A thousand tokens at three temperatures appear as often as documented."""
+    """In a thousand draws at three temperatures, tokens appear as often as documented."""
     logits = documented["ch05.next_token_logits"].tensor
     model = student.new("nn.Embedding", 9, 9).load({"weight": logits.repeat(9, 1)})
 
@@ -835,7 +835,7 @@ def test_generate_follows_a_table(student, reference, probe):
 
 @check("generate", points=0.3, layer="probe")
 def test_generate_shows_the_last_context_to_the_model(student, reference, probe):
-    """With a model that uses all that it sees, the tokens are right below and above the context."""
+    """With a model that uses its whole input, the tokens are right in short and long texts."""
     for B, T, V, context, more in ((3, 4, 11, 6, 9), (2, 8, 9, 3, 5), (1, 5, 13, 5, 7)):
         yours, ours = both_transformers(student, reference, probe, V)
         ids = draw_ids(probe, B, T, V)
@@ -846,7 +846,7 @@ def test_generate_shows_the_last_context_to_the_model(student, reference, probe)
 
 @check("generate", points=0.2, layer="probe")
 def test_generate_passes_temperature_and_top_k_on(student, probe):
-    """At a temperature above 0, only the top_k tokens are drawn, as often as they should be."""
+    """At a temperature above 0, only the top_k tokens are drawn, with their probabilities."""
     row = torch.tensor([0.3, 1.6, -0.4, 1.1, 0.0, 0.8]) + 0.1 * probe.uniform(6)
     model = student.new("nn.Embedding", 6, 6).load({"weight": row.repeat(6, 1)})
     start = torch.zeros(DRAWN // 4, 1).long()
@@ -864,7 +864,7 @@ def test_generate_passes_temperature_and_top_k_on(student, probe):
 
 @check("generate", points=0.1, layer="laws")
 def test_generate_goes_on_where_it_ended(student, reference, probe):
-    """Three tokens and then four more are the same as seven, and no new token changes nothing."""
+    """Three new tokens and then four more are the same as seven; 0 new tokens return the ids."""
     yours, _ = both_transformers(student, reference, probe, 11)
     ids = draw_ids(probe, 2, 3, 11)
 
@@ -922,7 +922,7 @@ def test_generate_leaves_seed_and_ids_to_the_caller(student, probe):
         text = student.call("generate", model, ids, 20, 4, 1.0, seed=seed)
         texts.append((tensor_like(text, (2, 23), "The result"), student.draws_next()))
     (one, after_one), (other, after_other) = texts
-    expect(not torch.equal(one, other), "Two seeds give the same text: is one set in your code?")
+    expect(not torch.equal(one, other), "Two seeds give the same text: does your code set a seed?")
     same = torch.equal(after_one, after_other)
     expect(not same, "After a call, torch's random numbers do not depend on the seed.")
     kept = student.keeps_inputs("generate", model, ids, 3, 4)

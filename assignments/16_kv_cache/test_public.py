@@ -49,7 +49,7 @@ class Sizes(NamedTuple):
 
     @property
     def d_out(self):
-        """All heads side by side."""
+        """Return the features of all heads side by side."""
         return self.H * self.d
 
 
@@ -82,7 +82,7 @@ def have_shapes(answer, context, cached):
 
 
 def in_turn(attend, x, cut):
-    """Let chunks of a text arrive in turn, each with the cache that the last call returned.
+    """Pass the chunks of a text one by one, each with the cache that the last call returned.
 
     Returns (context, (keys, values)), with the context vectors of all calls.
     """
@@ -107,9 +107,9 @@ def kept(answer, cache):
 
 
 def ready_below(student, exercise):
-    """Return what attention must not use, or nothing if *exercise*, which does the work, uses it.
+    """Return the names that attention must not use; empty if *exercise* uses one.
 
-    Then the check of *exercise* takes the points, and those that call it lose none by it.
+    Then the check of *exercise* takes the points, and exercises that call it keep theirs.
     """
     uses = student.uses(exercise)
     ready = any(READY_ATTENTION.intersection(use.name.split(".")[1:]) for use in uses)
@@ -160,7 +160,7 @@ def test_mask_with_more_queries_than_keys(student, documented):
 
 @check("lower_right_mask", points=0.1, layer="probe")
 def test_mask_of_any_numbers(student, reference):
-    """The mask is right for other numbers: many keys, as many as queries, one query, fewer keys."""
+    """The mask is right for many keys, as many as queries, one query, and fewer keys."""
     for sizes in ((3, 11), (6, 6), (1, 7), (1, 1), (7, 4), (8, 1)):
         same_mask(student, reference, *sizes)
 
@@ -170,14 +170,14 @@ def test_mask_of_a_chunk_is_the_end_of_the_whole(student):
     """The mask of the last queries consists of the last rows of the mask of all of them."""
     whole = mask_like(student.call("lower_right_mask", 8, 8), 8, 8)
 
-    expect(torch.equal(whole.sum(dim=1), torch.arange(1, 9)), "Query i does not see i + 1 keys.")
+    expect(torch.equal(whole.sum(dim=1), torch.arange(1, 9)), "Query i should see i + 1 keys.")
     for last in (1, 3, 7):
         mask = mask_like(student.call("lower_right_mask", last, 8), last, 8)
         agrees(mask, whole[-last:], f"lower_right_mask({last}, 8)")
 
 
 def draw_new(probe, new=NEW, d_in=D_IN, d=D):
-    """Draw new tokens and three matrices; scores spread by about 2."""
+    """Draw new tokens and three matrices, for scores with a standard deviation of about 2."""
     return probe.normal(new, d_in), *(probe.normal(d_in, d, scale=0.55) for _ in QKV)
 
 
@@ -236,7 +236,7 @@ def test_steps_collect_the_documented_cache(student, documented):
 
 @check("attend_with_cache", points=0.2, layer="probe")
 def test_first_tokens_attend_without_a_cache(student, reference, probe):
-    """Without a cache, several new tokens attend causally, and their keys and values return."""
+    """Without a cache, new tokens attend causally, and their keys and values are returned."""
     for new, d_in, d in ((NEW, D_IN, D), (5, 3, 8)):
         given = draw_new(probe, new, d_in, d)
 
@@ -272,7 +272,7 @@ def test_several_tokens_attend_to_the_cache(student, reference, probe):
 
 @check("attend_with_cache", points=0.1, layer="laws")
 def test_every_cut_gives_the_same(student, reference, probe):
-    """However a text is cut, and from None or a cache of 0 tokens, the result is the same."""
+    """A text split into any chunks, from None or a cache of 0 tokens, gives the same result."""
     x, *matrices = draw_new(probe, TOKENS)
     wanted = reference.call("attend_with_cache", x, *matrices)
 
@@ -333,7 +333,7 @@ def test_attention_is_built_by_hand(student, reference, probe):
 
 @check("attend_with_cache", points=0.2, layer="forbidden", rules=("projected_once",))
 def test_attention_projects_new_tokens_only(student, reference, probe):
-    """For one new token, the projections cost the same after 10 tokens and after 40."""
+    """For one new token, the number of projections is the same after 10 tokens and after 40."""
     few, many = ((*draw_new(probe, 1), draw_cache(probe, past)) for past in (10, 40))
 
     same_parts(student.call("attend_with_cache", *many), reference.call("attend_with_cache", *many))
@@ -344,8 +344,8 @@ def test_attention_projects_new_tokens_only(student, reference, probe):
 def draw_model(reference, probe, first, new, **sizes):
     """Draw embeddings and five matrices, with the ids that the reference writes.
 
-    The largest logit is clear: the ids stay the same if all numbers move a little. The weights are
-    neither equal nor one-hot, so that every token of the past counts.
+    The largest logit is clear: the ids stay the same if all numbers change a little. The weights
+    are neither equal nor one-hot, so every earlier token has an effect.
     """
     while True:
         model = draw_matrices(probe, **sizes)
@@ -446,7 +446,7 @@ def test_decoding_attends_by_hand(student, reference, probe):
 
 @check("decode", points=0.2, layer="forbidden", rules=("projected_once",))
 def test_decoding_projects_each_token_once(student, reference, probe):
-    """Twelve new tokens cost three times the projections of four."""
+    """Twelve new tokens need three times as many projections as four."""
     wide = 17  # more than the tokens, so that no other product is over as many numbers
     model, ids = draw_model(reference, probe, 1, 12, d_in=wide)
 
@@ -454,7 +454,12 @@ def test_decoding_projects_each_token_once(student, reference, probe):
     counts = [student.operators("decode", *model, 1, new).products_over(wide) for new in (4, 12)]
     shown = f"Products have {counts[0]} entries for 4 new tokens, {counts[1]} for 12. {ONCE}"
     enough = counts[1] <= 3 * counts[0]
-    expect(enough, f"Tokens are projected again. {ONCE}", Status.FORBIDDEN, message=shown)
+    expect(
+        enough,
+        f"Tokens from the cache are projected again. {ONCE}",
+        Status.FORBIDDEN,
+        message=shown,
+    )
 
 
 def both(student, reference, probe, s, *, qkv_bias=False):
@@ -581,7 +586,7 @@ def test_heads_attend_with_other_sizes(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_start_without_a_cache(student, reference, probe):
-    """Without a cache the heads attend causally; short, long and other batches in turn."""
+    """Without a cache the heads attend causally, for short and long texts and other batches."""
     yours, ours = both(student, reference, probe, FOUR)
     x = draw_tokens(probe, FOUR, 8)
 
@@ -601,7 +606,7 @@ def test_heads_use_their_biases(student, reference, probe):
 
 @check(NAME, points=0.3, layer="laws")
 def test_heads_give_the_same_for_every_cut(student, reference, probe):
-    """However a text is cut, the result is the same as for all tokens at once."""
+    """A text split into any chunks gives the same result as all tokens at once."""
     yours, ours = both(student, reference, probe, FOUR)
     x = draw_tokens(probe, FOUR, TOKENS)
     wanted = ours(x)
@@ -699,7 +704,7 @@ def test_heads_are_built_by_hand(student, reference, probe):
 
 @check(NAME, points=0.2, layer="forbidden", rules=("projected_once",))
 def test_heads_project_new_tokens_only(student, reference, probe):
-    """For one new token, the projections cost the same after 10 tokens and after 40."""
+    """For one new token, the number of projections is the same after 10 tokens and after 40."""
     yours, ours = both(student, reference, probe, FOUR)
     one = FOUR._replace(B=1)
     x = draw_tokens(probe, one, 1)

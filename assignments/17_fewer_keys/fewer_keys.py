@@ -1,4 +1,4 @@
-"""Fewer keys: shared keys, windows that forget, and the attention of a modern decoder.
+"""Fewer keys: shared keys, sliding windows, and the attention of a modern decoder.
 
 Shapes in this stage: B items in the batch, T tokens in each, H query heads, G key-value heads, d
 features in each head, d_in features per token, d_out = H · d features per context vector. Query
@@ -79,7 +79,7 @@ class GroupedQueryAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
         Queries are split into H heads, keys and values into G. Query head h attends to key-value
         head h // (H/G), causally, with scores divided by the square root of d. With a *window*, a

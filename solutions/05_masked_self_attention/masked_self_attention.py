@@ -50,8 +50,8 @@ class SelfAttention(nn.Module):
 def causal_mask(size: int) -> Tensor:
     """Return the (size, size) mask with ones on and below the diagonal and zeros above.
 
-    Row i says which tokens token i may attend to: itself and those before it. 1 keeps and 0 hides;
-    other libraries use the opposite convention, so read their documentation each time.
+    Row i marks the tokens that token i may attend to: itself and those before it. 1 keeps and 0
+    hides; other libraries use the opposite convention, so read their documentation each time.
     """
     ### BEGIN SOLUTION
     return torch.tril(torch.ones(size, size))

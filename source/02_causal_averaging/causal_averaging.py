@@ -1,8 +1,8 @@
 """Causal averaging: every token becomes the mean of itself and the tokens before it.
 
-Shapes in this stage: B sequences in a batch, T tokens in each, C features per token; x is
-(B, T, C). Weights are (T, T): row t says how much each token counts for token t, and all sequences
-of the batch use the same weights.
+Shapes in this stage: B sequences in a batch, T tokens in each, C features per token; x is (B, T,
+C). Weights are (T, T): row t holds the weight of each token in the mean of token t, and all
+sequences of the batch use the same weights.
 
 You compute the same mean three times: with a loop, with one matrix product, and with softmax over
 masked scores. The third has the form of attention: replace the zeros by scores that depend on the
@@ -30,7 +30,7 @@ def causal_mean_loop(x: Tensor) -> Tensor:
 
 
 def averaging_weights(T: int) -> Tensor:
-    """Return how much each token counts in each mean: (T, T), float32.
+    """Return the weight of each token in each mean: (T, T), float32.
 
     Row t holds 1 / (t + 1) for the tokens 0 to t and 0 for those after it.
     """

@@ -57,9 +57,12 @@ def named(module):
     """Return the module's parameters, after checking that the three weights exist."""
     found = module.parameters()
     for name in LINEAR:
-        expect(name in found, f"There is no parameter {name}: names and nn.Linear matter here.")
+        expect(
+            name in found,
+            f"There is no parameter {name}: its name must match, and its layer must be nn.Linear.",
+        )
         bias = name.replace("weight", "bias")
-        expect(bias not in found, f"There is a parameter {bias}; these layers have no bias.")
+        expect(bias not in found, f"There is a parameter {bias}; these layers must have no bias.")
     return found
 
 
@@ -71,7 +74,7 @@ def same_draws(yours, ours):
 
 
 def like_documents(module, documented):
-    """Compare the weights with the documents', which print them transposed."""
+    """Compare the weights with the documented ones, which are printed transposed."""
     found = named(module)
     for name in ("w_q", "w_k", "w_v"):
         weight = tensor_like(found[f"W{name[1:]}.weight"].value, (2, 2), f"W{name[1:]}.weight")
@@ -86,7 +89,7 @@ def caller_seeds(student, probe, name, *more):
         drawn.append(student.draws_next())
     expect(
         not torch.equal(*drawn),
-        f"{name} gives the same random numbers under two seeds: is one set in your code?",
+        f"{name} gives the same random numbers under two seeds: does your code set a seed?",
     )
 
 
@@ -102,14 +105,14 @@ def same_gradients(yours, ours):
 
 
 def both_modules(student, reference, probe, name, *axes):
-    """Make *name* in the student's module and the reference, with the same large weights."""
+    """Create *name* in the student's module and in the reference, with the same large weights."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D, D)))
     yours, ours = student.new(name, D, *axes), reference.new(name, D, *axes)
     return yours.load(weights), ours.load(weights), weights
 
 
 def past(size):
-    """Make the causal mask in the way of the documents."""
+    """Return the causal mask as the documents make it."""
     return torch.ones(size, size).tril()
 
 
@@ -187,7 +190,7 @@ def test_computes_scaled_dot_product_attention(student, reference, probe):
 
 @check("SelfAttention", points=0.7, layer="probe")
 def test_attends_within_each_item_of_a_batch(student, reference, probe):
-    """With row_dim=1 and col_dim=2, each item of a batch gets the same result as alone."""
+    """With row_dim=1 and col_dim=2, each item of a batch gets the same result as it would alone."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", *BATCHED)
 
     for length in (T, T + 3):
@@ -208,7 +211,7 @@ def test_knows_no_order_of_tokens(student, reference, probe):
     x, order = probe.normal(T, D), torch.tensor([3, 0, 5, 4, 1, 2])
 
     context = tensor_like(yours(x), (T, D))
-    expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
+    expect(context.abs().max() > 0, "The context vectors are zero, but the tokens are not.")
     agrees(yours(x[order]), context[order], "The result for tokens in a different order")
 
 
@@ -222,7 +225,7 @@ def test_leaves_its_input_as_it_was(student, probe):
 
 @check("SelfAttention", points=0.5, layer="gradients", rules=("gradients",))
 def test_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and the weights of all three layers."""
+    """The gradients of the input and of the weights of all three layers are right."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", *BATCHED)
     x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
 
@@ -245,7 +248,7 @@ def test_is_built_by_hand(student, reference, probe):
 
 @check("causal_mask", points=0.1, layer="shapes")
 def test_mask_is_a_square(student):
-    """causal_mask(5) has a row and a column for each of five tokens: (5, 5)."""
+    """causal_mask(5) has a row and a column for each of the five tokens: (5, 5)."""
     tensor_like(student.call("causal_mask", 5), (5, 5), "causal_mask(5)")
 
 
@@ -259,7 +262,7 @@ def test_mask_of_three_is_the_documented_one(student, documented):
 
 @check("causal_mask", points=0.4, layer="documented")
 def test_mask_of_eight_is_the_documented_one(student, documented):
-    """causal_mask(8) is the triangle that document 004 uses for its averages."""
+    """causal_mask(8) is the documented triangle of the causal averages."""
     answer = tensor_like(student.call("causal_mask", 8), (8, 8), "causal_mask(8)")
 
     documented["004.mask"].matches(answer.float(), "causal_mask(8)")  # any dtype of 0 and 1
@@ -401,7 +404,7 @@ def test_masked_leaves_input_and_mask_as_they_were(student, probe):
 
 @check("MaskedSelfAttention", points=0.4, layer="gradients", rules=("gradients",))
 def test_masked_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and all three layers, and none is NaN."""
+    """The gradients of the input and of all three layers are right, and none is NaN."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", *BATCHED)
     x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
 

@@ -76,7 +76,7 @@ def same_gradients(yours, ours, *inputs):
 
 @check("scaled_scores", points=0.2, layer="shapes")
 def test_scores_compare_every_query_with_every_key(student):
-    """For 4 items of 8 tokens there is one score for each query and key of an item: (4, 8, 8)."""
+    """For 4 items of 8 tokens, each pair of a query and a key of an item has a score: (4, 8, 8)."""
     scores = student.call("scaled_scores", torch.ones(4, 8, 16), torch.ones(4, 8, 16))
 
     tensor_like(scores, (4, 8, 8), "scaled_scores of two (4, 8, 16)")
@@ -157,7 +157,7 @@ def test_scores_leave_queries_and_keys_alone(student, reference, probe):
 
 @check("scaled_scores", points=0.3, layer="gradients", rules=("gradients",))
 def test_scores_pass_gradients_back(student, reference, probe):
-    """The right gradients reach queries and keys."""
+    """The gradients of queries and keys are right."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
     back = probe.normal(B, T, T)
 
@@ -223,7 +223,7 @@ def test_pattern_shares_out_one_whole_among_the_visible(student, probe):
 
 @check("causal_pattern", points=0.2, layer="laws")
 def test_pattern_of_equal_scores_averages(student, probe):
-    """Where all scores are equal, all visible tokens get equal weights."""
+    """If all scores are equal, all visible tokens get equal weights."""
     visible = torch.tril(torch.ones(T, T))
     averaging = (visible / visible.sum(dim=-1, keepdim=True)).expand(B, T, T)
     equal = probe.normal(B, 1, 1).expand(B, T, T).contiguous()
@@ -258,7 +258,7 @@ def test_pattern_leaves_the_scores_alone(student, reference, probe):
 
 @check("causal_pattern", points=0.3, layer="gradients", rules=("gradients",))
 def test_pattern_passes_gradients_back(student, reference, probe):
-    """The right gradients reach the scores."""
+    """The gradients of the scores are right."""
     scores, back = probe.normal(B, T, T), probe.normal(B, T, T)
 
     same_gradients(
@@ -291,7 +291,7 @@ def test_head_is_built_by_the_names_of_its_arguments(student):
 
 @check("AttentionHead", points=0.2, layer="shapes")
 def test_head_gives_each_token_a_vector_of_head_size(student, documented):
-    """With the document's sizes, input (4, 8, 32) and head_size 16, it returns (4, 8, 16)."""
+    """With the documented sizes, input (4, 8, 32) and head_size 16, it returns (4, 8, 16)."""
     context = student.new("AttentionHead", 32, 16, 8)(torch.ones(4, 8, 32))
 
     shape = tuple(documented["004.head.context.shape"].tensor.tolist())
@@ -313,7 +313,7 @@ def test_head_makes_key_query_and_value_in_this_order(student, reference):
 
 @check("AttentionHead", points=0.6, layer="documented")
 def test_head_computes_what_the_document_computes(student, reference, documented):
-    """With the document's sizes and seed 42, the context vectors agree with its computation."""
+    """With the documented sizes and seed 42, the context vectors are those of the document."""
     shape = documented["004.head.context.shape"].tensor.tolist()
     x = torch.randn(*shape[:2], 32, generator=torch.Generator().manual_seed(4))
     yours = student.new("AttentionHead", 32, shape[2], shape[1], seed=42)
@@ -381,7 +381,7 @@ def test_head_gives_the_first_token_its_own_value(student, reference, probe):
 
 @check("AttentionHead", points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets the same result as alone, and the input is unchanged."""
+    """Each item of a batch gets the same result as it would alone, and the input is unchanged."""
     yours, ours, _ = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
 
@@ -429,7 +429,7 @@ def test_head_leaves_the_seed_to_the_caller(student, probe):
 
     expect(
         not torch.equal(drawn[0][0], drawn[1][0]),
-        "After building the head, the random numbers no longer depend on the seed.",
+        "After the head is built, the random numbers no longer depend on the seed.",
     )
     expect(
         not torch.equal(drawn[0][1], drawn[1][1]),
@@ -439,7 +439,7 @@ def test_head_leaves_the_seed_to_the_caller(student, probe):
 
 @check("AttentionHead", points=0.4, layer="gradients", rules=("gradients",))
 def test_head_passes_gradients_back(student, reference, probe):
-    """The right gradients reach the input and the weights of key, query and value."""
+    """The gradients of the input and of the weights of key, query and value are right."""
     yours, ours, _ = both_heads(student, reference, probe)
     x, back = probe.normal(B, T, C, scale=SCALE), probe.normal(B, T, HEAD)
 

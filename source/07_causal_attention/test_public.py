@@ -75,7 +75,7 @@ def both_attentions(student, reference, probe, **shapes):
 
 
 def in_the_open(student, reference, probe):
-    """Build modules whose context vectors contain their own attention weights twice.
+    """Build modules whose context vectors contain the attention weights twice.
 
     Token j has a one at position j, and the value layer copies it to two positions.
     """
@@ -96,7 +96,10 @@ def weights_left(attention, x, seed):
     first, second = context.split(TOKENS, dim=-1)
     expect(
         torch.equal(first == 0, second == 0),
-        "In training, parts of contexts are zero; dropout belongs to the attention weights.",
+        (
+            "In training, single features of context vectors are zero; apply dropout to the "
+            "attention weights."
+        ),
     )
     return first
 
@@ -138,7 +141,7 @@ def test_renormalized_weights_are_the_documented_ones(student, documented, input
 
 @check("mask_then_renormalize", points=0.3, layer="documented")
 def test_renormalized_weights_from_the_printed_ones(student, documented):
-    """Printed weights become the documented ones too, before or after zeroing the future."""
+    """Weights as printed become the documented ones, with the future set to zero before or not."""
     expected = documented["ch03.weights_renormalized"].tensor
     for name in ("ch03.weights", "ch03.weights_times_mask"):
         # the input has printed digits: the 1e-4 of `agrees` allows for them, half a unit does not
@@ -190,7 +193,7 @@ def test_renormalizing_leaves_the_weights_alone(student, reference, probe):
 
 @check("mask_then_renormalize", points=0.2, layer="gradients", rules=("gradients",))
 def test_renormalizing_passes_gradients_back(student, reference, probe):
-    """The right gradients reach the weights."""
+    """The gradients of the weights are right."""
     weights, back = torch.softmax(probe.normal(T, T), dim=-1), probe.normal(T, T)
 
     same_gradients(
@@ -232,7 +235,7 @@ def test_masked_softmax_gives_the_documented_weights(student, documented, inputs
 
 @check("mask_with_infinity", points=0.3, layer="documented")
 def test_masked_softmax_of_the_printed_scores(student, documented):
-    """Only the printed, visible scores count: scores of later tokens have no effect."""
+    """Only the printed, visible scores have an effect; scores of later tokens have none."""
     printed = documented["ch03.masked_scores"].tensor
     scores = torch.where(printed.isinf(), torch.tensor(0.7), printed)
 
@@ -287,7 +290,7 @@ def test_masked_softmax_leaves_the_scores_alone(student, reference, probe):
 
 @check("mask_with_infinity", points=0.2, layer="gradients", rules=("gradients",))
 def test_masked_softmax_passes_gradients_back(student, reference, probe):
-    """The right gradients reach the scores."""
+    """The gradients of the scores are right."""
     scores, back = probe.normal(T, T), probe.normal(T, T)
 
     same_gradients(
@@ -420,7 +423,7 @@ def test_attention_never_looks_ahead(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets the same result as alone, and the input is unchanged."""
+    """Each item of a batch gets the same result as it would alone, and the input is unchanged."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 
@@ -470,7 +473,7 @@ def test_attention_leaves_the_seed_to_the_caller(student, probe):
 
     expect(
         not torch.equal(drawn[0][0], drawn[1][0]),
-        "After building it, the random numbers no longer depend on the seed.",
+        "After the module is built, the random numbers no longer depend on the seed.",
     )
     expect(
         not torch.equal(drawn[0][1], drawn[1][1]),
@@ -497,7 +500,7 @@ def test_weights_drop_whole_and_the_others_grow(student, reference, probe):
 
     expect((visible(left) == 0).any(), "In training, the result shows no attention weight of zero.")
     expect(
-        (visible(left) != 0).any(), "In training, the result shows no attention weight but zeros."
+        (visible(left) != 0).any(), "In training, the result shows only attention weights of zero."
     )
     agrees(
         left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not dropped"
@@ -506,7 +509,7 @@ def test_weights_drop_whole_and_the_others_grow(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_weights_drop_as_often_as_told(student, reference, probe):
-    """In training, the share of dropped weights is about `dropout`."""
+    """In training, the share of dropped weights is close to `dropout`."""
     yours, _, x = in_the_open(student, reference, probe)
     dropped = (visible(weights_left(yours, x, probe.seed)) == 0).float().mean()
 
@@ -524,7 +527,7 @@ def test_weights_drop_each_on_its_own(student, reference, probe):
 
     expect(
         0 < visible(gone).sum() < visible(gone).numel(),
-        "In training, the result shows only zeros as weights, or no zero.",
+        "In training, the result shows either only weights of zero or none.",
     )
     expect((gone[0] != gone[1:]).any(), "The same weights are dropped in every item.")
     last = gone[:, -1]
@@ -550,7 +553,7 @@ def test_every_call_in_training_drops_anew(student, reference, probe):
 
 @check("CausalAttention", points=0.3, layer="gradients", rules=("gradients",))
 def test_attention_passes_gradients_back(student, reference, probe):
-    """The right gradients reach the input and the weights of query, key and value."""
+    """The gradients of the input and of the weights of query, key and value are right."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x, back = probe.normal(B, T, D_IN, scale=SCALE), probe.normal(B, T, D_OUT)
 

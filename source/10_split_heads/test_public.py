@@ -66,7 +66,7 @@ class Sizes(NamedTuple):
 
     @property
     def d_out(self):
-        """All heads side by side."""
+        """Return the features of all heads side by side."""
         return self.H * self.d
 
 
@@ -113,7 +113,7 @@ def test_split_gives_every_head_its_share(student):
 
 @check("split_heads", points=0.8, layer="probe")
 def test_split_deals_out_the_features(student, reference, probe):
-    """For other numbers of items, tokens, heads and features, every number is in its place."""
+    """For other sizes and numbers of heads, every number is in the right position."""
     for B, T, H, d in ((3, 5, 4, 6), (2, 7, 3, 4), (4, 3, 2, 5), (5, 1, 2, 3), (1, 4, 3, 5)):
         x = probe.normal(B, T, H * d)
 
@@ -150,7 +150,10 @@ def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
         refused = student.refuses("split_heads", probe.normal(2, 12, features), num_heads)
         expect(
             refused,
-            "An uneven number of features gives a result; it should raise a ValueError.",
+            (
+                "A number of features that num_heads does not divide gives a result; it should "
+                "raise a ValueError."
+            ),
             Status.NOT_REFUSED,
         )
 
@@ -206,7 +209,7 @@ def test_merge_gives_every_token_one_vector(student):
 
 @check("merge_heads", points=0.8, layer="probe")
 def test_merge_puts_heads_side_by_side(student, reference, probe):
-    """For other numbers of items, heads, tokens and features, every number is in its place."""
+    """For other sizes and numbers of heads, every number of the result is in the right position."""
     for B, H, T, d in ((3, 4, 5, 6), (2, 3, 7, 4), (4, 2, 3, 5), (5, 2, 1, 3), (1, 3, 4, 5)):
         x = probe.normal(B, H, T, d)
 
@@ -226,7 +229,7 @@ def test_merge_undoes_the_split(student, probe):
         x = probe.normal(B, T, H * d)
         heads = torch.stack(x.split(d, dim=-1), dim=1)
 
-        agrees(student.call("merge_heads", heads), x, "The result after cutting and merging")
+        agrees(student.call("merge_heads", heads), x, "The result after splitting and merging")
 
 
 @check("merge_heads", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -431,7 +434,7 @@ def test_heads_give_the_first_token_its_own_value(student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets the same result as alone, and the input is unchanged."""
+    """Each item of a batch gets the same result as it would alone, and the input is unchanged."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 
@@ -556,7 +559,7 @@ def test_heads_drop_single_weights_in_training(student, reference, probe):
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Parts of context vectors are zero; dropout belongs to the attention weights.",
+        "Single features of context vectors are zero; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
@@ -564,7 +567,7 @@ def test_heads_drop_single_weights_in_training(student, reference, probe):
         "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
     )
     share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
-    expect(abs(share - P) < 0.15, "Far more or far fewer weights are dropped than dropout says.")
+    expect(abs(share - P) < 0.15, "The share of dropped weights is far above or far below dropout.")
     long = dropped[..., 6:, :7]  # weights that are visible in every row here
     alone = (
         "Weights are dropped together: whole rows or columns, or the same in all heads or items."
@@ -579,7 +582,7 @@ def test_heads_drop_single_weights_in_training(student, reference, probe):
 
 @check(NAME, points=0.3, layer="gradients", rules=("gradients",))
 def test_heads_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and the weights and biases of all four layers."""
+    """The gradients of the input and of the weights and biases of all four layers are right."""
     yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
     x, back = tokens(probe, THREE), probe.normal(THREE.B, THREE.T, THREE.d_out)
 

@@ -28,7 +28,7 @@ def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Te
 def rotary_angles(positions: Tensor, d: int, base: float = 10000.0) -> tuple[Tensor, Tensor]:
     """Return cosine and sine of the angle of each pair at each position: (T,) -> two (T, d/2).
 
-    *positions* are any numbers, whole or not, negative ones too. Pair i of a vector with *d*
+    *positions* may be any numbers, such as fractions or negative ones. Pair i of a vector with *d*
     features is rotated by the angle position / base^(2i / d). Returns the tuple (cos, sin). The
     number of tensor operations does not grow with T. Raises ``ValueError`` if *d* is odd.
     """
@@ -89,7 +89,7 @@ class RotaryAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
         Queries, keys and values are split into heads. Token t is at position *offset* + t: in each
         head, pairs (2i, 2i + 1) of its query and of its key are rotated by the angles of that

@@ -58,7 +58,7 @@ READY_GELU = frozenset({"gelu", "gelu_", "GELU", "glu", "GLU"})
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 NORM_BY_HAND = "In this stage you write the norms yourself: means, squares and roots."
 ALL_ZERO = "Every number of the result is 0."
-GELU_BY_HAND = "In this stage you write GELU and gates yourself."
+GELU_BY_HAND = "In this stage you write GELU and gated networks yourself."
 
 
 class Sizes(NamedTuple):
@@ -83,7 +83,7 @@ FOUR = Sizes(B=5, T=6, H=4, d=2, hidden=13, context=9)
 
 
 def tokens(probe, s, T=None):
-    """Draw a batch with different items; the mean of the features is not 0, their size not 1."""
+    """Draw a batch with different items, whose features have neither mean 0 nor variance 1."""
     return 1.7 * probe.normal(s.B, T or s.T, s.d_model) + 0.6
 
 
@@ -99,7 +99,7 @@ def norm_weights(probe, prefix, d_model):
 
 
 def ff_weights(probe, prefix, d_model, hidden):
-    """Draw weights and biases for the FeedForward at *prefix*, for results of size 1."""
+    """Draw weights and biases for the FeedForward at *prefix*, for results of variance 1."""
     return {
         f"{prefix}linear1.weight": probe.normal(hidden, d_model, scale=d_model**-0.5),
         f"{prefix}linear1.bias": probe.normal(hidden),
@@ -109,7 +109,7 @@ def ff_weights(probe, prefix, d_model, hidden):
 
 
 def heads_weights(probe, prefix, s, *, d_in=None, qkv_bias=False):
-    """Draw weights for the MultiHeadAttention at *prefix*, for scores of size 1."""
+    """Draw weights for the MultiHeadAttention at *prefix*, for scores of variance 1."""
     d_in, d_out = d_in or s.d_model, s.d_model
     widths = {**dict.fromkeys(QKV, d_in), "out_proj": d_out}
     biased = widths if qkv_bias else ("out_proj",)
@@ -130,7 +130,7 @@ def block_weights(probe, s):
 
 
 def without_mixing(student, probe, s):
-    """Build a FeedForward that takes the place of attention: it treats every token alone."""
+    """Build a FeedForward to be used in place of attention: it treats every token alone."""
     inside = s.hidden + 2
     layer = student.new("FeedForward", s.d_model, inside, "relu")
     return layer.load(ff_weights(probe, "", s.d_model, inside))
@@ -287,7 +287,7 @@ def read(context):
 
 @check(HEADS, points=0.1, layer="laws")
 def test_heads_still_drop_single_weights(student, reference, probe):
-    """In eval mode nothing is dropped; in training, single weights are, and others are rescaled."""
+    """In eval mode nothing is dropped; in training, some weights are, and the others rescaled."""
     yours, ours, x = readable(student, reference, probe)
     whole, _ = read(ours.eval()(x))
 
@@ -299,7 +299,7 @@ def test_heads_still_drop_single_weights(student, reference, probe):
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Parts of context vectors are zero; dropout belongs to the attention weights.",
+        "Single features of context vectors are zero; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
@@ -388,7 +388,7 @@ def test_layer_norm_normalizes_any_features(student, reference, probe):
 
 @check("LayerNorm", points=0.2, layer="probe")
 def test_layer_norm_adds_eps_under_the_root(student, reference, probe):
-    """The result is right where eps is large, and with the default eps where features are small."""
+    """The result is right for a large eps, and for small features with the default eps."""
     for eps, size in ((0.5, 1.2), (2.0, 0.7), (None, 0.004)):
         arguments = (6,) if eps is None else (6, eps)
         yours, ours = (one.new("LayerNorm", *arguments) for one in (student, reference))
@@ -399,14 +399,14 @@ def test_layer_norm_adds_eps_under_the_root(student, reference, probe):
 
 @check("LayerNorm", points=0.1, layer="laws")
 def test_layer_norm_is_blind_to_scale_and_shift_of_its_input(student, probe):
-    """Multiplying all features by a positive number and adding a number keeps the result."""
+    """If all features are multiplied by a positive number and shifted, the result is the same."""
     norm = student.new("LayerNorm", 8).load(norm_weights(probe, "", 8))
     x = 3.0 * probe.normal(3, 5, 8)
 
     before = tensor_like(norm(x), (3, 5, 8), "The result of LayerNorm")
     expect(not alike(before[:, 1:], before[:, :-1]), "Different tokens give the same result.")
     for factor, term in ((4.0, 0.0), (1.0, 7.0), (2.5, -3.0)):
-        agrees(norm(factor * x + term), before, "The result after a change of size and mean")
+        agrees(norm(factor * x + term), before, "The result for multiplied and shifted features")
 
 
 @check("LayerNorm", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
@@ -479,14 +479,17 @@ def test_rms_norm_normalizes_any_features(student, reference, probe):
 
 @check("RMSNorm", points=0.1, layer="laws")
 def test_rms_norm_sees_the_mean_but_not_the_size(student, probe):
-    """Features times a positive number keep the result; adding a number changes it."""
+    """Features times a positive number give the same result; an added number changes it."""
     norm = student.new("RMSNorm", 8).load({"scale": scaled(probe, 8)})
     x = 3.0 * probe.normal(3, 5, 8)
 
     before = tensor_like(norm(x), (3, 5, 8), "The result of RMSNorm")
-    agrees(norm(2.5 * x), before, "The result after a change of size")
+    agrees(norm(2.5 * x), before, "The result for multiplied features")
     moved = tensor_like(norm(x + 4.0), (3, 5, 8), "The result of RMSNorm")
-    expect(not alike(moved, before), "A number that is added to all features changes nothing.")
+    expect(
+        not alike(moved, before),
+        ("Adding a number to all features changes nothing, but it should."),
+    )
 
 
 @check("RMSNorm", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged", "gradients"))
@@ -548,7 +551,7 @@ def test_gelu_is_written_by_hand(student, reference, probe):
 
 
 def deep_weights(probe, layer_sizes):
-    """Draw weights and biases for a deep network, for results of size 1."""
+    """Draw weights and biases for a deep network, for results of variance 1."""
     weights = {}
     for number, (d_in, d_out) in enumerate(itertools.pairwise(layer_sizes)):
         weights[f"layers.{number}.weight"] = probe.normal(d_out, d_in, scale=d_in**-0.5)
@@ -643,9 +646,9 @@ def test_deep_network_of_dead_layers_hands_on_its_input(student):
     }
 
     passed_on = student.new("DeepNetwork", sizes, SHORTCUTS).load(dead)(x)
-    agrees(passed_on, x, "The output of dead layers with shortcuts")
+    agrees(passed_on, x, "The output of layers of zeros with shortcuts")
     nothing = student.new("DeepNetwork", sizes, PLAIN).load(dead)(x)
-    agrees(nothing, torch.zeros(1, 3), "The output of dead layers without shortcuts")
+    agrees(nothing, torch.zeros(1, 3), "The output of layers of zeros without shortcuts")
 
 
 @check(
@@ -690,7 +693,7 @@ def test_feed_forward_keeps_the_shape(student):
 
 @check("FeedForward", points=0.1, layer="parameters")
 def test_feed_forward_draws_two_layers_in_order(student, reference, probe):
-    """linear1 and linear2 are nn.Linear with biases, drawn in this order."""
+    """linear1 and linear2 are nn.Linear layers with biases, drawn in this order."""
     wanted = {
         "linear1.weight": (11, 4),
         "linear1.bias": (11,),
@@ -754,7 +757,7 @@ def test_feed_forward_uses_your_gelu(student, reference, probe):
 
 
 def swiglu_weights(probe, d_model, hidden):
-    """Draw weights for SwiGLU, for results of size 1."""
+    """Draw weights for SwiGLU, for results of variance 1."""
     return {
         "gate.weight": 1.5 * probe.normal(hidden, d_model, scale=d_model**-0.5),
         "up.weight": probe.normal(hidden, d_model, scale=d_model**-0.5),
@@ -776,7 +779,7 @@ def test_swiglu_keeps_the_shape(student):
 
 @check("SwiGLU", points=0.2, layer="parameters")
 def test_swiglu_draws_three_layers_in_order(student, reference, probe):
-    """Gate, up and down are nn.Linear without biases, drawn in this order."""
+    """gate, up and down are nn.Linear layers without biases, drawn in this order."""
     wanted = {"gate.weight": (9, 5), "up.weight": (9, 5), "down.weight": (5, 9)}
     yours = student.new("SwiGLU", 5, 9, seed=probe.seed)
 
@@ -879,7 +882,7 @@ def test_block_consists_of_attention_norms_and_feed_forward(student):
 
 @check(BLOCK, points=0.1, layer="parameters")
 def test_block_draws_only_its_feed_forward(student, reference, probe):
-    """The given module keeps its weights, and of the other parts only ff draws numbers."""
+    """The given module keeps its weights, and only ff draws random numbers."""
     yours, ours = (
         one.new(BLOCK, one.new("FeedForward", 4, 6, seed=probe.seed), 4, 10)
         for one in (student, reference)
@@ -922,7 +925,7 @@ def test_block_reproduces_the_documented_token(student, documented):
 
 @check(BLOCK, points=0.4, layer="documented", needs=(HEADS,))
 def test_block_reproduces_the_documented_last_tokens(student, documented):
-    """The last token, which sees all others, gets the documented results of the same block."""
+    """The last token, which attends to all others, gets the documented results of this block."""
     block = printed_layer(student)
     two = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]])
     five = documented["pytorch.five_tokens"].tensor
@@ -966,7 +969,7 @@ def test_block_attends(student, reference, probe):
 
 @check(BLOCK, points=0.1, layer="laws")
 def test_block_of_dead_parts_is_the_identity(student, probe):
-    """Where attention and the feed-forward network give zeros, a pre-norm block changes nothing."""
+    """If attention and the feed-forward network return zeros, a pre-norm block changes nothing."""
     s = THREE
     block = student.new(BLOCK, without_mixing(student, probe, s), s.d_model, s.hidden)
     dead = {
@@ -976,7 +979,11 @@ def test_block_of_dead_parts_is_the_identity(student, probe):
     }
     x = tokens(probe, s)
 
-    agrees(block.load(block_weights(probe, s) | dead)(x), x, "The result of a dead block")
+    agrees(
+        block.load(block_weights(probe, s) | dead)(x),
+        x,
+        ("The result of a block whose parts return zeros"),
+    )
 
 
 @check(BLOCK, points=0.1, layer="laws", needs=(HEADS,))
@@ -998,7 +1005,7 @@ def test_block_never_looks_ahead(student, reference, probe):
 
 @check(BLOCK, points=0.1, layer="laws")
 def test_block_uses_the_attention_that_it_was_given(student, probe):
-    """New weights of the given module change the block: it holds no copy."""
+    """New weights of the given module change the block: it holds the module, not a copy."""
     s = FOUR
     attention = without_mixing(student, probe, s)
     block = student.new(BLOCK, attention, s.d_model, s.hidden)
@@ -1038,7 +1045,7 @@ def test_block_keeps_dtype_and_input(keeps_dtype, student, reference, probe):
 
 @check(BLOCK, points=0.2, layer="gradients", rules=("gradients",))
 def test_block_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and every parameter, pre-norm and post-norm."""
+    """The gradients of the input and of every parameter are right, pre-norm and post-norm."""
     for s, norm_first in ((THREE, True), (FOUR, False)):
         yours, ours = blocks(student, reference, probe, s, norm_first=norm_first)
         x, back = tokens(probe, s), probe.normal(s.B, s.T, s.d_model)
@@ -1048,7 +1055,7 @@ def test_block_can_be_trained(student, reference, probe):
 
 @check(BLOCK, points=0.1, layer="gradients", rules=("gradients",))
 def test_block_of_dead_parts_passes_gradients_on(student, probe):
-    """Where both parts give zeros, the gradient of the input equals the gradient of the result."""
+    """If both parts return zeros, the gradient of the input equals the gradient of the result."""
     s = THREE
     block = student.new(BLOCK, without_mixing(student, probe, s), s.d_model, s.hidden)
     dead = {
@@ -1060,7 +1067,7 @@ def test_block_of_dead_parts_passes_gradients_on(student, probe):
 
     found = block.load(dead).gradients(x, cotangent=back).inputs[0]
     expect(found is not None, "No gradient reaches the input.")
-    agrees(found, back, "The gradient of the input of a dead block")
+    agrees(found, back, "The gradient of the input of a block whose parts return zeros")
 
 
 @check(

@@ -46,7 +46,7 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
         Raises ``ValueError`` if T is above context_length. In eval mode nothing is dropped.
         """

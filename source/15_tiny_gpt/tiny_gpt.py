@@ -1,9 +1,9 @@
-"""A GPT in one file: embeddings, a stack of blocks, logits, and a loop that writes.
+"""A GPT in one file: embeddings, a stack of blocks, logits, and a loop that writes text.
 
 Shapes in this stage: B items in the batch, T tokens in each, V tokens in the vocabulary, d_model
 features per token. A token is a number from 0 to V - 1, its id, and ids are int64. Logits are
-numbers, one for each token of the vocabulary: the largest for the token that is most likely to
-come next. The caller sets the seed.
+numbers, one for each token of the vocabulary: the largest is that of the token that is most likely
+to come next. The caller sets the seed.
 
 Rules for this stage, which are graded like the results:
 
@@ -42,7 +42,7 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
         Raises ``ValueError`` if T is above context_length. In eval mode nothing is dropped.
         """
@@ -219,8 +219,8 @@ def generate(
     """Continue each text by *new_tokens* tokens: (B, T) -> (B, T + new_tokens).
 
     *model* turns ids into logits: a ``GPT``, a ``BigramModel``, or any other module that does. It
-    is asked once for each new token, sees the last *context_length* ids only, and its logits at the
-    last position choose the token, by ``sample_next``. The result begins with *ids*. No graph is
-    built: the code runs under ``torch.no_grad()`` or the like.
+    is called once for each new token, with the last *context_length* ids only, and ``sample_next``
+    chooses the token from its logits at the last position. The result begins with *ids*. No graph
+    is built: the code runs under ``torch.no_grad()`` or similar.
     """
     raise NotImplementedError

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 
 def lower_right_mask(num_queries: int, num_keys: int) -> Tensor:
-    """Say which keys the last queries of a text see: a tensor of shape (num_queries, num_keys).
+    """Mark the keys that the last queries of a text see: a tensor of shape (num_queries, num_keys).
 
     The queries are those of the last tokens, so the last query belongs to the last key: the lower
     right corner. Query i sees key j if j <= i + num_keys - num_queries. A key that it sees is 1 or

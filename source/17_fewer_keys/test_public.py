@@ -84,12 +84,12 @@ class Sizes(NamedTuple):
 
     @property
     def d_out(self):
-        """All heads side by side."""
+        """Return the features of all heads side by side."""
         return self.H * self.d
 
     @property
     def d_keys(self):
-        """All key-value heads side by side."""
+        """Return the features of all key-value heads side by side."""
         return self.G * self.d
 
 
@@ -132,12 +132,12 @@ def tokens(probe, s, T=None, *, scale=0.6):
 
 
 def drawn_cache(probe, s, held, seen):
-    """Draw a cache of *held* tokens, after *seen* tokens in all."""
+    """Draw a cache of *held* tokens, after *seen* tokens in total."""
     return (probe.normal(s.B, s.G, held, s.d), probe.normal(s.B, s.G, held, s.d), seen)
 
 
 def pattern(answer, T):
-    """Return where a mask has ones, or fail the check if it has anything but 0 and 1."""
+    """Return the positions of the ones in a mask, or fail the check if it has other numbers."""
     found = tensor_like(answer, (T, T), "The mask")
     expect(
         bool(((found == 0) | (found == 1)).all()),
@@ -172,7 +172,7 @@ def continued(answer):
 
 
 def agrees_in_parts(module, x, sizes, full):
-    """Continue a text part by part, and compare each context with its part of the whole one."""
+    """Continue a text part by part, and compare each context with that part of the whole."""
     cache, start = None, 0
     for part in x.split(sizes, dim=1):
         context, cache = continued(module(part.contiguous(), cache))
@@ -228,7 +228,7 @@ def test_heads_are_shared_as_documented(student, documented):
     repeated = student.call("repeat_heads", torch.arange(2).view(1, 2, 1, 1), 6)
 
     repeated = tensor_like(repeated, (1, 6, 1, 1), "The result")
-    documented["flash.groups"].matches(repeated.flatten(), "The head of the keys for each head")
+    documented["flash.groups"].matches(repeated.flatten(), "The key-value head of each query head")
 
 
 @check("repeat_heads", points=0.3, layer="probe")
@@ -289,7 +289,7 @@ def test_window_of_other_sizes(student, reference):
 
 @check("window_mask", points=0.1, layer="laws")
 def test_window_limits_what_each_token_sees(student):
-    """A token sees *window* tokens and the sinks at most, and a long window is a causal mask."""
+    """A token sees at most *window* tokens and the sinks; a long window is a causal mask."""
     T, window, sinks = 9, 3, 2
     long = pattern(student.call("window_mask", T, T), T)
     agrees(long, torch.ones(T, T, dtype=torch.long).tril(), "The mask with a window of T")
@@ -297,7 +297,11 @@ def test_window_limits_what_each_token_sees(student):
 
     counts = torch.arange(1, T + 1).clamp(max=window + sinks)
     agrees(rows.sum(1), counts, "The number of tokens that each token sees")
-    agrees(rows.diagonal(), torch.ones(T, dtype=torch.long), "What each token sees of itself")
+    agrees(
+        rows.diagonal(),
+        torch.ones(T, dtype=torch.long),
+        ("The entry of each token and its own key"),
+    )
 
 
 @check("window_mask", points=0.1, layer="laws", rules=("refuses",))
@@ -330,7 +334,7 @@ def test_bytes_are_the_documented_ones(student, documented):
 
 @check("cache_bytes", points=0.2, layer="probe")
 def test_bytes_are_those_of_a_real_cache(student, reference, probe):
-    """The number is that of a returned cache, and right for windows and several texts."""
+    """The number is the size of a returned cache, and right for windows and several texts."""
     s = ONE_PAIR
     _, cache = reference.new(DECODER, s.d_out, s.H, s.G)(tokens(probe, s))
     held = sum(part.numel() * part.element_size() for part in cache[:2])
@@ -371,7 +375,7 @@ def test_groups_give_each_token_a_vector_of_d_out(student, probe):
 
 
 def has_layers(module, s):
-    """Fail the check unless the weights and the bias have the sizes that belong to *s*."""
+    """Fail the check unless the weights and the bias have the sizes in *s*."""
     wanted = dict(
         zip(
             (*(f"{name}.weight" for name in QKV), "out_proj.weight", "out_proj.bias"),
@@ -418,7 +422,7 @@ def leaves_the_seed(student, name, sizes, x):
 
 @check(GROUPED, points=0.2, layer="parameters")
 def test_groups_have_fewer_weights_for_keys_and_values(student):
-    """W_key and W_value make num_kv_heads heads, W_query and out_proj make all of them."""
+    """W_key and W_value have num_kv_heads heads, W_query and out_proj have num_heads."""
     for s in (SIX, ONE_KEY, EQUAL):
         has_layers(student.new(GROUPED, s.d_in, s.d_out, s.context, s.H, s.G), s)
 
@@ -481,7 +485,7 @@ def test_groups_keep_the_dtype(keeps_dtype, student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws")
 def test_groups_are_heads_with_equal_keys(student, probe):
-    """With the weights of each group repeated, a module with H key-value heads does the same."""
+    """A module with H key-value heads and the weights of each group repeated gives the same."""
     s = EIGHT
     weights = drawn_weights(probe, s)
     for name in ("W_key.weight", "W_value.weight"):
@@ -502,7 +506,7 @@ def test_groups_are_heads_with_equal_keys(student, probe):
 
 @check(GROUPED, points=0.1, layer="laws")
 def test_groups_forget_what_left_the_window(student, reference, probe):
-    """A token that left the window changes nothing, and the oldest in the window does."""
+    """A token outside the window has no effect; the oldest token in the window has one."""
     s, window = SIX, 3
     yours, _ = both_grouped(student, reference, probe, s, window)
     x = tokens(probe, s)
@@ -521,7 +525,7 @@ def test_groups_forget_what_left_the_window(student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_groups_keep_items_apart_and_never_look_ahead(student, reference, probe):
-    """An item alone and a text cut short have the same results, and the input is unchanged."""
+    """An item alone and a shortened text have the same results, and the input is unchanged."""
     yours, _ = both_grouped(student, reference, probe, EIGHT)
     x = tokens(probe, EIGHT)
 
@@ -529,7 +533,7 @@ def test_groups_keep_items_apart_and_never_look_ahead(student, reference, probe)
     for item in range(EIGHT.B):
         agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     for T in (1, 3):
-        agrees(yours(x[:, :T].contiguous()), together[:, :T], "The result of a text cut short")
+        agrees(yours(x[:, :T].contiguous()), together[:, :T], "The result of a shortened text")
     expect(yours.keeps_inputs(x), "The call changes its input.")
 
 
@@ -566,7 +570,7 @@ def test_groups_refuse_more_tokens_than_fit(student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="gradients", rules=("gradients",))
 def test_groups_pass_gradients_back(student, reference, probe):
-    """Gradients reach the input and the weights of all four layers."""
+    """Gradients flow back to the input and the weights of all four layers."""
     s = ONE_KEY
     yours, _ = both_grouped(student, reference, probe, s, 4)
 
@@ -654,7 +658,7 @@ def test_decoder_leaves_the_seed_to_the_caller(student, probe):
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_continues_from_any_cache(student, reference, probe):
-    """Without a cache and with one the context is right, for one new token and for several."""
+    """With and without a cache, the context is right, for one new token and for several."""
     for s, seen, T in ((PAIRS, 0, 5), (PAIRS, 7, 1), (MORE_PAIRS, 3, 5), (ONE_PAIR, 17, 2)):
         yours, ours = both_decoders(student, reference, probe, s, base=100.0)
         x = tokens(probe, s, T)
@@ -705,7 +709,7 @@ def test_decoder_caches_the_right_tokens(student, reference, probe):
 
 @check(DECODER, points=0.2, layer="laws")
 def test_decoder_reads_a_text_in_any_parts(student, reference, probe):
-    """Cut in any way, a text of 13 tokens gives the context of the whole text."""
+    """A text of 13 tokens, split into any parts, gives the context of the whole text."""
     yours, _ = both_decoders(student, reference, probe, LONG)
     x = tokens(probe, LONG)
 
@@ -716,7 +720,7 @@ def test_decoder_reads_a_text_in_any_parts(student, reference, probe):
 
 @check(DECODER, points=0.2, layer="laws")
 def test_decoder_reads_through_a_window_in_any_parts(student, reference, probe):
-    """With any window, and cut in any way, the parts give the context of the whole text."""
+    """With any window, a text split into any parts gives the context of the whole text."""
     x = tokens(probe, LONG)
     for window, cuts in ((3, CUTS), (5, CUTS[:2]), (20, CUTS[:1]), (1, CUTS[1:2])):
         yours, _ = both_decoders(student, reference, probe, LONG, window, base=200.0)
@@ -728,7 +732,7 @@ def test_decoder_reads_through_a_window_in_any_parts(student, reference, probe):
 
 @check(DECODER, points=0.2, layer="laws")
 def test_decoder_never_caches_more_than_it_needs(student, reference, probe):
-    """The cache keeps what it had, seen counts on, and a window drops all but window - 1 tokens."""
+    """The cache keeps its tokens, seen grows, and a window drops all but window - 1 tokens."""
     s = LONG
     x = tokens(probe, s)
     for window in (1, 5, None):
@@ -767,7 +771,7 @@ def test_decoder_keeps_two_texts_apart(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws")
 def test_decoder_sees_only_its_window(student, reference, probe):
-    """A token that left the window changes nothing in one layer, and something in two."""
+    """A token outside the window has no effect in one layer, but has one in two layers."""
     s, window = LONG, 4
     yours, _ = both_decoders(student, reference, probe, s, window)
     x = tokens(probe, s)
@@ -780,7 +784,7 @@ def test_decoder_sees_only_its_window(student, reference, probe):
     agrees(after[:, apart], before[:, apart], sentence)
     twice = [whole_context(yours, one) for one in (before, after)]
     unseen = alike(twice[1][:, 2 + window], twice[0][:, 2 + window])
-    expect(not unseen, "Through a second layer, a token that left the window changes nothing.")
+    expect(not unseen, "Even through a second layer, a token outside the window has no effect.")
 
 
 @check(DECODER, points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
@@ -802,7 +806,7 @@ def test_decoder_keeps_the_dtype_and_its_inputs(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws", rules=("gradients",))
 def test_decoder_can_be_trained(student, reference, probe):
-    """Gradients reach the input and the weights of all four layers."""
+    """Gradients flow back to the input and the weights of all four layers."""
     s = ONE_PAIR
     yours, _ = both_decoders(student, reference, probe, s, 3)
     x, back = tokens(probe, s), probe.normal(s.B, s.T, s.d_out)
@@ -813,7 +817,7 @@ def test_decoder_can_be_trained(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws", rules=("refuses",))
 def test_decoder_refuses_heads_that_do_not_fit(student, probe):
-    """Numbers that do not divide, and heads of an odd size, raise an error."""
+    """Numbers of heads that do not divide, and heads of an odd size, raise an error."""
     student.new(DECODER, 24, 6, 3)  # these do
     for what, sizes in (
         ("A d_model that num_heads does not divide", (26, 4, 2)),
@@ -841,7 +845,7 @@ def test_decoder_is_built_by_hand(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="forbidden", rules=("projected_once",))
 def test_decoder_projects_new_tokens_only(student, reference, probe):
-    """One new token after 10 and after 40 is projected with the same number of products."""
+    """One new token needs as many products for its projections after 10 tokens as after 40."""
     s = LONG
     yours, ours = both_decoders(student, reference, probe, s, base=100.0)
     x, ran = tokens(probe, s, 1), []

@@ -71,7 +71,7 @@ def draw_attention(probe, *leading, Tq=TQ, Tk=TK, d=D, d_v=DV):
 
 
 def draw_side(probe, *leading, Tq=TQ, d_v=DV):
-    """Draw a context and a logsumexp, as of a tile."""
+    """Draw a context and a logsumexp, as for a tile."""
     return probe.normal(*leading, Tq, d_v), probe.normal(*leading, Tq, scale=SPREAD)
 
 
@@ -148,7 +148,7 @@ TWO = ("maximum", "sum")
 
 @check("online_max_and_sum", points=0.4, layer="probe")
 def test_running_numbers_of_any_scores(student, reference, probe):
-    """For other scores and tile sizes, also with a shorter last tile, both numbers are right."""
+    """For other scores and tile sizes, and for a shorter last tile, both numbers are right."""
     for size, tile_size in ((6, 2), (7, 3), (11, 4), (5, 1), (9, 9), (3, 8), (1, 1)):
         scores = probe.normal(size, scale=2)
 
@@ -174,7 +174,7 @@ def test_running_numbers_of_growing_scores(student, reference, probe):
 
 @check("online_max_and_sum", points=0.2, layer="probe")
 def test_running_numbers_of_scores_below_zero(student, reference, probe):
-    """If all scores are below zero, so is the maximum."""
+    """If all scores are below zero, the maximum is too."""
     scores = -1 - probe.uniform(10) * 4
 
     same_pair(
@@ -354,7 +354,7 @@ def test_tile_with_another_scale(student, probe):
 
 @check("attend_tile", points=0.2, layer="probe")
 def test_tile_with_hidden_keys(student, reference, probe):
-    """With hidden keys, for all items or for each, context and logsumexp are right."""
+    """With keys hidden in all items, or differently in each, context and logsumexp are right."""
     first = torch.zeros(TK).bool()
     first[0] = True  # seen by all queries
     for leading, shape in (((), (TQ, TK)), ((B, H), (B, 1, TQ, TK)), ((B,), (B, 1, TK))):
@@ -394,7 +394,7 @@ def test_tile_of_large_scores_is_finite(student, reference, probe):
 
 @check("attend_tile", points=0.1, layer="laws")
 def test_tile_does_not_depend_on_the_order_of_its_keys(student, reference, probe):
-    """With keys and values in another order, the results are the same."""
+    """With keys and values in a different order, the results are the same."""
     queries, keys, values = draw_attention(probe, B)
     wanted = reference.call("attend_tile", queries, keys, values)
     order = torch.randperm(TK, generator=torch.Generator().manual_seed(probe.seed))
@@ -405,7 +405,7 @@ def test_tile_does_not_depend_on_the_order_of_its_keys(student, reference, probe
 
 @check("attend_tile", points=0.1, layer="laws")
 def test_tile_does_not_depend_on_hidden_keys(student, reference, probe):
-    """A key that no query sees, and its value, count in neither result."""
+    """A key that no query sees, and its value, affect neither result."""
     queries, keys, values = draw_attention(probe, B)
     hidden = torch.arange(TK) == 2
     wanted = reference.call("attend_tile", queries, keys, values, hidden=hidden)
@@ -510,7 +510,7 @@ def test_merging_of_any_sides(student, reference, probe):
 
 @check("merge_tiles", points=0.3, layer="probe")
 def test_merging_is_attention_over_both_tiles(student, probe):
-    """Two tiles of keys, merged, are attention over all of them, also with hidden keys."""
+    """Two tiles of keys, merged, give attention over all of them, even with hidden keys."""
     for leading, first in (((), 2), ((B,), 1), ((B, H), 4)):
         queries, keys, values = draw_attention(probe, *leading)
         hidden = probe.uniform(TQ, TK) < 0.4
@@ -546,7 +546,7 @@ def test_merging_three_tiles_in_any_grouping(student, reference, probe):
 
 @check("merge_tiles", points=0.2, layer="laws")
 def test_merging_with_nothing_changes_nothing(student, probe):
-    """A side that saw nothing leaves the other as it is; nothing and nothing is nothing."""
+    """A side without visible keys leaves the other as it is; two such sides give zeros."""
     some = draw_side(probe, B)
     nothing = (torch.zeros(B, TQ, DV), torch.full((B, TQ), -torch.inf))
 
@@ -694,7 +694,7 @@ def test_causal_tiles_with_fewer_queries_than_keys(student, probe):
 
 @check("tiled_attention", points=0.2, layer="probe")
 def test_tiles_with_growing_scores(student, probe):
-    """It is right even if each tile has larger scores than the last, or all are very negative."""
+    """The context is right even if scores grow from tile to tile, or all are very negative."""
     keys = torch.arange(7.0)[:, None].repeat(1, D) / 2
     queries = 1 + probe.uniform(TQ, D)
     values = probe.normal(7, DV)
@@ -719,7 +719,7 @@ def test_tiles_of_each_size_give_the_same(student, probe):
 
 @check("tiled_attention", points=0.1, layer="laws")
 def test_causal_tiles_do_not_depend_on_later_tokens(student, reference, probe):
-    """With causal=True, new keys and values after a token leave the context of that token."""
+    """With causal=True, new keys and values after a token do not change its context."""
     queries, keys, values = draw_attention(probe, B, Tq=7, Tk=7)
     wanted = reference.call("tiled_attention", queries, keys, values, 3, causal=True)
     later = (torch.arange(7) > 3)[:, None]
@@ -733,7 +733,7 @@ def test_causal_tiles_do_not_depend_on_later_tokens(student, reference, probe):
 
 @check("tiled_attention", points=0.1, layer="laws")
 def test_tiles_do_not_depend_on_the_order_of_keys(student, reference, probe):
-    """Without causal, keys and values in another order give the same."""
+    """Without causal, keys and values in a different order give the same context."""
     queries, keys, values = draw_attention(probe, B, Tk=7)
     wanted = reference.call("tiled_attention", queries, keys, values, 3)
     order = torch.randperm(7, generator=torch.Generator().manual_seed(probe.seed))
@@ -784,7 +784,7 @@ def same_gradients(student, given, arguments, back, hidden=None):
     for name, one, right in zip(("queries", "keys", "values"), found.inputs, wanted, strict=False):
         expect(
             one is not None,
-            f"No gradient reaches the {name}: the result does not depend on them in torch's graph.",
+            f"No gradient reaches the {name}: the graph has no path from them to the result.",
         )
         agrees(one, right.float(), f"The gradient of the {name}")
 

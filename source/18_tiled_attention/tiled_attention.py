@@ -1,8 +1,8 @@
-"""Attention that never holds its weights: exact attention, tile by tile, with running numbers.
+"""Attention that never holds all its weights: exact attention, tile by tile, with running results.
 
 A *tile* is a group of neighbouring tokens. Attention over one tile of keys gives two results for
 each query: its context vector, as if there were no other keys, and the *logsumexp* of its scores,
-log(Σ exp(score)), which says how much the tile weighs. With both numbers, two tiles can be merged,
+log(Σ exp(score)), which sets the weight of the tile. With both results, two tiles can be merged,
 and no tensor ever holds the scores of all queries and all keys. Shapes: Tq queries, Tk keys, d
 features of a query or key, d_v features of a value; "..." are any leading axes, such as batch and
 heads, the same for all arguments.
@@ -46,10 +46,10 @@ def attend_tile(
     The scores are the dot products of queries and keys times *scale*, which is 1/√d if it is None.
     The context vectors are softmax(scores) times the values, and the logsumexp of a query is
     log(Σ exp(score)) over its keys. Where *hidden* is True, a query does not see a key: the key
-    counts in neither result. *hidden* is a tensor of booleans that can be broadcast to
-    (..., Tq, Tk); None hides nothing. A query that sees no key at all has a context vector of zeros
-    and a logsumexp of minus infinity. The results are finite otherwise, however large or small the
-    scores are. Torch's own softmax and logsumexp are not allowed here.
+    affects neither result. *hidden* is a tensor of booleans that can be broadcast to (..., Tq, Tk);
+    None hides nothing. A query that sees no key at all has a context vector of zeros and a
+    logsumexp of minus infinity. The results are finite otherwise, however large or small the scores
+    are. Torch's own softmax and logsumexp are not allowed here.
     """
     raise NotImplementedError
 
@@ -61,10 +61,10 @@ def merge_tiles(
 
     Side a is what ``attend_tile`` returns for some keys, and side b for other keys and the same
     queries: contexts of (..., Tq, d_v), logsumexps of (..., Tq), in arguments and results. The
-    result is that of ``attend_tile`` for all these keys together. A side that saw nothing, with a
-    logsumexp of minus infinity, leaves the other side as it is; if both saw nothing, so does the
-    result. The results are finite otherwise, however large or small the logsumexps are. You may use
-    any operation.
+    result is that of ``attend_tile`` for all these keys together. A side without visible keys, with
+    a logsumexp of minus infinity, leaves the other side as it is; if neither side has any, nor does
+    the result. The results are finite otherwise, however large or small the logsumexps are. You may
+    use any operation.
     """
     raise NotImplementedError
 

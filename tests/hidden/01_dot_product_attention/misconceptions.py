@@ -22,8 +22,8 @@ MISCONCEPTIONS = (
         id="skips_the_last_element",
         exercise="dot_product",
         swaps=(("zip(a, b, strict=True)", "zip(a[:-1], b[:-1], strict=True)"),),
-        explanation="The loop ends one element early, and the last pair is left out.",
-        question="What is the dot product of two vectors of length 1 by your code?",
+        explanation="The loop ends one element early, so the last pair is left out.",
+        question="What does your code return for two vectors of length 1?",
     ),
     Misconception(
         id="leaves_the_products_unsummed",
@@ -33,9 +33,7 @@ MISCONCEPTIONS = (
             "The products are returned without being added up; a dot product is one number, "
             "their sum."
         ),
-        question=(
-            "The multiplication is done; which second step turns many products into one number?"
-        ),
+        question=("Which step turns many products into one number?"),
     ),
     Misconception(
         id="ignores_what_is_too_long",
@@ -58,10 +56,8 @@ MISCONCEPTIONS = (
             ("total = 0.0", "total = torch.dot(torch.as_tensor(a), torch.as_tensor(b)).item()"),
             ("        total += x * y", "        pass"),
         ),
-        title="The product is left to torch.dot",
-        explanation=(
-            "The product is left to torch.dot, which does the work that you must write out here."
-        ),
+        title="The product comes from torch.dot",
+        explanation=("The product comes from torch.dot, but you must write it out here."),
         question="Which two things does torch.dot do with the elements of its vectors?",
         ties=("multiplies_whole_vectors",),
         why_tied=(
@@ -113,8 +109,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The last token is never compared with the query, and its score keeps its initial "
-            "value."
+            "The last token is never compared with the query, so its score keeps its initial value."
         ),
         question="Which indices does your loop visit, and which entries does it write?",
     ),
@@ -131,7 +126,7 @@ MISCONCEPTIONS = (
         explanation=(
             "These are the logarithms of the weights: they are negative and do not add up to 1."
         ),
-        question="Can a token take part in a mixture with a negative share?",
+        question="Can the share of a token in a mixture be negative?",
     ),
     Misconception(
         id="squashes_with_a_sigmoid",
@@ -142,7 +137,7 @@ MISCONCEPTIONS = (
             "scores, so that the weights add up to 1."
         ),
         question=(
-            "What do your weights add up to, and does one of them become smaller if another grows?"
+            "What do your weights add up to, and does one weight become smaller if another grows?"
         ),
     ),
     Misconception(
@@ -203,7 +198,7 @@ MISCONCEPTIONS = (
         swaps=(("scores.amax(dim=dim, keepdim=True)", "scores.max()"),),
         explanation=(
             "One maximum is subtracted from all slices; each slice needs its own maximum. In a "
-            "slice far below it, all exponentials are 0, and 0 is divided by 0."
+            "slice far below that maximum, all exponentials are 0, and 0 is divided by 0."
         ),
         question="What happens to a slice whose scores are all 1000 below those of another slice?",
     ),
@@ -266,7 +261,9 @@ MISCONCEPTIONS = (
         explanation=(
             "The weights always add up to 1 along the last axis; they must add up to 1 along dim."
         ),
-        question="Along which axis does each step run, and which of them should dim decide?",
+        question=(
+            "Along which axis does each step run, and in which steps should dim choose the axis?"
+        ),
     ),
     Misconception(
         id="knows_the_first_axis_only",
@@ -279,7 +276,9 @@ MISCONCEPTIONS = (
             "The weights always add up to 1 along the first axis; they must add up to 1 along dim. "
             "(For a single query both are the same.)"
         ),
-        question="Along which axis does each step run, and which of them should dim decide?",
+        question=(
+            "Along which axis does each step run, and in which steps should dim choose the axis?"
+        ),
     ),
     # context_vector
     Misconception(
@@ -323,7 +322,7 @@ MISCONCEPTIONS = (
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs * inputs"),),
         explanation=(
-            "Each token is multiplied with itself element by element; no token is compared with "
+            "Each token is multiplied by itself element by element; no token is compared with "
             "another."
         ),
         question="Where does your function compare token 1 with token 2?",
@@ -358,10 +357,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A loop compares one query or one pair after the other; one matrix product must "
-            "compare all of them at once."
+            "A loop compares one query or one pair at a time; one matrix product must compare "
+            "all of them at once."
         ),
-        question="Which product has as its entry (i, j) the dot product of row i and row j?",
+        question="In which matrix product is entry (i, j) the dot product of row i and row j?",
     ),
     # attention_weights
     Misconception(

@@ -46,8 +46,10 @@ MISCONCEPTIONS = (
             ("torch.zeros_like(x)", "torch.ones_like(x)"),
             ("means[b, t] = ", "means[b, t] += "),
         ),
-        explanation="The sums do not start at zero.",
-        question="What does your result hold before the loop begins?",
+        explanation=(
+            "Each mean is too large by 1: it is added to ones, but it must be added to zeros."
+        ),
+        question="Which numbers are in your result before the loop begins?",
     ),
     # averaging_weights
     Misconception(
@@ -57,7 +59,7 @@ MISCONCEPTIONS = (
             ("return visible / visible.sum(dim=1, keepdim=True)", "return visible.softmax(dim=1)"),
         ),
         explanation=(
-            "Softmax of ones and zeros gives the zeros a weight as well, since exp(0) is 1."
+            "The softmax of ones and zeros gives hidden tokens a weight too, because exp(0) is 1."
         ),
         question="Which weight does a score of 0 get?",
     ),
@@ -104,8 +106,8 @@ MISCONCEPTIONS = (
         exercise="masked_softmax_weights",
         swaps=(("return torch.softmax(scores, dim=-1)", "return averaging_weights(T)"),),
         explanation=(
-            "The weights are ones divided by their number, as before; they must come from a "
-            "softmax."
+            "The weights are ones divided by their number, as in averaging_weights; they must "
+            "come from a softmax."
         ),
         question="Which scores does softmax turn into equal weights, and which into 0?",
     ),

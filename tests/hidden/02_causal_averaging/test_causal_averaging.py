@@ -78,7 +78,7 @@ def same_gradients(student, reference, probe):
 
 @pytest.fixture
 def multiplies(student, reference, probe):
-    """Return a function that expects a matrix product, and returns what ran."""
+    """Return a function that expects a matrix product, and returns the operations that ran."""
 
     def compare(name):
         B, T, C = 3, 7, 4
@@ -117,7 +117,7 @@ def are_causal_shares(student, reference):
 
 @check("causal_mean_loop", points=0.05, layer="shapes")
 def test_loop_keeps_the_shape(student, documented, x):
-    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    """The means have the shape of the batch: (4, 8, 2) -> (4, 8, 2)."""
     tensor_like(student.call("causal_mean_loop", x), tuple(documented["004.x.shape"].value))
 
 
@@ -129,7 +129,7 @@ def test_loop_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_loop", points=0.8, layer="probe", rules=("float32",))
 def test_loop_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
+    """Batches of any size are averaged, each sequence separately; a single token is unchanged."""
     same_means("causal_mean_loop")
 
 
@@ -150,13 +150,13 @@ def test_loop_stays_in_the_graph(same_gradients):
 
 @check("averaging_weights", points=0.05, layer="shapes")
 def test_weights_are_square(student):
-    """Eight tokens make eight times eight weights."""
+    """Eight tokens give eight times eight weights."""
     tensor_like(student.call("averaging_weights", 8), (8, 8))
 
 
 @check("averaging_weights", points=0.7, layer="documented")
 def test_weights_are_the_documented_ones(student, documented):
-    """The weights of eight tokens are the documented ones, with the documented triangle visible."""
+    """The weights of eight tokens are the documented ones and form the documented triangle."""
     weights = student.call("averaging_weights", 8)
 
     documented["004.averaging_weights"].matches(weights)
@@ -193,7 +193,7 @@ def test_weights_share_one_out_among_the_past(are_causal_shares):
 
 @check("causal_mean_matmul", points=0.05, layer="shapes")
 def test_matmul_keeps_the_shape(student, documented, x):
-    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    """The means have the shape of the batch: (4, 8, 2) -> (4, 8, 2)."""
     tensor_like(student.call("causal_mean_matmul", x), tuple(documented["004.x.shape"].value))
 
 
@@ -205,7 +205,7 @@ def test_matmul_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_matmul", points=0.55, layer="probe", rules=("float32",))
 def test_matmul_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
+    """Batches of any size are averaged, each sequence separately; a single token is unchanged."""
     same_means("causal_mean_matmul")
 
 
@@ -232,7 +232,7 @@ def test_matmul_is_a_matrix_product(multiplies):
 
 @check("masked_softmax_weights", points=0.05, layer="shapes")
 def test_softmax_weights_are_square(student):
-    """Eight tokens make eight times eight weights."""
+    """Eight tokens give eight times eight weights."""
     tensor_like(student.call("masked_softmax_weights", 8), (8, 8))
 
 
@@ -284,7 +284,7 @@ def test_softmax_weights_come_from_softmax(student, reference):
 
 @check("causal_mean_softmax", points=0.05, layer="shapes")
 def test_softmax_mean_keeps_the_shape(student, documented, x):
-    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    """The means have the shape of the batch: (4, 8, 2) -> (4, 8, 2)."""
     tensor_like(student.call("causal_mean_softmax", x), tuple(documented["004.x.shape"].value))
 
 
@@ -296,7 +296,7 @@ def test_softmax_mean_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_softmax", points=0.4, layer="probe", rules=("float32",))
 def test_softmax_mean_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
+    """Batches of any size are averaged, each sequence separately; a single token is unchanged."""
     same_means("causal_mean_softmax")
 
 

@@ -89,7 +89,10 @@ PROJECTION = (
         id="puts_the_weight_on_the_left",
         exercise="project",
         swaps=(("inputs @ weight", "weight @ inputs"),),
-        explanation="The weight is the left factor, so its columns would have to be tokens.",
+        explanation=(
+            "The weight is the left factor of the product, so its columns are paired with "
+            "tokens; they must be features."
+        ),
         question="Which of the two factors has a row for each token?",
     ),
     Misconception(
@@ -116,8 +119,10 @@ SCORING = (
         id="scales_the_scores_already",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys.T / keys.shape[-1] ** 0.5"),),
-        explanation="The scores are scaled here, but attention_weights scales them again.",
-        question="Which function of this stage takes d_k, and why that one?",
+        explanation=(
+            "The scores are scaled here already, so attention_weights scales them a second time."
+        ),
+        question="Which function of this stage takes d_k, and why?",
     ),
     Misconception(
         id="multiplies_without_adding",

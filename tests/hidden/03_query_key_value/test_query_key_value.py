@@ -28,19 +28,19 @@ def same_gradients(yours, ours, *names):
     for name, mine in zip(names, yours.inputs, strict=False):
         expect(
             mine is not None,
-            f"No gradient reaches {name}: the result does not depend on it in torch's graph.",
+            f"No gradient reaches {name}: in torch's graph, the result does not depend on it.",
         )
     for name, mine, wanted in zip(names, yours.inputs, ours.inputs, strict=False):
         agrees(mine, wanted, f"The gradient of {name}")
 
 
 def drawn(reference, seed, distribution="rand"):
-    """Return the documents' three (3, 2) matrices."""
+    """Return the three documented (3, 2) matrices."""
     return reference.call("draw_weights", 3, 2, distribution, seed=seed)
 
 
 def projected(reference, inputs, seed, distribution="rand"):
-    """Return the documents' queries, keys and values: (6, 2) each."""
+    """Return the documented queries, keys and values: (6, 2) each."""
     return [
         reference.call("project", inputs, weight) for weight in drawn(reference, seed, distribution)
     ]
@@ -111,7 +111,7 @@ def test_refuses_another_distribution(student):
     for distribution in ("uniform", "xavier"):
         expect(
             student.refuses("draw_weights", D_IN, D_K, distribution),
-            "An unknown distribution is accepted silently; it should raise a ValueError.",
+            "An unknown distribution raises no error; it should raise a ValueError.",
         )
 
 
@@ -171,7 +171,7 @@ def test_project_keeps_the_dtype(keeps_dtype, probe):
 
 @check("project", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_project_leaves_its_arguments_alone(student, probe):
-    """Inputs and weight are the same before and after."""
+    """The function does not change inputs and weight."""
     kept = student.keeps_inputs("project", probe.normal(T, D_IN), probe.normal(D_IN, D_K))
 
     expect(kept, "project changes one of its arguments in place.")
@@ -179,7 +179,7 @@ def test_project_leaves_its_arguments_alone(student, probe):
 
 @check("project", points=0.2, layer="gradients", rules=("gradients",))
 def test_project_passes_gradients_on(student, reference, probe):
-    """Gradients reach the inputs and the weight."""
+    """Gradients flow back to the inputs and the weight."""
     sent = {"cotangent": probe.normal(T, D_K)}
     args = probe.normal(T, D_IN), probe.normal(D_IN, D_K)
     yours = student.gradients("project", *args, **sent)
@@ -252,7 +252,7 @@ def test_scores_read_off_what_a_query_asks_for(student, probe):
 
 @check("attention_scores", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_attention_scores_leaves_its_arguments_alone(student, probe):
-    """Queries and keys are the same before and after."""
+    """The function does not change queries and keys."""
     kept = student.keeps_inputs("attention_scores", probe.normal(T, D_K), probe.normal(T, D_K))
 
     expect(kept, "attention_scores changes one of its arguments in place.")
@@ -260,7 +260,7 @@ def test_attention_scores_leaves_its_arguments_alone(student, probe):
 
 @check("attention_scores", points=0.25, layer="gradients", rules=("gradients",))
 def test_attention_scores_passes_gradients_on(student, reference, probe):
-    """Gradients reach the queries and the keys."""
+    """Gradients flow back to the queries and the keys."""
     sent = {"cotangent": probe.normal(T, T)}
     args = probe.normal(T, D_K), probe.normal(T, D_K)
     yours = student.gradients("attention_scores", *args, **sent)
@@ -321,7 +321,7 @@ def test_attention_weights_keep_the_dtype(keeps_dtype, probe):
 
 @check("attention_weights", points=0.3, layer="laws")
 def test_weights_are_shares_of_one(student, probe):
-    """Each query's weights are positive and sum to 1, and d_k counts by its square root."""
+    """Each query's weights are positive and sum to 1, and scores are divided by the root of d_k."""
     scores = probe.normal(T, T, scale=2)
     weights = tensor_like(student.call("attention_weights", scores, 2), (T, T))
     same = student.call("attention_weights", 3 * scores, 18)
@@ -333,7 +333,7 @@ def test_weights_are_shares_of_one(student, probe):
 
 @check("attention_weights", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_attention_weights_leaves_the_scores_alone(student, probe):
-    """The scores are the same before and after."""
+    """The function does not change the scores."""
     kept = student.keeps_inputs("attention_weights", probe.normal(T, T), D_K)
 
     expect(kept, "attention_weights changes the scores in place; they may be needed again.")
@@ -341,7 +341,7 @@ def test_attention_weights_leaves_the_scores_alone(student, probe):
 
 @check("attention_weights", points=0.25, layer="gradients", rules=("gradients",))
 def test_attention_weights_passes_gradients_on(student, reference, probe):
-    """Gradients reach the scores."""
+    """Gradients flow back to the scores."""
     sent = {"cotangent": probe.normal(T, T)}
     scores = probe.normal(T, T, scale=1.5)
     yours = student.gradients("attention_weights", scores, D_K, **sent)
@@ -406,7 +406,7 @@ def test_context_vectors_keep_the_dtype(keeps_dtype, probe):
 
 @check("context_vectors", points=0.2, layer="laws")
 def test_attention_to_one_token_gives_its_value(student, probe):
-    """All weight on a single token gives its value, equal weights give the mean of all values."""
+    """All weight on a single token gives its value; equal weights give the mean of all values."""
     values = probe.normal(T, D_V, scale=1.5)
     order = torch.tensor([2, 4, 0, 3, 1])
     picked = student.call("context_vectors", torch.eye(T)[order], values)
@@ -418,7 +418,7 @@ def test_attention_to_one_token_gives_its_value(student, probe):
 
 @check("context_vectors", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_context_vectors_leaves_its_arguments_alone(student, probe):
-    """Weights and values are the same before and after."""
+    """The function does not change weights and values."""
     kept = student.keeps_inputs("context_vectors", probe.uniform(T, T), probe.normal(T, D_V))
 
     expect(kept, "context_vectors changes one of its arguments in place.")
@@ -426,7 +426,7 @@ def test_context_vectors_leaves_its_arguments_alone(student, probe):
 
 @check("context_vectors", points=0.15, layer="gradients", rules=("gradients",))
 def test_context_vectors_passes_gradients_on(student, reference, probe):
-    """Gradients reach the weights and the values."""
+    """Gradients flow back to the weights and the values."""
     sent = {"cotangent": probe.normal(T, D_V)}
     args = probe.uniform(T, T), probe.normal(T, D_V)
     yours = student.gradients("context_vectors", *args, **sent)
@@ -510,7 +510,7 @@ def test_order_of_the_tokens_does_not_matter(student, probe):
 
 @check("self_attention", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_self_attention_leaves_its_arguments_alone(student, probe):
-    """Inputs and matrices are the same before and after."""
+    """The function does not change inputs and matrices."""
     kept = student.keeps_inputs("self_attention", *tokens_and_weights(probe))
 
     expect(kept, "self_attention changes one of its arguments in place.")
@@ -518,7 +518,7 @@ def test_self_attention_leaves_its_arguments_alone(student, probe):
 
 @check("self_attention", points=0.2, layer="gradients", rules=("gradients",))
 def test_self_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach the inputs and all three matrices."""
+    """Gradients flow back to the inputs and all three matrices."""
     sent = {"cotangent": probe.normal(T, D_V)}
     args = tokens_and_weights(probe)
     yours = student.gradients("self_attention", *args, **sent)

@@ -75,7 +75,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The input is changed in place, so the caller's tensor has different values afterwards."
         ),
-        question="Who else may use the tensor that your function gets?",
+        question="Which other code may use the tensor that your function gets?",
     ),
     Misconception(
         id="calls_ready_attention",
@@ -97,7 +97,7 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v2",
         swaps=(("self.W_query =", "self.out = nn.Linear(d_out, d_out)\n        self.W_query ="),),
         explanation=(
-            "Something else is drawn before the three layers and uses their random numbers."
+            "Something else is drawn before the three layers, so they get later random numbers."
         ),
         question="What draws the first numbers after the seed in your constructor?",
     ),
@@ -158,8 +158,8 @@ MISCONCEPTIONS = (
             "columns."
         ),
         question=(
-            "Where does the second number of the first row go in a transpose, and where in a "
-            "reshape?"
+            "Where does the second number of the first row go in a transpose, and where does it "
+            "go in a reshape?"
         ),
     ),
     Misconception(

@@ -137,10 +137,10 @@ MISCONCEPTIONS = (
         swaps=(("mask == 0", "torch.ones(scaled.shape[-2:]).triu(2) == 1"),),
         title="The class makes its own mask, one diagonal too wide",
         explanation=(
-            "The class makes its own mask, one diagonal too wide, so each token attends to the "
-            "next one."
+            "The class makes its own mask, one diagonal too wide, so each token also attends to "
+            "the next one."
         ),
-        question="Who decides what is hidden, the class or the caller?",
+        question="Which of the two decides what is hidden, the class or the caller?",
     ),
     Misconception(
         id="hides_the_diagonal_as_well",
@@ -155,7 +155,10 @@ MISCONCEPTIONS = (
         id="masks_the_encodings",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled"), ("return weights @ v", "return weights @ (mask @ v)")),
-        explanation="The mask is multiplied by the values, which adds them up and hides no token.",
+        explanation=(
+            "The mask is multiplied by the values, which only adds values up and hides no token "
+            "from the softmax."
+        ),
         question=(
             "A mask has one entry for each pair of tokens; which of your tensors has the same "
             "shape?"
@@ -169,7 +172,7 @@ MISCONCEPTIONS = (
             "The mask is changed in place, so the next call with it no longer hides the right "
             "tokens."
         ),
-        question="Who else may use the mask that your function gets?",
+        question="Which other code may use the mask that your function gets?",
     ),
     Misconception(
         id="calls_ready_attention_under_a_mask",

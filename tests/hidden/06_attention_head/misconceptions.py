@@ -123,7 +123,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The batch axis and the token axis are swapped, so keys of different items are mixed."
         ),
-        question="Which axes remain apart from the batch axis?",
+        question="Which axes are there besides the batch axis?",
     ),
     Misconception(
         id="writes_the_block_of_the_example",

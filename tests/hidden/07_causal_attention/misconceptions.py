@@ -100,7 +100,7 @@ MISCONCEPTIONS = (
             "The batch axis and the token axis are swapped; this transpose is right only without a "
             "batch."
         ),
-        question="Which axes remain apart from the batch axis?",
+        question="Which axes are there besides the batch axis?",
     ),
     Misconception(
         id="pools_the_scores_of_the_batch",

@@ -218,9 +218,10 @@ PADDING = (
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "<= lengths.unsqueeze(-1)"),),
         explanation=(
-            "A row shorter than max_length keeps one position too many: positions count from 0."
+            "A row shorter than max_length keeps one position too many, because positions count "
+            "from 0."
         ),
-        question="Which is the last position of a sequence of length 3?",
+        question="What is the last position of a sequence of length 3?",
     ),
     Misconception(
         id="is_as_long_as_the_longest",

@@ -21,7 +21,7 @@ def same_gradients(yours, ours, *sources):
     for name in wanted:
         expect(
             mine.get(name) is not None,
-            f"No gradient reaches {name}: the result does not depend on it in torch's graph.",
+            f"No gradient reaches {name}: in torch's graph, the result does not depend on it.",
         )
     for name, gradient in wanted.items():
         agrees(mine[name], gradient, f"The gradient of {name}")
@@ -48,7 +48,7 @@ def both_attentions(student, reference, probe, *dims):
 
 
 def sources(probe, *batch, t_q=T_Q, t_k=T_K):
-    """Return encodings for queries, keys and values, all of them different."""
+    """Return different encodings for queries, keys and values."""
     lengths = (t_q, t_k, t_k)
     return [probe.normal(*batch, length, D_MODEL, scale=SCALE) for length in lengths]
 
@@ -83,7 +83,7 @@ def test_attention_makes_the_documented_layers(student, documented, encodings):
 
 @check("Attention", points=0.5, layer="documented")
 def test_attention_to_oneself_is_self_attention(student, documented, encodings):
-    """Seeded with 42, the same encodings three times give the documented context."""
+    """Seeded with 42, one sequence as all three encodings gives the documented context."""
     attention = student.new("Attention", 2, 0, 1, seed=42)
 
     documented["001.sa.context"].matches(attention(encodings, encodings, encodings), "The context")
@@ -145,7 +145,7 @@ def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("Attention", points=0.2, layer="laws")
 def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
-    """Changing hidden keys and values has no effect; without a mask it has."""
+    """Changing hidden keys and values has no effect with the mask, but has one without it."""
     yours, ours = both_attentions(student, reference, probe)
     q, k, v = sources(probe)
     mask = torch.ones(T_Q, T_K)
@@ -192,7 +192,7 @@ def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
 
 @check("Attention", points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach all three sources and all three layers, even with a mask."""
+    """Gradients flow back to all three sources and all three layers, even with a mask."""
     yours, ours = both_attentions(student, reference, probe)
     given, back = sources(probe), probe.normal(T_Q, D_MODEL)
     names = ("encodings_for_q", "encodings_for_k", "encodings_for_v")
@@ -391,7 +391,7 @@ def test_cross_attention_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("CrossAttention", points=0.25, layer="laws")
 def test_cross_attention_takes_padding_as_if_cut_off(student, reference, probe):
-    """A padded item gets the same result as alone, without its padding."""
+    """A padded item gets the same result as alone and without padding."""
     yours, _ = both_crossings(student, reference, probe)
     decoder, encoder = states(probe)
     lengths = [3, 4]
@@ -456,7 +456,7 @@ def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe)
 
 @check("CrossAttention", points=0.3, layer="gradients", rules=("gradients",))
 def test_cross_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach both sequences and all three layers, even with padding."""
+    """Gradients flow back to both sequences and all three layers, even with padding."""
     yours, ours = both_crossings(student, reference, probe)
     given, back = states(probe), probe.normal(B, T_Q, D_OUT)
     names = ("decoder_states", "encoder_states")

@@ -65,8 +65,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, f"torch.manual_seed(42) and {ONE_HEAD}"),),
         explanation=(
-            "All heads start with the same weights, as copies or after the same seed, and stay "
-            "equal."
+            "All heads start with the same weights, as copies or after the same seed, so they "
+            "compute the same."
         ),
         question="Does each head draw its own weights, and who sets the seed?",
     ),
@@ -78,7 +78,7 @@ MISCONCEPTIONS = (
             "The heads split d_model between them; the input and output of each head must have all "
             "d_model features."
         ),
-        question="What does a head get here: whole encodings, or a part of each?",
+        question="What does a head get here: whole encodings, or a part of each encoding?",
     ),
     Misconception(
         id="forgets_the_axes",
@@ -112,7 +112,9 @@ MISCONCEPTIONS = (
         id="swaps_queries_and_keys_encodings",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, "head(encodings_for_k, encodings_for_q, encodings_for_v, mask)"),),
-        explanation="Encodings for queries and keys are passed to the heads in the wrong order.",
+        explanation=(
+            "The encodings for queries and keys are passed to the heads in the wrong order."
+        ),
         question="In which order does a head take its three encodings?",
     ),
     Misconception(
@@ -204,8 +206,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, f"torch.manual_seed(123) and {ONE_CAUSAL}"),),
         explanation=(
-            "All heads start with the same weights, as copies or after the same seed, and stay "
-            "equal."
+            "All heads start with the same weights, as copies or after the same seed, so they "
+            "compute the same."
         ),
         question="Does each head draw its own weights, and who sets the seed?",
     ),

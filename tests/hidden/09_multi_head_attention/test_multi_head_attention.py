@@ -1,7 +1,7 @@
 """Hidden suite of stage 09: heads side by side.
 
-Scores spread by about 2 in all checks: every mistake shows, and no visible weight underflows, so
-that masking after softmax with a new normalisation is as exact as minus infinity.
+Scores have a standard deviation of about 2 in all checks: every mistake shows, and no visible
+weight underflows, so masking after softmax with a new normalisation is as exact as minus infinity.
 """
 
 from typing import NamedTuple
@@ -43,7 +43,7 @@ class Causal(NamedTuple):
 
 
 def tokens(probe, *shape):
-    """Draw encodings that are all different."""
+    """Draw a batch of different encodings."""
     return probe.normal(*shape, scale=0.6)
 
 
@@ -55,7 +55,7 @@ def sources(probe, s, *, batched):
 
 
 def large_weights(probe, heads, layers, shape, *, bias=False):
-    """Draw large weights for the *layers* of *heads* heads; None is a single head, no prefix."""
+    """Draw large weights for the *layers* of *heads* heads; for None, one head and no prefix."""
     prefixes = [f"heads.{h}." for h in range(heads)] or [""]
     names = [prefix + layer for prefix in prefixes for layer in layers]
     drawn = {f"{name}.weight": probe.normal(*shape) for name in names}
@@ -63,7 +63,7 @@ def large_weights(probe, heads, layers, shape, *, bias=False):
 
 
 def attentions(student, reference, probe, s, *, heads, batched):
-    """Build Attention or, with heads, MultiHeadAttention, twice, with the same weights."""
+    """Build Attention, or MultiHeadAttention if *heads* is given, twice, with the same weights."""
     name = MHA if heads else "Attention"
     sizes = (s.d, int(batched), 1 + batched, *([heads] if heads else []))
     weights = large_weights(probe, heads, SHORT, (s.d, s.d))
@@ -71,7 +71,7 @@ def attentions(student, reference, probe, s, *, heads, batched):
 
 
 def causals(student, reference, probe, s, *, heads, bias=False):
-    """Build CausalAttention or, with heads, the wrapper, twice, with the same weights."""
+    """Build CausalAttention, or the wrapper if *heads* is given, twice, with the same weights."""
     name = WRAPPER if heads else "CausalAttention"
     sizes = (
         s.d_in,
@@ -114,7 +114,7 @@ def same_gradients(yours, ours):
 
 
 def built_by_hand(student, name, yours, ours, given):
-    """Expect right context vectors from code that does not use torch's ready attention."""
+    """Expect right context vectors from code that does not use torch's ready-made attention."""
     agrees(yours(*given), ours(*given), "The context")
     avoids(student, name, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
@@ -203,7 +203,7 @@ def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("Attention", points=0.1, layer="gradients", rules=("gradients",))
 def test_attention_can_be_trained(student, reference, probe):
-    """The right gradients reach the three encodings and the three layers."""
+    """The gradients of the three encodings and of the three layers are right."""
     yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=True)
     given, back = sources(probe, ONE, batched=True), probe.normal(ONE.B, ONE.T_q, ONE.d)
 
@@ -250,7 +250,7 @@ def test_causal_reproduces_the_documented_context(student, documented, inputs):
 
 @check("CausalAttention", points=0.1, layer="probe")
 def test_causal_serves_every_length_with_any_weights(student, reference, probe):
-    """The result is right for other weights and biases, for long and short inputs in turn."""
+    """The result is right for other weights and biases, and for long and short inputs in turn."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
 
     for B, T in ((3, 5), (2, TEXT.context), (3, 1), (1, 4)):
@@ -336,7 +336,7 @@ def dropped_from(yours, ours, x, heads):
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Parts of context vectors are zero; dropout belongs to the attention weights.",
+        "Single features of context vectors are zero; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
@@ -344,13 +344,13 @@ def dropped_from(yours, ours, x, heads):
         "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
     )
     share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
-    expect(abs(share - P) < 0.2, "Far more or far fewer weights are dropped than dropout says.")
+    expect(abs(share - P) < 0.2, "The share of dropped weights is far above or far below dropout.")
     return dropped
 
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_causal_drops_weights_in_training_only(student, reference, probe):
-    """In training single weights are dropped and the others rescaled; in eval none is dropped."""
+    """In training, some weights are dropped and the others rescaled; in eval, none are dropped."""
     yours, ours, x = readable(student, reference, probe, heads=0)
 
     dropped = dropped_from(yours, ours, x, 1)[
@@ -365,7 +365,7 @@ def test_causal_drops_weights_in_training_only(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="gradients", rules=("gradients",))
 def test_causal_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and the three layers."""
+    """The gradients of the input and of the three layers are right."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
     x, back = tokens(probe, 3, 5, TEXT.d_in), probe.normal(3, 5, TEXT.d_out)
 
@@ -401,7 +401,7 @@ def test_heads_are_built_and_called_by_names(student, encodings):
 
 @check(MHA, points=0.1, layer="shapes")
 def test_heads_stand_side_by_side(student, encodings):
-    """Two heads of size 2 give three tokens a vector of size 4 each: (3, 4)."""
+    """Two heads of size 2 give each of three tokens a vector of size 4: (3, 4)."""
     context = student.new(MHA, 2, 0, 1, 2)(encodings, encodings, encodings)
 
     tensor_like(context, (3, 4), "MultiHeadAttention(2, 0, 1, num_heads=2)")
@@ -417,7 +417,7 @@ def test_heads_have_layers_of_their_own(student, reference, probe):
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
-    """Seeded with 42, one head gives the same as the documents' Attention, even with the mask."""
+    """Seeded with 42, one head gives the documented context of Attention, even with the mask."""
     attention = student.new(MHA, 2, 0, 1, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -510,7 +510,7 @@ def test_heads_leave_the_seed_to_the_caller(student, reference, probe):
 
 @check(MHA, points=0.3, layer="gradients", rules=("gradients",))
 def test_heads_can_be_trained(student, reference, probe):
-    """The right gradients reach the three encodings and the layers of every head."""
+    """The gradients of the three encodings and of the layers of every head are right."""
     yours, ours = attentions(student, reference, probe, THREE, heads=3, batched=True)
     given = sources(probe, THREE, batched=True)
     back = probe.normal(THREE.B, THREE.T_q, THREE.H * THREE.d)
@@ -717,7 +717,7 @@ def test_wrapper_drops_weights_in_each_head_anew(student, reference, probe):
 
 @check(WRAPPER, points=0.3, layer="gradients", rules=("gradients",))
 def test_wrapper_can_be_trained(student, reference, probe):
-    """The right gradients reach the input and the weights and biases of every head."""
+    """The gradients of the input and of the weights and biases of every head are right."""
     s = TRIO
     yours, ours = causals(student, reference, probe, s, heads=s.H, bias=True)
     x, back = tokens(probe, s.B, s.T, s.d_in), probe.normal(s.B, s.T, s.H * s.d_out)

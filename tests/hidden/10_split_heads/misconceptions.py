@@ -23,8 +23,8 @@ MISCONCEPTIONS = (
             "tokens, or parts of several tokens, instead of its block of every token."
         ),
         question=(
-            "In memory the features of one token are next to each other. Which two axes can a view "
-            "split them into before any axis is moved?"
+            "In memory the features of one token are next to each other. Into which two axes can "
+            "a view split them, before any axis is moved?"
         ),
     ),
     Misconception(
@@ -229,8 +229,8 @@ MISCONCEPTIONS = (
             "are mixed up."
         ),
         question=(
-            "In memory the features of one token are next to each other. Which two axes can a view "
-            "split them into before any axis is moved?"
+            "In memory the features of one token are next to each other. Into which two axes can "
+            "a view split them, before any axis is moved?"
         ),
     ),
     Misconception(
@@ -415,7 +415,7 @@ MISCONCEPTIONS = (
             "Whole columns of weights are dropped, a token for all queries at once, but each "
             "weight should be dropped independently."
         ),
-        question="How many weights does one random draw decide about?",
+        question="How many weights does one random number drop?",
     ),
     # MultiHeadAttention: the rest
     Misconception(
@@ -428,8 +428,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The input is scaled in place: the projections get other numbers, and the caller's "
-            "tensor is changed."
+            "The input is scaled in place, so the projections get scaled numbers, and the "
+            "caller's tensor is changed."
         ),
         question="Which tensor does x *= ... change?",
     ),
@@ -549,8 +549,8 @@ MISCONCEPTIONS = (
             "when training continues."
         ),
         question=(
-            "Training and evaluation alternate. What remains in your module from the last "
-            "evaluation?"
+            "Training and evaluation alternate. Which setting of your module has the last "
+            "evaluation changed?"
         ),
     ),
     Misconception(
@@ -566,6 +566,6 @@ MISCONCEPTIONS = (
             "One pattern of dropped weights is used for all items of the batch; each weight must "
             "be dropped independently."
         ),
-        question="How many weights does one random draw decide about?",
+        question="How many weights does one random number drop?",
     ),
 )

@@ -23,7 +23,7 @@ MISCONCEPTIONS = (
             "All sines come first and all cosines after them, but each sine must be followed by "
             "the cosine of the same angle."
         ),
-        question="Which two features belong to the pair i: i and i + d_model/2, or 2i and 2i + 1?",
+        question="Which two features belong to pair i: i and i + d_model/2, or 2i and 2i + 1?",
     ),
     Misconception(
         id="gives_each_feature_its_own_frequency",
@@ -42,7 +42,7 @@ MISCONCEPTIONS = (
             "The sine and the cosine of a pair have different frequencies; they must have the same "
             "one."
         ),
-        question="What is 2i for the features 0 and 1, and what for the features 2 and 3?",
+        question="What is 2i for features 0 and 1, and what is it for features 2 and 3?",
     ),
     Misconception(
         id="multiplies_by_the_power_of_the_base",
@@ -106,15 +106,15 @@ MISCONCEPTIONS = (
         exercise="rotary_angles",
         swaps=(("positions[:, None]", "torch.arange(len(positions))[:, None]"),),
         explanation=(
-            "The positions are counted from 0, but the caller says which positions they are."
+            "The positions are counted from 0, but they must be those that the caller passes."
         ),
-        question="What should the result be for the positions 7, 8 and 9?",
+        question="Which angles should the positions 7, 8 and 9 get?",
     ),
     Misconception(
         id="rounds_the_positions",
         exercise="rotary_angles",
         swaps=(("positions[:, None]", "positions.long()[:, None]"),),
-        explanation="The positions become whole numbers, but a position may be any number.",
+        explanation="The positions are rounded to whole numbers, but a position may be any number.",
         question="Between which two angles should the angle of position 0.5 be?",
     ),
     Misconception(
@@ -142,8 +142,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Angles of neighbours are used for halves: each feature is combined with the one half "
-            "a vector away, but the angles are laid out for neighbouring features."
+            "Angles of neighbours are used for halves: each feature is combined with the one "
+            "half a vector away, but the angles are arranged for neighbouring features."
         ),
         question="Which feature is the partner of feature 0, and which angle do the two share?",
     ),
@@ -163,7 +163,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "With halves, the angles are laid out for neighbours: each angle is repeated for the "
+            "With halves, the angles are arranged for neighbours: each angle is repeated for the "
             "next feature, but features i and i + d/2 must share it."
         ),
         question="Which two features share the angle of column 0 if the pairs are halves?",
@@ -185,7 +185,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "Both layouts use the angles of neighbours for halves: each feature is combined with "
-            "the one half a vector away, but the angles are laid out for neighbouring features."
+            "the one half a vector away, but the angles are arranged for neighbouring features."
         ),
         question="Which feature is the partner of feature 0, and which angle do the two share?",
     ),
@@ -202,9 +202,9 @@ MISCONCEPTIONS = (
         swaps=((PAIRED, "return torch.cat(turned, dim=-1)"),),
         explanation=(
             "Neighbouring pairs are rotated and then put back as halves; each feature must "
-            "return to its place."
+            "return to its own position in the vector."
         ),
-        question="Which places did a and b come from?",
+        question="Which features of x did a and b come from?",
     ),
     Misconception(
         id="turns_with_a_feature_that_was_turned",
@@ -219,7 +219,7 @@ MISCONCEPTIONS = (
             "The second feature is computed from the rotated first one; both must come from the "
             "old pair."
         ),
-        question="Which a belongs into a sin + b cos, the old one or the new one?",
+        question="Which a belongs in a sin + b cos, the old one or the new one?",
     ),
     Misconception(
         id="turns_one_feature_of_two",
@@ -227,7 +227,7 @@ MISCONCEPTIONS = (
         swaps=((TURNED, "turned = a * cos - b * sin, b"),),
         title="Only the first feature of each pair is rotated",
         explanation="Only the first feature of each pair is rotated; the second stays as it was.",
-        question="How many numbers of the point (a, b) change when it is rotated?",
+        question="How many coordinates of the point (a, b) change when it is rotated?",
     ),
     Misconception(
         id="turns_its_argument_in_place",
@@ -242,7 +242,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="The turned features are written into the tensor that the caller passed.",
+        explanation="The rotated features are written into the tensor that the caller passed.",
         question="Is x[..., 0::2] a new tensor, or a view of the caller's?",
     ),
     Misconception(
@@ -318,10 +318,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The slopes are sorted by size; those for P heads must come first, and the others "
-            "after them."
+            "The slopes are sorted by size; the slopes for P heads must come first, and the "
+            "others after them."
         ),
-        question="Which slope does head P get, the first one after those for P heads?",
+        question="Which slope does head P get, the first head after the first P heads?",
     ),
     Misconception(
         id="takes_the_even_slopes_between",
@@ -329,10 +329,10 @@ MISCONCEPTIONS = (
         swaps=(("for h in range(0, 2 * P, 2)", "for h in range(1, 2 * P, 2)"),),
         title="The second, fourth, … of the slopes for 2P heads are taken",
         explanation=(
-            "The second, fourth, … of the slopes for 2P heads are taken, but those are the slopes "
-            "for P heads again; it must be the first, third, …."
+            "The second, fourth, … of the slopes for 2P heads are taken, but those are the "
+            "slopes for P heads again; the first, third, … must be taken."
         ),
-        question="Which slope does head P get, the first one after those for P heads?",
+        question="Which slope does head P get, the first head after the first P heads?",
     ),
     # alibi_bias
     Misconception(
@@ -366,7 +366,10 @@ MISCONCEPTIONS = (
             "The distance is measured from the start of the text, but it must be measured from "
             "each query back to the key."
         ),
-        question="Which key should lose nothing: the first one, or the one at the query?",
+        question=(
+            "Which key should have a bias of 0: the first one, or the one at the position of the "
+            "query?"
+        ),
     ),
     Misconception(
         id="measures_from_the_last_key",
@@ -383,7 +386,7 @@ MISCONCEPTIONS = (
         exercise="alibi_bias",
         swaps=(("return -alibi_slopes", "return alibi_slopes"),),
         explanation=(
-            "The bias is positive, so keys gain with the distance; it must be minus the slope "
+            "The bias is positive, so scores grow with the distance; it must be minus the slope "
             "times the distance."
         ),
         question="Which key should get the larger score, a near one or a far one?",
@@ -441,10 +444,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The offset moves the queries and not the keys, so all distances grow by it; both "
-            "must be moved."
+            "The offset is added to the positions of the queries only, so all distances grow by "
+            "it; it must be added for both."
         ),
-        question="How far is a token from itself at any offset?",
+        question="What is the distance of a token from itself, at any offset?",
     ),
     Misconception(
         id="moves_keys_alone",
@@ -456,10 +459,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The offset moves the keys and not the queries, so all distances shrink by it; both "
-            "must be moved."
+            "The offset is added to the positions of the keys only, so all distances shrink by "
+            "it; it must be added for both."
         ),
-        question="How far is a token from itself at any offset?",
+        question="What is the distance of a token from itself, at any offset?",
     ),
     Misconception(
         id="turns_halves_of_a_head",
@@ -487,8 +490,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The frequencies are those of d_out features, of which a head uses the first; they "
-            "must be those of a head with d features."
+            "The frequencies are computed for d_out features, and each head uses the first of "
+            "them; they must be computed for the d features of a head."
         ),
         question="How many pairs does one head have, and which frequency should the last one have?",
     ),
@@ -508,8 +511,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The angles belong to heads and not to tokens: the axis before the last one counts "
-            "heads when queries and keys are rotated, and it must count tokens."
+            "The angles depend on the head, not on the token: when queries and keys are rotated, "
+            "the axis before the last one counts heads, but it must count tokens."
         ),
         question="Which axis of (B, T, H, d) does broadcasting align with the rows of cos?",
     ),
@@ -518,8 +521,8 @@ MISCONCEPTIONS = (
         exercise="RotaryAttention",
         swaps=(("if self.context_length < T:", "if self.context_length < offset + T:"),),
         explanation=(
-            "Positions above context_length are refused, but only the number of tokens in a call "
-            "is limited."
+            "Positions above context_length raise an error, but only the number of tokens in a "
+            "call is limited."
         ),
         question="Which of T and offset + T does the docstring limit?",
     ),
@@ -564,8 +567,8 @@ MISCONCEPTIONS = (
         exercise="RotaryAttention",
         swaps=(("context.transpose(1, 2).reshape(B, T, H * d)", "context.reshape(B, T, H * d)"),),
         explanation=(
-            "The heads are reshaped to (B, T, d_out) without moving an axis, so a token gets "
-            "numbers of other tokens."
+            "The heads are reshaped to (B, T, d_out) without swapping axes first, so a token "
+            "gets numbers of other tokens."
         ),
         question="Which two axes must be neighbours before they can become one?",
     ),

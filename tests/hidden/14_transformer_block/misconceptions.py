@@ -95,7 +95,10 @@ MISCONCEPTIONS = (
         id="averages_without_squares",
         exercise="RMSNorm",
         swaps=(("(x**2).mean", "x.abs().mean"),),
-        explanation="The mean is taken over the absolute features, not over their squares.",
+        explanation=(
+            "The mean of the absolute values of the features is taken, not the mean of their "
+            "squares."
+        ),
         question="What do the letters M and S in RMS mean?",
     ),
     Misconception(
@@ -138,8 +141,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The cubic term is added outside the product: the root must multiply x and the "
-            "cubic term."
+            "The cubic term is added outside the product: the root must multiply the sum of x "
+            "and the cubic term."
         ),
         question="Which terms are in the parentheses after the root?",
     ),
@@ -156,7 +159,8 @@ MISCONCEPTIONS = (
         swaps=(("x**3", "x**2"),),
         explanation="The term with 0.044715 contains the square of x; it must contain its cube.",
         question=(
-            "Which power of x does the formula contain, and what is its sign for a negative x?"
+            "Which power of x does the formula contain, and which sign does this power have for "
+            "a negative x?"
         ),
     ),
     Misconception(
@@ -207,7 +211,7 @@ MISCONCEPTIONS = (
                 "output = layer(x) if layer is self.layers[-1] else gelu(layer(x))",
             ),
         ),
-        explanation="GELU does not follow the last layer; here it follows each layer.",
+        explanation="There is no GELU after the last layer; it must follow every layer.",
         question="After which layers does the docstring apply GELU?",
     ),
     Misconception(
@@ -244,7 +248,7 @@ MISCONCEPTIONS = (
             "The shortcut is added before GELU, so it passes through GELU as well; the input of a "
             "layer must be added to the result of GELU."
         ),
-        question="Along which path from the output back to the input does a gradient meet no GELU?",
+        question="Which path from the output back to the input does not pass through a GELU?",
     ),
     Misconception(
         id="adds_the_shortcut_to_any_shape",
@@ -254,7 +258,7 @@ MISCONCEPTIONS = (
             "The input of a layer is added even where its shape differs from the result's: torch "
             "then broadcasts a single feature, or raises an error."
         ),
-        question="What is the shape of the result if a layer goes from 3 features to 1?",
+        question="What is the shape of the result if a layer maps 3 features to 1?",
     ),
     # FeedForward
     Misconception(
@@ -296,14 +300,14 @@ MISCONCEPTIONS = (
             ("gate * torch.sigmoid(gate) * self.up(x)", "gate * torch.sigmoid(gate)"),
         ),
         explanation="The layer gate is not used: the result is down(silu(up(x))).",
-        question="How many of the three layers does the input of your forward reach?",
+        question="How many of the three layers does your forward use?",
     ),
     Misconception(
         id="leaves_out_up",
         exercise="SwiGLU",
         swaps=(("gate * torch.sigmoid(gate) * self.up(x)", "gate * torch.sigmoid(gate)"),),
         explanation="The layer up is not used: the result is down(silu(gate(x))).",
-        question="How many of the three layers does the input of your forward reach?",
+        question="How many of the three layers does your forward use?",
     ),
     Misconception(
         id="gates_with_up",
@@ -317,7 +321,7 @@ MISCONCEPTIONS = (
             "swapped."
         ),
         question=(
-            "Which of the two layers decides how much of each feature of the other one passes "
+            "Which of the two layers decides how much of each feature of the other layer passes "
             "through?"
         ),
     ),
@@ -343,7 +347,10 @@ MISCONCEPTIONS = (
             "There are no shortcuts: nothing is added to the results of attention and of the "
             "feed-forward network."
         ),
-        question="What must a pre-norm block return if attention and feed-forward give zeros?",
+        question=(
+            "What must a pre-norm block return if attention and the feed-forward network return "
+            "zeros?"
+        ),
     ),
     Misconception(
         id="uses_one_norm_twice",
@@ -372,10 +379,13 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, NORM_THEN_SHORTCUT),),
         explanation=(
-            "The shortcuts start after the norms: the normalised features are added, and the "
-            "original ones are lost."
+            "The shortcuts start after the norms: the normalised features are added; it must be "
+            "the features before the norm."
         ),
-        question="What must a pre-norm block return if attention and feed-forward give zeros?",
+        question=(
+            "What must a pre-norm block return if attention and the feed-forward network return "
+            "zeros?"
+        ),
     ),
     Misconception(
         id="exchanges_pre_norm_and_post_norm",
@@ -385,7 +395,7 @@ MISCONCEPTIONS = (
             "Pre-norm and post-norm are swapped: the block is post-norm where norm_first is true, "
             "and pre-norm where it is false."
         ),
-        question="Is the norm inside the branch, or after the sum, if norm_first is true?",
+        question="If norm_first is true, is the norm inside the branch or after the sum?",
     ),
     Misconception(
         id="normalizes_the_sums_as_well",
@@ -421,6 +431,9 @@ MISCONCEPTIONS = (
             "The block holds a copy of the given attention: later changes of the given module do "
             "not reach the block."
         ),
-        question="What does self.att have to be, so that both names mean the same module?",
+        question=(
+            "What must be assigned to self.att, so that the block and the caller use the same "
+            "module?"
+        ),
     ),
 )

@@ -12,7 +12,7 @@ MISCONCEPTIONS = (
             "The logits are read from the columns of the table; the logits of the next token are "
             "in the row of the current one."
         ),
-        question="Which entries of the table belong to the tokens that may follow token i?",
+        question="Which entries of the table are the logits of the tokens that may follow token i?",
     ),
     # GPT
     Misconception(
@@ -26,7 +26,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The head of a tied model gets a copy of the embedding's weight: there are still two "
-            "parameters, and training moves them apart."
+            "parameters, and training makes them differ."
         ),
         question="How many parameters does model.parameters() list if tied is true?",
     ),
@@ -44,7 +44,10 @@ MISCONCEPTIONS = (
             "The tied weights are two parameters that share memory: each collects only its own "
             "part of the gradient."
         ),
-        question="Which object must out_head.weight be, so that one gradient reaches both layers?",
+        question=(
+            "Which object must out_head.weight be, so that both layers have one parameter with "
+            "one gradient?"
+        ),
     ),
     Misconception(
         id="keeps_the_blocks_in_a_list",
@@ -102,7 +105,9 @@ MISCONCEPTIONS = (
                 "return self.out_head(self.final_norm(x[:, -1:]))",
             ),
         ),
-        explanation="Only the last position gets logits; training needs them at every position.",
+        explanation=(
+            "Only the last position gets logits, but training needs them at every position."
+        ),
         question="How many predictions can be trained on one text of T tokens?",
     ),
     # count_parameters
@@ -233,8 +238,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The ids themselves are cropped, so the result loses its beginning; only the model "
-            "must see less."
+            "The ids themselves are cropped, so the result loses its beginning; only the input "
+            "of the model may be cropped."
         ),
         question="Which variable must keep all tokens, and which one may be cropped?",
     ),
@@ -253,8 +258,8 @@ MISCONCEPTIONS = (
         exercise="generate",
         swaps=(("model(ids[:, -context_length:])", "model(ids)"),),
         explanation=(
-            "The model sees the whole text, also the tokens before the last context_length; a "
-            "GPT does not have that many positions."
+            "The model gets the whole text, not only the last context_length tokens; a GPT does "
+            "not have that many positions."
         ),
         question="How many tokens does the model get if the text is longer than context_length?",
     ),
@@ -263,8 +268,8 @@ MISCONCEPTIONS = (
         exercise="generate",
         swaps=(("model(ids[:, -context_length:])", "model(ids[:, :context_length])"),),
         explanation=(
-            "The model sees the first context_length tokens; it must see the last ones, which are "
-            "nearest to the next token."
+            "The model gets the first context_length tokens; it must get the last ones, which "
+            "are nearest to the next token."
         ),
         question="Which tokens does your slice keep if the text is longer than context_length?",
     ),
@@ -273,8 +278,8 @@ MISCONCEPTIONS = (
         exercise="generate",
         swaps=(("model(ids[:, -context_length:])", "model(ids[:, -1:])"),),
         explanation=(
-            "The model sees the last token only, which is enough for a bigram model; a GPT must "
-            "see the last context_length tokens."
+            "The model gets the last token only, which is enough for a bigram model; a GPT must "
+            "get the last context_length tokens."
         ),
         question="How many tokens does your model get in the third step?",
     ),

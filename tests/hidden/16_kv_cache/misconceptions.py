@@ -76,10 +76,10 @@ MISCONCEPTIONS = (
         swaps=(("past = num_keys - num_queries", "past = max(num_keys - num_queries, 0)"),),
         explanation=(
             "With more queries than keys, the mask is aligned to the upper left corner: the "
-            "first queries see keys, but only the last queries should see any."
+            "first queries see keys, but only the last queries may see any."
         ),
         title="With more queries than keys, the mask is aligned to the upper left corner",
-        question="There are 5 queries and 2 keys. At which token do the keys start?",
+        question="There are 5 queries and 2 keys. To which queries do the two keys belong?",
     ),
     Misconception(
         id="returns_numbers_to_add",
@@ -280,11 +280,11 @@ MISCONCEPTIONS = (
             (RESULTS[HEADS], f"self.past = keys, values\n        {RESULTS[HEADS]}"),
         ),
         explanation=(
-            "The module remembers keys and values itself, and every call continues the last text, "
-            "also without a cache."
+            "The module stores keys and values itself, so every call continues the last text, "
+            "even without a cache."
         ),
-        title="The module remembers keys and values itself",
-        question="What must a call without a cache know about earlier calls?",
+        title="The module stores keys and values itself",
+        question="Should a call without a cache depend on earlier calls?",
     ),
     *in_both(
         "asks_for_the_old_tokens_again",
@@ -356,7 +356,7 @@ MISCONCEPTIONS = (
             "it has no effect."
         ),
         title="The cache is not passed on",
-        question="What does the third step know about the first token?",
+        question="How can the third step attend to the first token?",
     ),
     Misconception(
         id="always_gives_the_first_token",
@@ -408,7 +408,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The next token is drawn at random, but decoding is greedy here: the largest logit "
-            "decides."
+            "must be chosen."
         ),
         question="Does your function return the same ids if it is called twice?",
     ),

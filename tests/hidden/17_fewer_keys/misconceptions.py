@@ -56,7 +56,7 @@ MISCONCEPTIONS = (
         exercise="window_mask",
         swaps=((CAUSAL, "return ~(visible & (j <= i))"),),
         explanation="The mask marks the hidden keys, but it must mark the visible ones.",
-        question="What should the entry of a token and its own key be?",
+        question="What should the mask contain for a token and its own key?",
     ),
     Misconception(
         id="shows_sinks_to_earlier_tokens",
@@ -193,8 +193,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The window hides what is too far back and leaves the future visible; later keys must "
-            "be hidden as well."
+            "The window hides tokens that are too far back but leaves the future visible; later "
+            "keys must be hidden as well."
         ),
         question="Which comparison of i and j hides the future?",
     ),
@@ -203,7 +203,8 @@ MISCONCEPTIONS = (
         exercise="GroupedQueryAttention",
         swaps=(("return self.out_proj(context)", "return self.out_proj(context).float()"),),
         explanation=(
-            "The result is always float32, but it must keep the dtype of the input, also float64."
+            "The result is always float32, but it must have the dtype of the input, such as "
+            "float64."
         ),
         question="Which line of your code sets a dtype?",
     ),
@@ -218,7 +219,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The context is always float32, but it must keep the dtype of the input, also float64."
+            "The context is always float32, but it must have the dtype of the input, such as "
+            "float64."
         ),
         question="Which line of your code sets a dtype?",
     ),
@@ -300,8 +302,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Positions and seen are both counted from the length of the cache, which stops growing "
-            "when the window is full; tokens that were dropped still count."
+            "Positions and seen are both counted from the length of the cache, which stops "
+            "growing when the window is full; they must also count the tokens that were dropped."
         ),
         question="With a window of 4, what are the position and seen after 100 tokens?",
     ),
@@ -504,8 +506,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((FORGOTTEN, "forgotten = 0"),),
         explanation=(
-            "Nothing leaves the cache: tokens outside the window are hidden, but still stored; "
-            "keep the last window - 1 tokens."
+            "Tokens outside the window are hidden but stay in the cache; it must keep only the "
+            "last window - 1 tokens."
         ),
         question="How long is your cache after 100 tokens with a window of 4?",
     ),
@@ -536,7 +538,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "With a window of 1 the whole cache is kept: a slice that starts at -0 starts at 0, "
-            "but the cache must be empty then."
+            "but the cache must be empty."
         ),
         question="What is keys[:, :, -n:] for n = 0?",
     ),
@@ -607,7 +609,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((CACHE, CACHE.replace("seen + T", "seen")),),
         explanation=(
-            "The returned seen does not count the new tokens: it is the value in the given cache."
+            "The returned seen does not count the new tokens: it is still the value from the "
+            "given cache."
         ),
         question="What is seen after a first call with 5 tokens?",
     ),

@@ -74,10 +74,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The correction is applied to the scores of the new tile as well, which were taken "
-            "with the new maximum already."
+            "The correction is applied to the new tile as well, but its exponentials already use "
+            "the new maximum."
         ),
-        question="Which exponentials were taken with the old maximum: those of this tile too?",
+        question="Were the exponentials of this tile taken with the old maximum?",
     ),
     Misconception(
         id="adds_sums_with_different_maxima",
@@ -104,8 +104,8 @@ MISCONCEPTIONS = (
         exercise="online_max_and_sum",
         swaps=((NEW_MAXIMUM, "new_maximum = tile.max()"),),
         explanation=(
-            "The new maximum is that of the last tile alone; a larger score of an earlier tile is "
-            "forgotten."
+            "The new maximum is that of the last tile alone; it must include the scores of "
+            "earlier tiles."
         ),
         question="What if the largest score is in the first tile?",
     ),
@@ -160,7 +160,7 @@ MISCONCEPTIONS = (
             "The maximum of all scores is taken first, so the code goes through the scores "
             "twice; the running maximum must be updated together with the sum."
         ),
-        question="What do you know about the maximum when you have seen the first tile only?",
+        question="Which maximum can your code use after the first tile?",
     ),
     Misconception(
         id="computes_all_exponentials_at_once",
@@ -202,14 +202,16 @@ MISCONCEPTIONS = (
         explanation=(
             "The caller's scores are changed: a slice shares its numbers with the whole tensor."
         ),
-        question="Which of your lines changes its argument, and who else still needs it?",
+        question=(
+            "Which of your lines changes its argument, and which code still needs the old numbers?"
+        ),
     ),
     Misconception(
         id="rounds_both_numbers_to_float32",
         exercise="online_max_and_sum",
         swaps=(("return maximum, total", "return maximum.float(), total.float()"),),
         explanation="The results are float32 even if the scores are float64.",
-        question="Which dtype do the scores have, and which do your results have?",
+        question="Which dtype do the scores have, and which dtype do your results have?",
     ),
     # attend_tile
     Misconception(
@@ -217,8 +219,8 @@ MISCONCEPTIONS = (
         exercise="attend_tile",
         swaps=((NOTHING_SEEN, "maximum = maximum + 0"),),
         explanation=(
-            "A query that sees nothing gives NaN: its maximum is minus infinity, and -inf - (-inf) "
-            "is not a number."
+            "A query that sees no key gives NaN: its maximum is minus infinity, and -inf - "
+            "(-inf) is NaN."
         ),
         question="Which number can you subtract in such a row, so that every exponential is 0?",
     ),
@@ -227,8 +229,8 @@ MISCONCEPTIONS = (
         exercise="attend_tile",
         swaps=((CONTEXT, "context = exponentials @ values / total"),),
         explanation=(
-            "A query that sees nothing has NaN as its context: the sum of its exponentials is 0, "
-            "and 0 / 0 is not a number."
+            "A query that sees no key has NaN as its context: the sum of its exponentials is 0, "
+            "and 0 / 0 is NaN."
         ),
         question="By which number can you divide zeros, so that they stay zeros?",
     ),
@@ -242,7 +244,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A query that sees nothing has a logsumexp of 0, which means a sum of 1; without any "
+            "A query that sees no key has a logsumexp of 0, which means a sum of 1; without any "
             "exponential the sum is 0 and its log is minus infinity."
         ),
         question="What is the sum of no exponentials, and what is its log?",
@@ -252,7 +254,7 @@ MISCONCEPTIONS = (
         exercise="attend_tile",
         swaps=((HIDING, "scores = scores.masked_fill(hidden, -1e9)"),),
         explanation=(
-            "Hidden scores are set to a large negative number, so a query that sees nothing "
+            "Hidden scores are set to a large negative number, so a query that sees no key "
             "averages all values; only minus infinity gives the weight 0 in every row."
         ),
         question="What is the softmax of a row in which all scores are -1e9?",
@@ -302,7 +304,7 @@ MISCONCEPTIONS = (
             "The logsumexp has an axis of size 1 too many: its shape is (..., Tq, 1) instead of "
             "(..., Tq)."
         ),
-        question="Which argument has kept the axis over which you have summed?",
+        question="Which argument of the sum keeps the axis?",
     ),
     Misconception(
         id="overflows_for_large_scores",
@@ -350,14 +352,16 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The caller's queries are multiplied by the scale, in place.",
-        question="Which of your lines changes its argument, and who else still needs it?",
+        question=(
+            "Which of your lines changes its argument, and which code still needs the old numbers?"
+        ),
     ),
     Misconception(
         id="rounds_both_results_to_float32",
         exercise="attend_tile",
         swaps=(("return context, logsumexp", "return context.float(), logsumexp.float()"),),
         explanation="The results are float32 even if queries, keys and values are float64.",
-        question="Which dtype do the queries have, and which do your results have?",
+        question="Which dtype do the queries have, and which dtype do your results have?",
     ),
     # merge_tiles
     Misconception(
@@ -368,7 +372,10 @@ MISCONCEPTIONS = (
             "The plain mean of the contexts is taken; each context must be weighted by its sum of "
             "exponentials."
         ),
-        question="One tile has a score of 10, the other only scores of 0. Which context counts?",
+        question=(
+            "One tile has a score of 10, the other only scores of 0. Which context should get "
+            "more weight?"
+        ),
     ),
     Misconception(
         id="adds_the_contexts",
@@ -403,14 +410,14 @@ MISCONCEPTIONS = (
         exercise="merge_tiles",
         swaps=((SHARES, SHARES.replace("share_a, share_b", "share_b, share_a")),),
         explanation="Each context gets the weight of the wrong side.",
-        question="Which context should win if side a has the larger logsumexp?",
+        question="Which context should get more weight if side a has the larger logsumexp?",
     ),
     Misconception(
         id="merges_nothing_to_nan",
         exercise="merge_tiles",
         swaps=((NOTHING_SEEN, "maximum = maximum + 0"),),
         explanation=(
-            "If neither side saw anything, the result is NaN: -inf - (-inf) is not a number."
+            "If neither side has a visible key, the result is NaN, because -inf - (-inf) is NaN."
         ),
         question="What do you subtract if both logsumexps are minus infinity?",
     ),
@@ -419,8 +426,8 @@ MISCONCEPTIONS = (
         exercise="merge_tiles",
         swaps=((SHARES, "share_a, share_b = torch.stack((sum_a, sum_b)) / total"),),
         explanation=(
-            "If neither side saw anything, the context is NaN: the total is 0, and 0 / 0 is not a "
-            "number."
+            "If neither side has a visible key, the context is NaN: the total is 0, and 0 / 0 is "
+            "NaN."
         ),
         question="By which number can you divide zeros, so that they stay zeros?",
     ),
@@ -449,7 +456,7 @@ MISCONCEPTIONS = (
             "The merged logsumexp is the larger of the two; it must contain the exponentials of "
             "both sides."
         ),
-        question="What is the logsumexp of two sides that weigh the same?",
+        question="What is the logsumexp of two sides with equal logsumexps?",
     ),
     Misconception(
         id="adds_the_logsumexps",
@@ -483,7 +490,9 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The caller's context is changed in place.",
-        question="Which of your lines changes its argument, and who else still needs it?",
+        question=(
+            "Which of your lines changes its argument, and which code still needs the old numbers?"
+        ),
     ),
     # tiled_attention
     Misconception(
@@ -520,8 +529,8 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((MERGING, "context, _ = merge_tiles(context, logsumexp, *tile)"),),
         explanation=(
-            "The running logsumexp is not kept after merging, so each new tile counts as if no "
-            "tile had come before it."
+            "The running logsumexp is not updated after merging, so each new tile gets too much "
+            "weight."
         ),
         question="Which two numbers does the next merge need?",
     ),
@@ -530,8 +539,8 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((START, "logsumexp = queries.new_zeros(rows)"),),
         explanation=(
-            "The running logsumexp starts at 0, which means a sum of 1: the zeros of the start "
-            "count like a key with a score of 0."
+            "The running logsumexp starts at 0, which means a sum of 1: the initial zeros count "
+            "as a key with a score of 0."
         ),
         question="What is the sum of no exponentials, and what is its log?",
     ),
@@ -562,15 +571,15 @@ MISCONCEPTIONS = (
             "The last tile is padded with keys of zeros, and they get weight: a score of 0 has the "
             "exponential 1."
         ),
-        question="Which score must a key have that nobody may see?",
+        question="Which score must a hidden key have?",
     ),
     Misconception(
         id="aligns_to_the_first_key",
         exercise="tiled_attention",
         swaps=((LAST_SEEN, "last_seen = torch.arange(start, start + rows[-1])"),),
         explanation=(
-            "The first query is aligned with the first key; the last query belongs to the last "
-            "key, so with fewer queries than keys all of them see more."
+            "The first query is aligned with the first key, but the last query belongs to the "
+            "last key: with fewer queries than keys, all of them must see more."
         ),
         question="Two queries, five keys: how many keys does the last query see?",
     ),
@@ -579,8 +588,8 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((TOKENS, "tokens = torch.arange(some_keys.shape[-2])"),),
         explanation=(
-            "The keys are counted from the start of their tile, so later tiles are not hidden; the "
-            "mask needs the number of the key in the whole text."
+            "The keys are counted from the start of their tile, so later tiles are not hidden; "
+            "the mask needs the position of a key in the whole text."
         ),
         question="Which token is key 0 of the second tile?",
     ),
@@ -589,8 +598,8 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((LAST_SEEN, "last_seen = torch.arange(rows[-1]) + Tk - Tq"),),
         explanation=(
-            "The queries are counted from the start of their tile, so those of later tiles see too "
-            "little; the mask needs the number of the query in the whole text."
+            "The queries are counted from the start of their tile, so those of later tiles see "
+            "too few keys; the mask needs the position of a query in the whole text."
         ),
         question="Which token is query 0 of the second tile?",
     ),
@@ -616,7 +625,7 @@ MISCONCEPTIONS = (
             "The loop stops before a tile that begins with the last query's own token, but a query "
             "sees its own token."
         ),
-        question="Which is the last key that the last query of a tile sees?",
+        question="What is the last key that the last query of a tile sees?",
     ),
     Misconception(
         id="computes_all_scores_first",
@@ -637,10 +646,10 @@ MISCONCEPTIONS = (
                 return context / total
         """,
         explanation=(
-            "The matrix of all scores is computed first and then cut into tiles: the numbers are "
-            "right, but the memory is not saved."
+            "The matrix of all scores is computed first and then split into tiles: the numbers "
+            "are right, but no memory is saved."
         ),
-        question="Which scores does one step need, and which ones does your code hold?",
+        question="Which scores does one step need, and which ones does your code hold in memory?",
     ),
     Misconception(
         id="builds_the_whole_mask",
@@ -662,7 +671,7 @@ MISCONCEPTIONS = (
             "The mask of all queries and all keys is built, and each tile takes its part: the mask "
             "is as large as the matrix of scores would be."
         ),
-        question="What do you need to know about a tile to build only its part of the mask?",
+        question="Which numbers of a tile do you need to build only its part of the mask?",
     ),
     Misconception(
         id="cuts_the_graph",
