@@ -14,15 +14,19 @@ RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        pytest.param(((1, 0, 0), (0.6, 0.1, 0), (0.2, 0.3, 0.5)), "Some row", id="sum"),
+        pytest.param(((1, 0, 0), (0.6, 0.1, 0), (0.2, 0.3, 0.5)), "At least one row", id="sum"),
         pytest.param(((1, 0, 0), (0, 0.7, 0.3), (0, 0.3, 0.7)), "Each column", id="columns"),
         pytest.param(((0.4, 0.6, 0), (0.6, 0.4, 0), (0.2, 0.3, 0.5)), "A token", id="future"),
-        pytest.param(((1, 0, 0), (0.3, 0.7, 0), (0.2, 0.3, 0.5)), "Some token", id="moved"),
+        pytest.param(
+            ((1, 0, 0), (0.3, 0.7, 0), (0.2, 0.3, 0.5)), "At least one row has", id="moved"
+        ),
         pytest.param(((1, 0, 0), (1, 0, 0), (0.2, 0.3, 0.5)), "Rows are sharper", id="sharper"),
         pytest.param(((1, 0, 0), (0.5, 0.5, 0), (0.2, 0.3, 0.5)), "Rows are flatter", id="flatter"),
         pytest.param(((1, 0, 0), (0.5, 0.5, 0), (0.1, 0.1, 0.8)), "Some rows are", id="mixed"),
         pytest.param(((1, 0, 0), (0.6, 0.4, 0), (0.4, 0.1, 0.5)), "Only weights", id="smaller"),
-        pytest.param(((1, 0, 0), (1.2, -0.2, 0), (0.2, 0.3, 0.5)), "Some weight is", id="sign"),
+        pytest.param(
+            ((1, 0, 0), (1.2, -0.2, 0), (0.2, 0.3, 0.5)), "At least one weight", id="sign"
+        ),
         pytest.param(((nan, nan, nan), *RIGHT[1:]), "Some weights are", id="nan"),
         pytest.param(((1 / 3,) * 3,) * 3, "Each token", id="even"),
     ],
