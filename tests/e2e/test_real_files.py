@@ -552,7 +552,7 @@ CASES = (
                 "        total += a[i] * b[i]\n",
             ),
         ),
-        {"dot_product": ("the error comes by accident", FULL)},
+        {"dot_product": ("the error is accidental", FULL)},
     ),
     Case(
         "10",
@@ -574,7 +574,7 @@ CASES = (
                 "",
             ),
         ),
-        {"CausalAttention": ("the error comes by accident", FULL)},
+        {"CausalAttention": ("the error is accidental", FULL)},
     ),
     Case(
         "07",
