@@ -499,7 +499,7 @@ def test_a_class_finds_no_model_answer(lab: Lab, handed_out: Path):
     """Without the course, as students receive the lab, there is no model answer to find."""
     save_lab(handed_out, "A plain tensor is not saved.")
 
-    assert "an instructor reads what you wrote" in repr(lab.model_answer("answer_frozen"))
+    assert "an instructor reads your answer" in repr(lab.model_answer("answer_frozen"))
 
 
 @pytest.mark.parametrize("run", ["autograde", "validate"])
@@ -510,4 +510,4 @@ def test_nbgrader_shows_no_model_answer(
     save_lab(next_to_the_course, "A plain tensor is not saved.")
     monkeypatch.setenv("NBGRADER_EXECUTION", run)
 
-    assert "an instructor reads what you wrote" in repr(lab.model_answer("answer_frozen"))
+    assert "an instructor reads your answer" in repr(lab.model_answer("answer_frozen"))
