@@ -12,7 +12,7 @@ TWO_CORES := -n 2 --dist loadfile
 TESTS := $(TWO_CORES) --no-loadscope-reorder tests --ignore tests/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-quick test-nightly test-browser hostile fuzz lint mutation \
+.PHONY: help setup grade test test-slow test-nightly test-browser hostile fuzz lint mutation \
 	docs clean
 
 help:  ## List the targets
@@ -25,13 +25,13 @@ grade: $(READY)  ## Grade the example class into build/results.json
 	@mkdir -p build
 	$(BIN)/autograder grade examples/submitted --json build/results.json
 
-test: lint  ## Check everything, as CI does
-	$(BIN)/python -m pytest $(TESTS)
+test: lint  ## Check style, types, the engine and each stage, in some five minutes
+	$(BIN)/python -m pytest $(TESTS) -m "not slow and not nightly"
 
-test-quick: lint  ## Check everything but what spans packages (tests/e2e)
-	$(BIN)/python -m pytest $(TESTS) --ignore tests/e2e
+test-slow: $(READY)  ## Check what takes longer, such as the complete proof of every stage
+	$(BIN)/python -m pytest $(TESTS) -m "slow and not nightly"
 
-test-nightly: $(READY)  ## Prove for every case what make test proves for some
+test-nightly: $(READY)  ## Prove for every case what the other tests prove for some
 	$(BIN)/python -m pytest $(TESTS) -m nightly
 	AUTOGRADER_WORKERS=spawn $(BIN)/python -m pytest $(TWO_CORES) tests/kit/student
 

@@ -26,6 +26,8 @@ from autograder.suite.in_process import (
     solution_channel,
 )
 
+pytestmark = pytest.mark.slow
+
 SHARE = 0.2  # of the points of a stage
 LARGEST_SEED = 10_000  # of those that checks write down; others are drawn from the secret
 COURSE = courses.load(Path(__file__).parents[2])

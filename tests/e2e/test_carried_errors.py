@@ -20,6 +20,8 @@ from tests.e2e.conftest import GradeClass
 from tests.e2e.fresh_mistakes import Program, programs
 from tests.wrong_programs import with_kind, with_misconception
 
+pytestmark = pytest.mark.slow
+
 SELF_ATTENTION_01 = '''
 def simple_self_attention(inputs):
     """Call the two steps."""

@@ -107,6 +107,7 @@ def disturbed(scene: Scene) -> Disturbed:
     return Disturbed(local, before, second, results)
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_results_of_one_machine(disturbed: Disturbed):
     """A cluster's record is that of one machine, after an interruption and a worker's death."""
     assert to_json(without_times(disturbed.results)) == to_json(without_times(disturbed.local))

@@ -129,6 +129,7 @@ def test_git_keeps_the_files_of_the_course(not_ignored):
     assert not_ignored(course) == sorted(course)
 
 
+@pytest.mark.slow
 def test_grading_needs_no_tool_of_the_tests():
     """A clone of the course grades where only what an instructor needs is installed."""
     program = "import sys; sys.modules['hypothesis'] = None; from autograder.cli import app; app()"

@@ -5,6 +5,8 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
+
 from autograder.authoring.new_course import with_stages
 from tests.kit.commands import run, run_process
 
@@ -21,6 +23,7 @@ def test_the_image_has_the_python_of_the_constraints():
     assert re.search(rf":\d+-{re.escape(python[1])}-\w+$", CONTAINER["image"])
 
 
+@pytest.mark.slow
 def test_the_test_explorer_finds_the_public_suites(tmp_path: Path):
     """After the container's commands, pytest with its settings collects the public suites."""
     course = with_stages((ROOT / "course.toml").read_text("utf-8"), [STAGE])

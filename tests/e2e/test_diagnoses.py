@@ -44,12 +44,13 @@ def named_by_grading() -> dict[tuple[str, str], set[str]]:
     return found
 
 
-SOME = ("01_dot_product_attention", "04_self_attention")  # functions, modules
-NIGHTLY = pytest.mark.nightly  # up to two minutes each; verify names misconceptions of all stages
+# Up to two minutes each; `verify` names the misconceptions of all stages. Stage 01 has functions,
+# and 04 has modules.
+MARKS = {"01_dot_product_attention": [], "04_self_attention": pytest.mark.slow}
 
 
 @pytest.mark.parametrize(
-    "stage", [pytest.param(name, marks=[] if name in SOME else NIGHTLY) for name in STAGES]
+    "stage", [pytest.param(name, marks=MARKS.get(name, pytest.mark.nightly)) for name in STAGES]
 )
 def test_diagnoses_are_golden(stage: str):
     """Grading and a student's machine say of each program what the golden file holds."""
@@ -159,6 +160,7 @@ def test_a_mistake_loses_points(program: Program, grade):
     assert exercises <= lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", RIGHT, ids=lambda one: f"{one.stage}-{one.id}")
 def test_a_right_program_earns_everything(program: Program, grade):
     """A right program in any idiom earns all points of every exercise."""

@@ -126,6 +126,7 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Downloads:
     return Downloads(root, output)
 
 
+@pytest.mark.slow
 def test_each_download_is_recognized(downloads: Downloads):
     """Each download is recognized, packed or not, and a broken archive affects one student."""
     for route in FORMS:

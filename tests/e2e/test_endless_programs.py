@@ -209,6 +209,7 @@ def checks_of(result: SubmissionResult, exercise: str) -> list[CheckResult]:
     return [check for one in result.exercises if one.name == exercise for check in one.checks]
 
 
+@pytest.mark.slow
 def test_verify_ends_and_names_what_does_not_end(course: Course):
     """`verify` ends and names a loop, a recursion and an allocation without bounds."""
     assert verify.verify(course).findings == ()

@@ -167,6 +167,7 @@ def test_hidden_checks_repeat_nothing(answer, hidden_results: Results):
     assert not [check.name for check in results if check.grid]
 
 
+@pytest.mark.slow
 def test_hidden_checks_repeat_nothing_in_their_diagnosis(
     hidden_results: Results, monkeypatch: pytest.MonkeyPatch
 ):
@@ -184,6 +185,7 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
     assert not [text for text in texts if WORD in text or str(NUMBER) in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "number", "other"),
     [
@@ -207,6 +209,7 @@ def test_next_to_hidden_inputs_no_number_of_an_answer_changes_a_word(
     assert told == again
 
 
+@pytest.mark.slow
 def test_kinds_of_mistake_say_the_same_of_every_factor(hidden_results: Results):
     """The sentences of kinds come from the course's code, and not from an answer."""
     told, again = (
@@ -220,6 +223,7 @@ def test_kinds_of_mistake_say_the_same_of_every_factor(hidden_results: Results):
     assert told == again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "text"),
     [

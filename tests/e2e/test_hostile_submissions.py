@@ -157,6 +157,7 @@ def test_every_group_of_attacks_is_represented():
     assert {expected(attack).group for attack in attacks()} == set(get_args(Group))
 
 
+@pytest.mark.slow
 def test_a_check_that_works_without_end_costs_its_submission_only(tmp_path, monkeypatch):
     """A source that keeps the suite busy uses its own seconds; the next submission is graded."""
     known = Student.uses

@@ -149,6 +149,7 @@ def documented_values() -> list[bytes]:
     return [row.numpy().tobytes() for row in rows][:SAMPLE]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(unprivileged_owner() is None, reason="only root may read a worker's memory")
 @pytest.mark.parametrize("process", ["worker", "fork server"])
 @pytest.mark.parametrize("secrets", [solution_lines, hidden_names, documented_values])

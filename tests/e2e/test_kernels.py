@@ -32,18 +32,26 @@ def prove(pytestconfig: pytest.Config, environment: dict[str, str], words: Seque
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--quick"], id="quick"),
+        pytest.param(["--every", "25", "--build", "01"], marks=pytest.mark.slow, id="complete"),
+    ],
+)
+@pytest.mark.parametrize(
     "names",
     [
         pytest.param(("no-vectors", "one-thread"), id="no-vectors"),
         pytest.param(("avx2", "compatible-mkl", "two-threads"), id="other-sums", marks=ONLY_X86),
     ],
 )
-def test_two_stages_hold_under_other_kernels(pytestconfig: pytest.Config, names: Sequence[str]):
+def test_two_stages_hold_under_other_kernels(
+    pytestconfig: pytest.Config, names: Sequence[str], words: list[str]
+):
     """Under other kernels `verify` finds nothing, and names and built files are the same."""
     settings = {key: value for name in names for key, value in SETS[name].items()}
-    words = ["01", "09", "--every", "25", "--build", "01"]
 
-    assert prove(pytestconfig, settings, words) == "2 stages done\n"
+    assert prove(pytestconfig, settings, ["01", "09", *words]) == "2 stages done\n"
 
 
 STAGES = [stage.name[:2] for stage in load(Path(__file__).parents[2]).stages]

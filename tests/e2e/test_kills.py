@@ -38,6 +38,7 @@ def scene(tmp_path: Path) -> Scene:
     return Scene(tmp_path / "course", tmp_path / "class", home)
 
 
+@pytest.mark.slow
 def test_after_any_kill_the_record_is_that_of_an_undisturbed_run(scene: Scene):
     """Supervisor, worker, grading process, fork server: six kills at random moments."""
     expected = undisturbed(scene)

@@ -121,7 +121,8 @@ PAPER_OR_LAB = re.compile(
 
 # Any cell that uses the student's code outside `lab.needs` fails with the stub already. With
 # other unfinished code `lab.needs` prints another line, as tests/kit/student/test_lab.py shows.
-# So on each push one lab of functions and one of classes meet such code, and each night all labs.
+# So `make test` gives such code to one lab of functions and one of classes, and each night all
+# labs get it.
 UNFINISHED = pytest.mark.parametrize(
     "stage",
     [
@@ -316,6 +317,7 @@ def needed(notebook: NotebookNode) -> Iterator[str]:
                 yield from map(ast.literal_eval, node.args)
 
 
+@pytest.mark.slow
 def test_every_cell_runs_with_the_solution(tour: Tour):
     """With the solution there is no error, no cell waits for code, and there are pictures."""
     text = printed(tour("solution"))
@@ -327,6 +329,7 @@ def test_every_cell_runs_with_the_solution(tour: Tour):
     assert pictures(tour("solution")) > 0
 
 
+@pytest.mark.slow
 def test_the_solution_completes_every_exercise(stage: Stage, tour: Tour):
     """With the solution the first line of each grade cell says that its exercise is complete."""
     first_lines = [text.partition("\n")[0] for text in check_texts(tour("solution"))]
@@ -334,6 +337,7 @@ def test_the_solution_completes_every_exercise(stage: Stage, tour: Tour):
     assert first_lines == [f"✓ {exercise.name}: complete." for exercise in stage.exercises]
 
 
+@pytest.mark.slow
 def test_every_cell_runs_with_the_stub(tour: Tour):
     """With the stub there is no error, and cells that need code say which."""
     text = printed(tour("stub"))
@@ -343,6 +347,7 @@ def test_every_cell_runs_with_the_stub(tour: Tour):
     assert "this cell runs once" in text
 
 
+@pytest.mark.slow
 def test_the_stub_completes_no_exercise(stage: Stage, tour: Tour):
     """With the stub each grade cell says that its exercise is not written yet."""
     first_lines = [text.partition("\n")[0] for text in check_texts(tour("stub"))]
@@ -517,6 +522,7 @@ def test_a_lab_draws_heatmaps(lab: NotebookNode):
     assert any("heatmaps(" in cell.source for cell in lab.cells if is_code(cell))
 
 
+@pytest.mark.slow
 def test_a_picture_follows_its_controls(stage: Stage, tour: Tour):
     """From stage 04 on a lab has a picture to explore, and each control changes it."""
     cells = [cell.source for cell in read("source", stage).cells if "explore(" in cell.source]

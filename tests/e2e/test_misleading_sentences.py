@@ -66,6 +66,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
     return " ".join(dict.fromkeys(f"{one.explanation} {one.hint}" for one in found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "exercise", "code", "right", "wrong"),
     [

@@ -30,6 +30,7 @@ def test_no_word_of_attention_reaches_its_students(other: Path):
     assert not found
 
 
+@pytest.mark.slow
 def test_a_mistake_with_arrays_is_named(other: Path):
     """The grade of a submission with NumPy names its mistake, and the page has no foreign word."""
     output = run(other, "autograder", "grade", "submitted/bob/clusters.py", "--stage", "02")

@@ -9,6 +9,7 @@ import pytest
 from tests.kit.commands import run
 
 
+@pytest.mark.slow
 def test_a_course_of_some_stages_and_a_new_one_holds(tmp_path: Path, pytestconfig: pytest.Config):
     """The stages are built like those of the whole course; the skeleton is verified as it is."""
     folder = tmp_path / "mine"

@@ -17,6 +17,8 @@ from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
 from tests.wrong_programs import with_kind, with_misconception
 
+pytestmark = pytest.mark.slow
+
 Edit = Callable[[str, Stage], str]
 
 NOTHING, LITTLE, SOME, MOST = (0, 0), (0.01, 0.4), (0.01, 0.99), (0.6, 0.99)  # shares of the points

@@ -167,6 +167,7 @@ def pages(tiny: Course, graded_class: Results, hostile: Results) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "width", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")]
 )
@@ -280,6 +281,7 @@ def test_without_its_script_the_report_can_be_read(
     assert browser.value("document.querySelectorAll('button').length") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [PHONE, NARROW, DESKTOP])
 def test_a_large_class_fits_its_window(
     browser: Browser, tiny: Course, large_class: Results, width: int, tmp_path: Path

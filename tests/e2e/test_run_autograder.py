@@ -161,6 +161,7 @@ def run(request: pytest.FixtureRequest, course: Course, content: bytes) -> Itera
         yield Run(root, request.param, done.stdout, results)
 
 
+@pytest.mark.slow
 def test_files_next_to_the_module_have_no_effect(run: Run):
     """Modules named like Python's, pytest's or ours are never imported; the solution is graded."""
     assert not (run.root / "imported").exists()
@@ -186,6 +187,7 @@ def test_the_isolation_is_reported(run: Run):
     assert ("Student code ran as a user who owns nothing" in run.output) == is_reduced
 
 
+@pytest.mark.slow
 def test_no_grade_leaves_no_results(content: bytes):
     """An older file is deleted, so that Gradescope says that the autograder failed."""
     with container(content) as root:

@@ -267,6 +267,7 @@ def total(semester: Semester, student: str, when: str = "graded") -> float:
     return round(sum(found), 6)
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_works(semester: Semester):
     """Each command of the instructor's page ends with exit code 0."""
     failed = [(ran.command, ran.output[-2000:]) for ran in semester.ran.values() if ran.code]

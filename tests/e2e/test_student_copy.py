@@ -79,6 +79,7 @@ def test_neither_solutions_nor_hidden_suites_are_there(copy: Path):
     assert "stays with your instructor" in run(copy, "check", "4", "--hidden", code=2)
 
 
+@pytest.mark.slow
 def test_the_commands_of_a_learner_work_alone(copy: Path):
     """start, next, hint, check and progress need only the student's copy."""
     assert "Next: autograder watch" in run(copy, "start")
@@ -88,6 +89,7 @@ def test_the_commands_of_a_learner_work_alone(copy: Path):
     assert "exercises, about" in run(copy, "progress")
 
 
+@pytest.mark.slow
 def test_watch_and_hunt_work_alone(copy: Path):
     """A stage is finished, its picture is shown, and a bug hunt begins in it."""
     run(copy, "start")

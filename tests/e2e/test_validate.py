@@ -48,6 +48,7 @@ def answer(path: Path) -> None:
     path.write_text(json.dumps(notebook), "utf-8")
 
 
+@pytest.mark.slow
 def test_nbgrader_validates_a_lab(validated: tuple[str, str]):
     """Missing code is reported without a traceback; right code passes without a warning."""
     stub, done = validated

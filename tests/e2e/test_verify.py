@@ -1,4 +1,4 @@
-"""The course is consistent. This is the one run of `autograder verify` on all of it."""
+"""The course is consistent: `autograder verify` finds nothing in any stage."""
 
 import subprocess
 import sys
@@ -8,7 +8,14 @@ import pytest
 from autograder.course import load
 
 
-def test_verify_finds_nothing(pytestconfig: pytest.Config):
+@pytest.mark.parametrize(
+    ("options", "end"),
+    [
+        pytest.param(["--quick"], "The quick proof holds.\n", id="quick"),
+        pytest.param([], "Everything holds.\n", marks=pytest.mark.slow, id="complete"),
+    ],
+)
+def test_verify_finds_nothing(pytestconfig: pytest.Config, options: list[str], end: str):
     """Every stub, solution, variant, misconception and documented tensor is as it must be.
 
     Besides progress, of which each stage has two lines, nothing is on the error stream.
@@ -16,9 +23,9 @@ def test_verify_finds_nothing(pytestconfig: pytest.Config):
     stages = load(pytestconfig.rootpath).file.stages
     parts = ("verifying the hidden suite", "verifying the record and the fingerprints")
     progress = sorted(f"{name}: {part}" for name in stages for part in parts)
-    command = [sys.executable, "-m", "autograder", "verify"]
+    command = [sys.executable, "-m", "autograder", "verify", *options]
     run = subprocess.run(command, cwd=pytestconfig.rootpath, capture_output=True, text=True)  # noqa: S603, PLW1510  # our own command; the code is asserted
 
     assert sorted(run.stderr.splitlines()) == progress
-    assert run.stdout.endswith("Everything holds.\n")
+    assert run.stdout.endswith(end)
     assert run.returncode == 0

@@ -26,7 +26,10 @@ HUNDRED = [
 ][:100]
 
 
-@pytest.fixture(params=SIZES, ids=lambda size: f"{size[1]}x{size[0]}")
+@pytest.fixture(
+    params=[SIZES[0], *(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[1:])],
+    ids=lambda size: f"{size[1]}x{size[0]}",
+)
 def size(request: pytest.FixtureRequest) -> tuple[int, int]:
     """The rows and columns of a terminal."""
     return request.param

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 # What tests/without_unix.py takes away, it takes away from the workers, too.
 PLAY = """
@@ -41,6 +43,7 @@ run("grade", str(stage), "--stage", "04", "--course", str(root))
 """
 
 
+@pytest.mark.slow
 def test_a_learners_commands_run_and_grading_refuses(tmp_path: Path):
     """The portable workers answer; other people's code is not graded in them."""
     done = subprocess.run(  # noqa: S603  # this Python, the lines above

@@ -237,6 +237,7 @@ def peak(use: Use, course: Course, record: Path) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("measuring")
 @pytest.mark.parametrize("name", USES)
 def test_a_class_is_never_in_memory(name: str, tiny: Course, write: Callable[[int], Path]):

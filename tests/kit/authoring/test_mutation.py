@@ -23,6 +23,7 @@ def weigh(scores, given=3):
 '''.lstrip()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("lent_fork_server")
 def test_what_no_check_catches_survives(tiny, monkeypatch):
     """No check of the tiny suite looks at how the factor is drawn, so that mutant is reported."""
@@ -37,6 +38,7 @@ def test_what_no_check_catches_survives(tiny, monkeypatch):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", COURSE.stages, ids=lambda stage: stage.name)
 def test_each_equivalent_is_a_mutant_of_its_solution(stage):
     """Every entry of equivalents.toml is still generated from the solution, and has a reason."""

@@ -82,6 +82,24 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
     assert last == f"2 documented tensors used and reproduced with torch {TORCH_VERSION}"
 
 
+def test_the_quick_proof_names_one_misconception(added: Course):
+    """The quick proof runs every misconception, and says that it names the first one only."""
+    report = verify.verify(added, quick=True)
+
+    assert report.findings == ()
+    assert "2 misconceptions caught (the first also named), 1 correct variant" in report.lines[0]
+    assert report.details == ()
+
+
+def test_the_quick_proof_runs_every_misconception(added: Course):
+    """The quick proof, too, reports a misconception that passes every check with points."""
+    bank = added.root / "tests/hidden/01_tiny/misconceptions.py"
+    bank.write_text(bank.read_text().replace('"x * 1"', '"self.factor * x"'))
+    findings = verify.verify(courses.load(added.root), quick=True).findings
+
+    assert any("scales_by_nothing loses nothing" in finding for finding in findings)
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "finding"),
     [

@@ -10,6 +10,7 @@ import pytest
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
 
 
+@pytest.mark.slow
 def test_check_needs_no_optional_library(
     without_extras, tmp_path: Path, pytestconfig: pytest.Config
 ):

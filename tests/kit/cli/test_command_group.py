@@ -66,6 +66,7 @@ def test_a_wrong_command_is_exit_code_2(
     assert "Traceback" not in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "command", "library", "extra"),
     [

@@ -176,6 +176,7 @@ def full_once() -> Callable[..., Any]:
     return make
 
 
+@pytest.mark.slow
 def test_a_gradebook_that_fails_after_the_grading_loses_nothing(
     invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ):
@@ -215,6 +216,7 @@ def test_a_regrade_with_nothing_changed_needs_no_sandbox(
     assert "0 of 1 earlier scores changed." in again.output
 
 
+@pytest.mark.slow
 def test_a_regrade_with_nothing_changed_imports_no_torch(tiny: Course, module: Path):
     """A regrade without changes ends before torch is imported."""
     script = (

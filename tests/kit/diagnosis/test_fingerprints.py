@@ -224,6 +224,7 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excer
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
 
 
+@pytest.mark.slow
 def test_the_courses_fingerprints_hold_no_code(pytestconfig):
     """Fingerprints of every stage are small and hold no line of the solution."""
     for stage in courses.load(pytestconfig.rootpath).stages:

@@ -63,6 +63,7 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
     assert sum(bool(code) for code, _ in said) > 10
 
 
+@pytest.mark.slow
 def test_fingerprints_and_code_name_the_same_kind(course: Course):
     """Both sources give each program with a kind of mistake the same name, even if it raises.
 

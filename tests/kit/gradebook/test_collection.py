@@ -89,6 +89,7 @@ def test_an_earlier_attempt_is_stored_apart(packed: Packed, course: Course):
     assert "tiny-1.py was uploaded last and was graded, not tiny.py." in submission.notices[-1]
 
 
+@pytest.mark.slow
 def test_the_grades_find_their_way_back(packed: Packed, course: Course):
     """A download that is graded directly fills Canvas's export; a PDF leaves its cell empty."""
     packed({"lovelaceada_101_9_tiny.py": RIGHT, "hoppergrace_102_8_x.pdf": b"%PDF"})
@@ -167,6 +168,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, co
     assert sorted(course.root.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_equal_files_earn_equal_points_by_every_route(packed: Packed, course: Course):
     """Nbgrader's commands, ours, and a grade of the download itself, for a file of any name."""
     packed({"ada_1_9_SelfAttention_final_FINAL.py": RIGHT, "bob_2_8_work.rar": b"Rar!"})

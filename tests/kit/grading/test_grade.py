@@ -75,6 +75,7 @@ def test_results_are_in_the_order_of_submissions(tiny: Course, class_: list[Subm
     assert (results.course, results.isolation) == ("tiny", level)
 
 
+@pytest.mark.slow
 def test_two_jobs_grade_as_one_does(
     tiny: Course, class_: list[Submission], request: pytest.FixtureRequest
 ):

@@ -79,6 +79,7 @@ def session(fork_server):
     session.close()
 
 
+@pytest.mark.slow
 @needs_mount
 def test_deleted_files_count(session):
     """A file that is open keeps its bytes within the limit."""
@@ -91,6 +92,7 @@ def test_folders_count_however_deep_they_are(session):
     assert session.ask("call", name="deep").value == LIMITS.files
 
 
+@pytest.mark.slow
 @needs_mount
 def test_demos_plot_and_save():
     """The files that honest labs write fit into the default limits."""
@@ -103,6 +105,7 @@ def test_demos_plot_and_save():
     assert value == 2.0
 
 
+@pytest.mark.slow
 @needs_mount
 def test_nothing_is_written_to_the_disk(session):
     """The folder that the supervisor made stays empty, so a killed run leaves no bytes."""

@@ -51,6 +51,7 @@ def test_a_module_answers_and_what_it_prints_is_seen(workers: SpawnedWorkers):
     assert opened.printed_by_import == "imported\n"
 
 
+@pytest.mark.slow
 def test_the_same_source_is_served_by_the_same_process(workers: SpawnedWorkers):
     """The same source is served by the same process, which imports it again."""
     text = (
@@ -64,6 +65,7 @@ def test_the_same_source_is_served_by_the_same_process(workers: SpawnedWorkers):
     assert answers[0] == answers[1]
 
 
+@pytest.mark.slow
 def test_another_source_gets_a_process_that_has_run_nothing(workers: SpawnedWorkers):
     """A changed module gets a new process without the settings of the old one."""
     sets = "import torch\ntorch.set_default_dtype(torch.float64)\n\ndef double(x):\n    return x\n"
@@ -76,6 +78,7 @@ def test_another_source_gets_a_process_that_has_run_nothing(workers: SpawnedWork
     assert answer == "torch.float32"
 
 
+@pytest.mark.slow
 def test_a_loop_that_never_ends_costs_one_call_and_names_its_line(workers: SpawnedWorkers):
     """The stack is asked for by a message, because not every system has a signal for it."""
     endless = "def double(x):\n    while True:\n        x += 1\n"
@@ -89,6 +92,7 @@ def test_a_loop_that_never_ends_costs_one_call_and_names_its_line(workers: Spawn
     assert caught.value.status is Status.TIMEOUT
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_itself_is_a_crash(workers: SpawnedWorkers):
     """A process that ends itself is a crash, and the next request gets a new one."""
     ends = "import os\n\ndef double(x):\n    if x: os._exit(3)\n    return 2\n"
@@ -100,6 +104,7 @@ def test_a_process_that_ends_itself_is_a_crash(workers: SpawnedWorkers):
     assert again == 2
 
 
+@pytest.mark.slow
 def test_large_tensors_pass_through_the_pipes(workers: SpawnedWorkers):
     """A message that is larger than a pipe's buffer arrives."""
     tensor = encode_tensor(torch.arange(300_000.0), 1 << 24)
@@ -109,6 +114,7 @@ def test_large_tensors_pass_through_the_pipes(workers: SpawnedWorkers):
     assert torch.equal(answer, 2 * torch.arange(300_000.0))
 
 
+@pytest.mark.slow
 def test_processes_and_folders_are_gone_at_the_end():
     """At the end no process runs and no folder is left."""
     with SpawnedWorkers(LIMITS) as workers:
@@ -154,6 +160,7 @@ def test_the_choice_never_concerns_grading(monkeypatch: pytest.MonkeyPatch):
         isolation.choose_isolation("process")
 
 
+@pytest.mark.slow
 def test_a_process_that_was_ended_is_replaced_at_once(monkeypatch: pytest.MonkeyPatch):
     """After an endless loop the next save does not wait until torch is loaded."""
     started = []

@@ -26,6 +26,7 @@ def module_after(code: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]  # noqa: S603  # of this file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

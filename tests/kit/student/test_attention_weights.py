@@ -18,6 +18,7 @@ def module(text: str) -> Code:
     return Code(kind="module", cells=(text.encode(),), label="module.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [pytest.param(stage, id=stage.name) for stage in STAGES])
 def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
     """The weights of right code have a row and a column for each token; each row sums to one."""

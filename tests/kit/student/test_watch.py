@@ -68,6 +68,7 @@ def test_a_learner_goes_from_one_exercise_to_the_next(
     assert termios.tcgetattr(terminal.slave) == terminal.before
 
 
+@pytest.mark.slow
 def test_it_survives_what_happens_to_a_file(terminal: PseudoTerminal, own: Path):
     """`watch` survives half a file, a missing one and a loop; Ctrl-C restores the terminal."""
     module = own / STAGE / "self_attention.py"
