@@ -51,8 +51,8 @@ def main() -> None:
     built = [course.stage(name) for name in words.build]
     for problem in verify(course, stages, quick=words.quick).findings:
         print(problem)  # noqa: T201  # the test reads it
-    named = [] if words.quick else stages
-    for problem in (*other_names(course, named, words.every), *other_bytes(course, built)):
+    named = () if words.quick else other_names(course, stages, words.every)
+    for problem in (*named, *other_bytes(course, built)):
         print(problem)  # noqa: T201  # the test reads it
     print(f"{len(stages)} stages done")  # noqa: T201  # a crash prints no such line
 
@@ -98,7 +98,9 @@ def names(
 
 def other_bytes(course: Course, stages: list[Stage]) -> Iterator[str]:
     """Name the records whose bytes would change if they were made again."""
-    with open_recorder(course, stages or list(course.stages[:1])) as recorder:
+    if not stages:
+        return
+    with open_recorder(course, stages) as recorder:
         for stage in stages:
             digest = release.sources_digest(stage)
             text = release.public_suite_of(stage) + release.stub_of(stage)

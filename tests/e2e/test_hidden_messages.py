@@ -150,6 +150,7 @@ def graded(runner: SuiteRunner, stage: courses.Stage, talker: Talker) -> list[Ch
     return [check for check in checks if layers[check.name].hidden]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [

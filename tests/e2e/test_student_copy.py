@@ -67,6 +67,7 @@ def run(copy: Path, *words: str, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_neither_solutions_nor_hidden_suites_are_there(copy: Path):
     """The zip holds stubs only, and commands that need more report this."""
     run(copy, "start")

@@ -63,6 +63,7 @@ def found(write_course: Callable[..., Course], suite: str, rules: str, bank: str
             return list(rules_without_loss(stage, runner))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "asked", "more", "breaks", "lost"),
     [

@@ -70,6 +70,7 @@ def test_a_missing_check_is_named(grader: Grader):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "old", "new"), CHANGES, ids=[one[0] for one in CHANGES])
 def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new: str):
     """Mistakes in parameters, masks and dropout have their own kinds."""

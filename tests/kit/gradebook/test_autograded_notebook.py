@@ -165,6 +165,7 @@ def answer(text: str, name: str = "why", **fields: object) -> Cell:
     return {**cell("markdown", text, name, grade=True, solution=True, points=3), **fields}
 
 
+@pytest.mark.slow
 def test_no_notebook_is_the_master(master: Notebook):
     """Without a submitted notebook the instructor's lab is shown, with blank answers."""
     assert merge_student_cells(master, None) == master

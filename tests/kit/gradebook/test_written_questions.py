@@ -15,6 +15,7 @@ def without_questions(course: Course) -> Course:
     return courses.load(course.root)
 
 
+@pytest.mark.slow
 def test_nbgrader_leaves_out_what_release_leaves_out(course: Course):
     """Without written questions, nbgrader and `release` write the same bytes."""
     stage = without_questions(course).stage(STAGE)

@@ -58,6 +58,7 @@ def test_a_check_with_time_left_goes_on():
     assert done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(time_limit.SHIELDED))
 def test_a_request_is_answered_to_its_end(module):
     """A check whose time is up ends after the request, so the data of others stays whole."""

@@ -256,6 +256,7 @@ HONEST = {
 }
 
 
+@pytest.mark.slow
 @needs_full
 @pytest.mark.parametrize("script", HONEST.values(), ids=HONEST)
 def test_allows_honest_code(worker, script):

@@ -105,6 +105,7 @@ def test_a_process_with_threads_starts_a_new_one():
     assert is_new
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pidfd_open")
 @pytest.mark.parametrize("isolation", ["process", "full"])
 def test_an_endless_loop_ends_with_its_supervisor(isolation: str):

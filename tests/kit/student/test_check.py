@@ -55,6 +55,7 @@ def test_a_stage_is_found_by_number_and_name(built: Course, name: str):
     assert find_target(name, built.root).file == built.stages[0].assignment / "tiny.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["1", "01", "01_tiny", "tiny"])
 @pytest.mark.parametrize("folder", [".", "my-work", "my-work/02_more", "my-work/01_tiny"])
 def test_the_learners_folder_comes_first(write_course, tmp_path: Path, folder: str, name: str):
