@@ -114,21 +114,21 @@ def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
         1 + max(cell_len(column) + 1, *(row[index].cell_len for row in cells))
         for index, column in enumerate(tensor.columns)
     ]
-    head = max((cell_len(row.head) for row in tensor.rows), default=0) or 1
+    head = max((cell_len(row.head) for row in tensor.rows), default=0)
     names = [Text(f"{column} ", style="bold dim") for column in tensor.columns]
     heads = [Text(row.head, style="dim") for row in tensor.rows]
     for start, stop in _cuts(widths, width - head):
         rows = zip([Text(), *heads], [names, *cells], strict=True)
         lines = (_row(name, texts[start:stop], head, widths[start:stop]) for name, texts in rows)
-        yield Text("\n", no_wrap=True).join(lines)  # rich's tables take four times as long
+        yield Text("\n", no_wrap=True).join(lines)  # a rich Table takes several times as long
 
 
 def _row(name: Text, texts: Sequence[Text], head: int, widths: Sequence[int]) -> Text:
     """Align *name* to the left in *head* columns, and *texts* to the right in *widths*."""
-    parts = [name, " " * (head - name.cell_len)]
+    row = Text.assemble(name, " " * (head - name.cell_len))
     for text, width in zip(texts, widths, strict=True):
-        parts += [" " * (width - text.cell_len), text]
-    return Text.assemble(*parts)
+        row.append(" " * (width - text.cell_len)).append_text(text)
+    return row
 
 
 def _cuts(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:

@@ -1,5 +1,7 @@
 """A course without written questions: nbgrader builds the labs that the kit builds."""
 
+import pytest
+
 from autograder import course as courses
 from autograder.authoring import lab_notebook
 from autograder.course import Course

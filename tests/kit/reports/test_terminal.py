@@ -44,10 +44,10 @@ def test_the_terminal_shows_what_the_page_shows(
 def test_weights_are_shaded_and_wrong_ones_have_a_star(
     tiny: Course, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Shaded weights and stars at wrong ones are readable without colour."""
+    """Shades and stars are readable without colour, and digits are below each other."""
     text = feedback_text(tiny, submission(failed_check), 100, colour=False)
 
-    assert "Your     ▒0.1000  ▒0.1100" in text
+    assert "Your    ▒0.1000  ▒0.1100" in text
     assert "journey █0.9000* █0.9000*" in text
 
 
