@@ -24,7 +24,7 @@ from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.terminal import exercise_parts
 from autograder.reports.terminal_tables import pictures_parts
-from autograder.results import Outcome, SubmissionResult
+from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
 from autograder.student import claims, learner_folder
 from autograder.student.attention_weights import Weights
@@ -37,6 +37,7 @@ TEST: Final = "test_hunt.py"
 PICTURE: Final = "weights.png"
 BANK: Final = 12  # wrong modules of a hunt; a test that catches them all is a good one
 SEARCH_SECONDS: Final = 30.0  # the learner waits; with fewer wrong modules the hunt is as good
+EITHER: Final = "Either: "  # the beginning of a title of several mistakes
 MISSED: Final = 3  # mistakes that a test does not catch and that are named
 TEMPLATE: Final = '''"""A test for this hunt: it fails on the wrong module, and passes on yours.
 
@@ -310,8 +311,17 @@ def _seen(state: HuntState, answer: int) -> RenderableType:
 
 def _solved(state: HuntState) -> Iterator[RenderableType]:
     if state.wrong.name:
-        yield Text(f"It was a known mistake: {state.wrong.name}.")
+        yield Text(_known_mistake(state.wrong.name))
     yield Text(f"The change in {state.wrong.exercise}: {line(state.wrong.change, LONGEST)}", "dim")
+
+
+def _known_mistake(name: str) -> str:
+    """Name the mistake, the alternatives with the same result, or the two that have it together."""
+    if name.startswith(EITHER):
+        return f"Several known mistakes have this result. {name}."
+    if name.startswith(FIRST):
+        return f"Two known mistakes together have this result. First: {name.removeprefix(FIRST)}."
+    return f"It was a known mistake: {name}."
 
 
 def _score(state: HuntState, missed: Sequence[WrongModule], test: str) -> Iterator[RenderableType]:

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from autograder.course import handout
+from autograder.diagnosis.mistakes.vocabulary import alternatives
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
+from autograder.results import FIRST, SECOND
 from autograder.sandbox.spawned_workers import Workers
-from autograder.student.hunt import Hunt
+from autograder.student.hunt import Hunt, HuntState, _solved
+from autograder.student.wrong_modules import WrongModule
 
 CHANGES = (("dim=-1)", "dim=-2)"), ("keys.shape[-1] ** 0.5", "1"), ("W_key(x)", "W_query(x)"))
 STAYS = """
@@ -130,3 +133,28 @@ def test_a_stage_that_is_not_done_has_no_hunt(handed_out: Path):
         opened.begin()
 
     assert "a finished stage" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("A", "It was a known mistake: A.", id="one"),
+        pytest.param(
+            alternatives(["A.", "B"], more=False),
+            "Several known mistakes have this result. Either: A. Or: B.",
+            id="alternatives",
+        ),
+        pytest.param(
+            f"{FIRST}A.{SECOND}B",
+            "Two known mistakes together have this result. First: A. Second: B.",
+            id="two-together",
+        ),
+    ],
+)
+def test_the_name_of_a_fixed_mistake_is_a_sentence(name: str, said: str):
+    """The closing sentence is right for one name, for alternatives, and for two mistakes."""
+    wrong = WrongModule("a change", "attention", name, "", ())
+    named, change = _solved(HuntState("", (), [wrong], []))
+
+    assert named.plain == said
+    assert change.plain == "The change in attention: a change"
