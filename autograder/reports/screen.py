@@ -125,9 +125,5 @@ def _cut(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
 
 
 def _height(shown: Renderables, width: int) -> int:
-    """Count rows, also empty ones at either end."""
-    if not shown:
-        return 0
-    between = render([*shown, "."], width, colour=False)
-    ahead = next(n for n, item in enumerate([*shown, "."]) if item != BLANK)
-    return ahead + between.count("\n") - 1
+    """Count rows, also empty ones at either end, which a text around them keeps."""
+    return render([".", *shown, "."], width, colour=False).count("\n") - 2

@@ -1,6 +1,8 @@
 """Screens that fit into the rows of a terminal."""
 
 import pytest
+from rich.console import Group
+from rich.padding import Padding
 from rich.text import Text
 
 from autograder.reports.screen import (
@@ -55,6 +57,15 @@ def test_the_least_important_part_shrinks_first(rows: int, expected: list[str]):
 def test_no_screen_is_higher_than_the_terminal(rows: int, width: int):
     """Words that wrap count as the rows that they fill."""
     assert len(shown(rows, width)) <= rows
+
+
+def test_an_empty_row_inside_a_part_counts():
+    """A table below an empty row shrinks if the screen would be one row too high."""
+    indented = Padding(Group("", "table"), (0, 0, 0, 2))
+    parts = [kept("name"), Part(((indented,), ("row",)), (Rank.TABLES,)), kept("keys")]
+
+    assert render(fit(parts, 40, 4), 40, colour=False) == "name\n\n  table\nkeys\n"
+    assert render(fit(parts, 40, 3), 40, colour=False) == "name\nrow\nkeys\n"
 
 
 def test_pages_show_every_row_once_and_begin_again():
