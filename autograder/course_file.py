@@ -91,13 +91,14 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     *code* defines ``attention_picture()`` in the module that a learner has written: it returns a
     tensor with a row for each of the *tokens* and a column for each of the *keys*, by default the
-    same tokens. *meaning* says in a sentence what it shows.
+    same tokens. *meaning* says in a sentence what it shows, and *caption* what its cells are.
     """
 
     tokens: tuple[str, ...]
     meaning: str
     code: str
     keys: tuple[str, ...] = ()
+    caption: str = "Rows: queries. Columns: keys. Fuller cells: larger weights."
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from autograder.course_file import Picture
 from autograder.reports.feedback import TensorCell, TensorTable
 
 SHADES = " ░▒▓█"
@@ -17,33 +18,27 @@ PICTURE_CELL = BLOCK + 5  # with a number behind it
 SMALL_CELL = 4  # of two pictures next to each other: a shade and .32, or -.32
 ALMOST_ONE = 0.995  # from here on it is shown as 1.0
 GAP = 3  # columns between them
-CAPTION = Text("Rows: queries. Columns: keys. Fuller cells: larger weights.", "dim")
 FAINTEST = 0.005  # less is shown as 0.00, and as an empty cell
 
 
 def picture_parts(
-    title: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    weights: Sequence[Sequence[float]],
-    width: int,
+    title: str, picture: Picture, weights: Sequence[Sequence[float]], width: int
 ) -> Iterator[RenderableType]:
     """Yield attention *weights* as shaded cells, with digits where *width* columns hold them."""
+    rows, columns = picture.tokens, picture.columns
     head = max(map(cell_len, rows))
     digits = head + len(columns) * (PICTURE_CELL + 1) <= width
     cell = PICTURE_CELL if digits else BLOCK
     yield Text(title, style="bold")
-    yield _picture(rows, columns, weights, cell, BLOCK)
-    yield CAPTION
+    yield _picture(picture, weights, cell, BLOCK)
+    yield Text(picture.caption, "dim")
 
 
 def pictures_parts(
-    pictures: Mapping[str, Sequence[Sequence[float]]],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    width: int,
+    pictures: Mapping[str, Sequence[Sequence[float]]], picture: Picture, width: int
 ) -> Iterator[RenderableType]:
     """Yield several pictures by their titles, next to each other where *width* holds the digits."""
+    rows, columns = picture.tokens, picture.columns
     head = max(map(cell_len, rows))
     small = head + len(columns) * (SMALL_CELL + 1)
     if len(pictures) * (small + GAP) - GAP <= width:
@@ -54,28 +49,22 @@ def pictures_parts(
         block, cell = (1, SMALL_CELL) if small <= width else (1, 1)
     yield Columns(
         [
-            Group(Text(title, style="bold"), _picture(rows, columns, weights, cell, block))
+            Group(Text(title, style="bold"), _picture(picture, weights, cell, block))
             for title, weights in pictures.items()
         ],
         padding=(0, GAP),
     )
-    yield CAPTION
+    yield Text(picture.caption, "dim")
 
 
-def _picture(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    weights: Sequence[Sequence[float]],
-    cell: int,
-    block: int,
-) -> Table:
+def _picture(picture: Picture, weights: Sequence[Sequence[float]], cell: int, block: int) -> Table:
     """Draw *weights* in cells of so many columns, of which *block* are shaded."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, justify="right")
-    for column in columns:
+    for column in picture.columns:
         table.add_column(Text(column[:cell], style="dim"), no_wrap=True)
     most = max([entry for entries in weights for entry in entries if isfinite(entry)], default=1.0)
-    for row, entries in zip(rows, weights, strict=True):
+    for row, entries in zip(picture.tokens, weights, strict=True):
         table.add_row(Text(row), *(_shaded(entry, most, cell, block) for entry in entries))
     return table
 

@@ -172,12 +172,11 @@ class Hunt:
     def _pictures(self, state: HuntState, width: int) -> Iterator[RenderableType]:
         picture = self._stage.file.picture
         assert picture is not None  # noqa: S101  # `begin` has asked for it
-        tokens, columns = picture.tokens, picture.columns
         module = f"{FOLDER}/{self._stage.name}/{self.module.name}"
         yield Text(f"One place in a copy of your code has been changed: {module}")
         yield ""
         pictures = {"What it computes:": state.wrong.weights, "What yours computes:": state.weights}
-        yield from pictures_parts(pictures, tokens, columns, width)
+        yield from pictures_parts(pictures, picture, width)
         if (self.folder / PICTURE).is_file():
             yield Text(f"In colour: {FOLDER}/{self._stage.name}/{PICTURE}", style="dim")
 
