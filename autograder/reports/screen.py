@@ -21,17 +21,18 @@ class Rank(IntEnum):
     PASSED = 3  # notes on an exercise that is done
     GAPS = 4
     DIFFERENCE = 5
-    PICTURE = 6
-    MESSAGE = 7
-    EXPLANATION = 8  # what it adds to the name of the mistake
-    OLD_HINTS = 9
-    TITLE = 10  # of the check
-    BAR = 11
-    SHORT_MESSAGE = 12
-    HEADING = 13
-    NOTE = 14
-    LOCATION = 15
-    KEYS = 16
+    GOAL = 6  # of the stage that comes next
+    PICTURE = 7
+    MESSAGE = 8
+    EXPLANATION = 9  # what it adds to the name of the mistake
+    OLD_HINTS = 10
+    TITLE = 11  # of the check
+    BAR = 12
+    SHORT_MESSAGE = 13
+    HEADING = 14
+    NOTE = 15
+    LOCATION = 16
+    KEYS = 17
 
 
 class Part(NamedTuple):

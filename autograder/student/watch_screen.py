@@ -184,7 +184,7 @@ def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
     comes = following.stage
     yield optional(Rank.GAPS, "")
     full, short = _next(f"{comes.title}. {comes.file.goal}"), _next(f"{comes.title}.")
-    yield Part(((full,), (short,)), (Rank.EXPLANATION,))
+    yield Part(((full,), (short,)), (Rank.GOAL,))
     yield kept(Text("Press n to go on.", style="dim"))
 
 
@@ -194,8 +194,9 @@ def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Part
     if picture is None:
         return
     title = "What your code computes:"
-    shown = picture_parts(title, picture.tokens, picture.columns, weights, width)
-    yield spaced(Rank.PICTURE, *shown)
+    shown = tuple(picture_parts(title, picture, weights, width))
+    away = Text("The picture has more rows than fit here: press d", style="dim")
+    yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
     yield spaced(Rank.MESSAGE, Text(picture.meaning))
     hunt = f"A bug hunt in this stage: autograder hunt {stage.name}"
     yield optional(Rank.TITLE, Text(hunt, style="dim"))

@@ -7,10 +7,15 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course import Handout, handout
-from autograder.reports.screen import whole
+from autograder.reports.screen import fit, kept, whole
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
-from autograder.student.watch_screen import exercise_list, exercise_location, progress_bar
+from autograder.student.watch_screen import (
+    exercise_list,
+    exercise_location,
+    progress_bar,
+    stage_picture,
+)
 
 
 @pytest.fixture
@@ -65,3 +70,15 @@ def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
     assert re.fullmatch(r"[●○]{3} \d+ min", effort)
     assert f"{effort}  The lab leads through it: " in shown
     assert effort not in later
+
+
+def test_a_picture_that_does_not_fit_gives_way_to_a_note(own: Handout):
+    """A screen with too few rows says how to see the picture; it does not explain it alone."""
+    weights = ((1.0,) * 6,) * 6
+    parts = [*stage_picture(own.stages[0], weights, 80), kept("keys")]
+    high, low = (render(fit(parts, 80, rows), 80, colour=False) for rows in (20, 8))
+
+    assert "What your code computes:" in high
+    assert "press d" not in high
+    assert "What your code computes:" not in low
+    assert "The picture has more rows than fit here: press d" in low
