@@ -126,14 +126,14 @@ CLAIMS: Final = (
         lambda _: "Every cell holds a number.",
     ),
     Claim(
-        "Each token attends to all tokens equally.",
+        "In each row, all weights are equal.",
         _even,
         lambda weights: f"The first row is {_numbers(weights[0])}.",
     ),
     Claim(
-        "At least one row has its largest weight at a different token than in yours.",
+        "At least one row has its largest weight in a different column than in yours.",
         _moved,
-        lambda _: "In each row, the largest weight belongs to the same token as in yours.",
+        lambda _: "In each row, the largest weight is in the same column as in yours.",
     ),
     Claim("Rows are sharper: their largest weights are larger than in yours.", _sharper, _largest),
     Claim("Rows are flatter: their largest weights are smaller than in yours.", _flatter, _largest),

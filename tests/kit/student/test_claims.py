@@ -28,7 +28,7 @@ RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
             ((1, 0, 0), (1.2, -0.2, 0), (0.2, 0.3, 0.5)), "At least one weight", id="sign"
         ),
         pytest.param(((nan, nan, nan), *RIGHT[1:]), "Some weights are", id="nan"),
-        pytest.param(((1 / 3,) * 3,) * 3, "Each token", id="even"),
+        pytest.param(((1 / 3,) * 3,) * 3, "In each row", id="even"),
     ],
 )
 def test_a_claim_is_true_of_the_wrong_picture_alone(wrong, sentence):
