@@ -27,6 +27,7 @@ PROBE_RTOL = 1e-4
 SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
+SINGULAR = {"axis", "bias"}  # although they end in s
 LEADING = ("After ", "In ", "With ")  # of a phrase before the thing that is compared
 
 
@@ -333,7 +334,7 @@ def _is_plural(what: str) -> bool:
     if what.startswith(LEADING):  # "After a change of the last tokens, the result of the first"
         what = what.partition(", the " if ", the " in what else " the ")[2]
     noun = re.split(r",| (?:after|for|from|in|of|right|that|with|without)\b", what)[0].split()[-1:]
-    return any(re.fullmatch(r"[a-z]+[^s]s", word) for word in noun)
+    return any(re.fullmatch(r"[a-z]+[^s]s", word) and word not in SINGULAR for word in noun)
 
 
 def _rows(wrong: Tensor) -> str:

@@ -266,6 +266,7 @@ def test_the_largest_matrix_is_shown():
         pytest.param("weights of one query", "weights of one query have", id="no-article"),
         pytest.param("The sum of the weights", "The sum of the weights has", id="one-of-several"),
         pytest.param("The first token's result", "The first token's result has", id="possessive"),
+        pytest.param("The bias of two heads", "The bias of two heads has", id="ends-in-s"),
         pytest.param("attention_weights", "attention_weights has", id="a-function"),
         pytest.param(
             "After a change of the last tokens, the result of the first tokens",
