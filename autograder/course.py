@@ -240,7 +240,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         """Find a stage that gives points; ``UsageError`` if it is only for practice."""
         stage = self.stage(wanted)
         if stage not in self.stages:
-            msg = f"{stage.name} is for practice: it gives no points and is not graded."
+            msg = f"{stage.name} is a practice stage: it gives no points and is not graded."
             raise UsageError(msg)
         return stage
 
@@ -333,7 +333,7 @@ def find_root(start: Path) -> Path:
             return folder
     msg = (
         f"No {COURSE_FILE} in {start} or any folder above it. "
-        "Go to the course's folder, or name it with --course."
+        "Go to the course's folder, or give its path with --course."
     )
     raise CourseError(msg)
 

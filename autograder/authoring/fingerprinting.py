@@ -304,8 +304,9 @@ def encode(stage: Stage, known: Fingerprints) -> bytes:
     content = to_json(known)
     if len(content) > MAX_BYTES:
         msg = (
-            f"The fingerprints of {stage.name} have {len(content)} bytes, more than {MAX_BYTES}: "
-            "use smaller tensors, mark checks as hidden, or silence kinds of mistake (OPERATORS)."
+            f"The fingerprints of {stage.name} take {len(content)} bytes, and the limit is "
+            f"{MAX_BYTES}: use smaller tensors, mark checks as hidden, or turn off kinds of "
+            "mistake (OPERATORS)."
         )
         raise CourseError(msg)
     return content

@@ -184,13 +184,13 @@ def _content_problems(cell: Any, points: Mapping[str, float]) -> Iterator[str]:
     name = metadata.get("grade_id", "")
     for marker in FORBIDDEN_MARKERS:
         if marker in cell.source:
-            yield f"remove {marker!r} from the lab; solutions belong in solutions/ only."
+            yield f"remove {marker!r} from the lab; solutions belong only in solutions/."
     exact, similar = _EXACT.findall(cell.source), _SIMILAR.findall(cell.source)
     if exact or similar:  # a mark scheme, of which nbgrader must leave no part to students
         if not (name and metadata.get("locked")):
             yield "a mark scheme may only be in a locked cell that has an id."
         if not exact == similar == [*SCHEME] * (len(exact) // 2):
-            yield f"put a mark scheme between lines ### {SCHEME[0]} and ### {SCHEME[1]}."
+            yield f"put the mark scheme between lines ### {SCHEME[0]} and ### {SCHEME[1]}."
         if cell.get("attachments"):
             yield "students would receive the picture in a cell with a mark scheme; move it."
     if _is_grade_cell(cell) and name not in points:

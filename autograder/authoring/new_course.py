@@ -79,7 +79,7 @@ def new_course(
     chosen = {course.stage(name).name for name in wanted}
     stages = [stage for stage in course.every_stage if stage.name in chosen]
     if not stages:
-        msg = "Name the stages of the new course: --stages 01,04."
+        msg = "Choose the stages of the new course: --stages 01,04."
         raise UsageError(msg)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         msg = f"{folder} exists and is not an empty folder; name another one."

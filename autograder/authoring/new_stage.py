@@ -132,7 +132,10 @@ def new_stage(course: Course, name: str) -> tuple[Path, ...]:
 def _problem(course: Course, name: str, module: str) -> str:
     """Say why *name* can't be the name of a stage; empty if it can."""
     if not _NAME.fullmatch(name):
-        return f"{name!r}: a stage's name is a number and its module, such as 20_your_stage."
+        return (
+            f"{name!r}: the name of a stage is a number and the name of its module, such as "
+            "20_your_stage."
+        )
     if keyword.iskeyword(module) or module in sys.stdlib_module_names | {"torch", "numpy"}:
         return f"A module {module!r} would hide Python's or torch's own; choose another name."
     number = name.partition("_")[0]

@@ -84,7 +84,10 @@ class Recorder:
         known_words = {*re.findall(r"\w+", known_text)}
         for word in public_record.words(record):
             if not known_words.issuperset(re.findall(r"\w+", word)):
-                msg = f"The record of {stage.name} would hold {word!r}, which students do not know."
+                msg = (
+                    f"The record of {stage.name} would contain {word!r}, which students cannot "
+                    "know."
+                )
                 raise CourseError(msg)
         return content
 
@@ -126,8 +129,9 @@ class Recorder:
         requests = [exchange.request for exchange in exchanges]
         if requests != self._requests[item.nodeid][: len(requests)]:
             msg = (
-                f"{item.name} asks the solution for something that depends on the student's "
-                "answers, so no record can answer it: mark the check as hidden, with the reason."
+                f"{item.name} sends the solution a request that depends on the student's "
+                "answers, so no record can answer it: mark the check as hidden, with the "
+                "reason."
             )
             raise CourseError(msg)
         return observation

@@ -87,7 +87,7 @@ def kept(course: Course) -> Iterator[str]:
     """Say of each edited module that it is kept, and what to do."""
     for path in edited_modules(course):
         yield (
-            f"{path} was edited, so it stays as it is, and students must not receive it. "
+            f"{path} was edited, so `release` keeps it, but students must not receive it. "
             "Move your code to your own folder (`autograder start`), "
             "then delete this file and run `autograder release`."
         )
@@ -199,7 +199,7 @@ def leaks(course: Course) -> Iterator[str]:
             for path in (path for path in _all_files(folder) if path not in edited):
                 for place, line in _located_lines(path):
                     if (bare := stubs.bare_line(line)) in secret:
-                        yield f"{path}:{place}: a line of the solution, {bare!r}."
+                        yield f"{path}:{place}: contains a line of the solution, {bare!r}."
 
 
 def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:
@@ -331,14 +331,17 @@ def _read(path: Path, purpose: str) -> str:
 def _reject_secrets(path: Path, course: Course, stage: Stage) -> None:
     """Raise ``CourseError`` if students must not receive *path*, a file below ``source/``."""
     if path.is_symlink():
-        msg = f"{path} is a link, which may lead anywhere; replace it with a copy."
+        msg = f"{path} is a link, and its target may be anywhere; replace the link with a copy."
         raise CourseError(msg)
     is_suite = path.match("test_*.py") and path != stage.public_suite
     if is_suite or path.name in {stage.misconceptions.name, course.documented.name}:
-        msg = f"{path} would reach students; move it to {stage.hidden}."
+        msg = f"{path} would be given to students; move it to {stage.hidden}."
         raise CourseError(msg)
     for line in stubs.marker_lines(_read_text(path)):
-        msg = f"{path}:{line}: a marker here means hidden code; move that to {stage.solution}."
+        msg = (
+            f"{path}:{line}: this marker encloses code that students must not see; move the code "
+            f"to {stage.solution}."
+        )
         raise CourseError(msg)
 
 

@@ -59,9 +59,9 @@ def rules_without_loss(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
                 lost or _breaks(rules[name], exercise.name, checks, stage, runner)
             ):
                 yield (
-                    f"{stage.name}: no wrong program loses the rule {name!r} of {exercise.name}. "
-                    "Let a check fail that names it, and list a misconception that breaks it, or "
-                    f"write code that does so as `breaks` in {stage.rules.name}."
+                    f"{stage.name}: no wrong program breaks the rule {name!r} of {exercise.name}. "
+                    "Add a misconception that breaks it and fails a check of this rule, or write "
+                    f"code that breaks it as `breaks` in {stage.rules.name}."
                 )
 
 

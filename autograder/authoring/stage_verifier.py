@@ -121,7 +121,7 @@ class StageVerifier:
         """Tensors of zeros in the right shapes earn next to nothing."""
         path = self._stage.hidden / "hollow.py"
         if not path.is_file():
-            yield f"{path.name} is missing; write it to answer with zeros of the right shapes."
+            yield f"{path.name} is missing; write a module that returns zeros of the right shapes."
             return
         result = self._grade("hollow", path.read_bytes())
         if result.score is None or result.score > PLACEHOLDER_SHARE * STAGE_POINTS:
@@ -137,7 +137,7 @@ class StageVerifier:
             score = self._grade(one.name, one.module.encode()).score or 0.0
             if score > blank + GARBAGE_POINTS:
                 what = f"{one.name} in {', '.join(base.used)} of {base.path.name}"
-                yield f"{what}: garbage earns {score:g} points where blanks earn {blank:g}."
+                yield f"{what}: garbage earns {score:g} points, and blanks earn {blank:g}."
 
     def _share(self, item: Misconception) -> float:
         """Return how much of its exercise's work *item* does."""
@@ -230,12 +230,15 @@ def narrow_rooms(stage: str, rooms: Sequence[Room]) -> Iterator[str]:
     """Report bounds that right code may cross on another machine."""
     for room in rooms:
         if room.times < MARGIN:
-            yield f"{stage}, {room}: at least {MARGIN:g} are due, so that it passes everywhere."
+            yield (
+                f"{stage}, {room}: at least {MARGIN:g} are needed, so that correct code passes on "
+                "every machine."
+            )
 
 
 def _wrong_names(item: Misconception, names: set[str]) -> Iterator[str]:
     if item.id not in names:
-        yield f"misconception {item.id} is named {', '.join(sorted(names)) or 'nothing'}."
+        yield f"misconception {item.id} is diagnosed as {', '.join(sorted(names)) or 'nothing'}."
 
 
 def _checks(result: SubmissionResult) -> list[CheckResult]:

@@ -66,7 +66,10 @@ def strip_solutions(text: str, name: str) -> str:
     """
     found = regions(text, name)
     if not found:
-        msg = f"{name} has no solution region; put {BEGIN} and {END} around what students write."
+        msg = (
+            f"{name} has no solution region; put {BEGIN} and {END} around the code that students "
+            "write."
+        )
         raise CourseError(msg)
     lines = text.split("\n")
     kept: list[str] = []
@@ -229,14 +232,15 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
     known = read_rules(stage.rules)
     for name in named:
         if name not in known:
-            msg = f"{stage.hidden_suite} names the rule {name!r}, which {stage.rules} lacks."
+            msg = f"{stage.hidden_suite} names the rule {name!r}, which is not in {stage.rules}."
             raise CourseError(msg)
     names = [exercise.name for exercise in stage.exercises]
     for name, where in named.items():
         if unknown := [one for one in where if one not in names]:
             msg = (
                 f"{stage.hidden_suite}: a check of the rule {name!r} names the exercise "
-                f"{unknown[0]!r}, which stage.toml lacks. Write it as a text, or as a constant "
+                f"{unknown[0]!r}, which is not in stage.toml. Write the rule as a text, or as a "
+                "constant "
                 "that is assigned on a separate line."
             )
             raise CourseError(msg)

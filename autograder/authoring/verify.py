@@ -162,7 +162,7 @@ def unknown_folders(course: Course) -> Iterator[str]:
         for folder in sorted((course.root / parent).glob("[0-9]*")):
             if folder.is_dir() and folder.name not in course.file.stages:
                 what = f"{parent}/{folder.name} is not a stage of course.toml"
-                yield f"{what}: list it there or delete it."
+                yield f"{what}: add it there or delete it."
 
 
 def undocumented_exercises(stage: Stage) -> Iterator[str]:
@@ -177,7 +177,7 @@ def undocumented_exercises(stage: Stage) -> Iterator[str]:
         if node is None:
             yield f"{stage.solution} defines no {exercise.name}, which stage.toml lists."
         elif not all(map(ast.get_docstring, [node, *_public_methods(node)])):
-            yield f"{stage.solution}: {exercise.name} or its forward has no docstring."
+            yield f"{stage.solution}: {exercise.name} or its `forward` has no docstring."
         if not all(hint.strip() for hint in exercise.hints):
             yield f"{stage.name}: {exercise.name} has an empty hint."
 
@@ -215,7 +215,7 @@ def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
             fitting = [rule.name for rule in known.values() if method in rule.methods]
             if fitting and not {*fitting} & {*check.spec.rules}:
                 what = f"{stage.name}: {check.name} grades by `{method}`"
-                yield f"{what} and names none of the rules {', '.join(fitting)}."
+                yield f"{what} but names none of the rules {', '.join(fitting)}."
     suite = stage.hidden_suite.read_text("utf-8")
     stub = stage.stub.read_text("utf-8") if stage.stub.is_file() else ""
     for name in stubs.unstated(stub, suite, known):
@@ -233,7 +233,7 @@ def wrong_records(stage: Stage, recorder: Recorder, *, quick: bool = False) -> I
     try:
         record = public_record.read(stage.public_record)
         if differing := public_record.differs(record, recorder.record(stage, digest)):
-            yield f"{stage.name}: {stage.public_record.name} holds other numbers for {differing}."
+            yield f"{stage.name}: {stage.public_record.name} has different numbers for {differing}."
         known = fingerprints.from_json(stage.fingerprints.read_bytes())
         wrong = [*_other_texts(stage, known)]
         if not quick:
@@ -278,7 +278,7 @@ def public_gaps(stage: Stage) -> Iterator[str]:
     for item in passing:
         if not item.only_hidden:
             what = f"{stage.name}: misconception {item.id} passes the public suite"
-            yield f"{what}: add a public check, or say in `only_hidden` why no public one can."
+            yield f"{what}: add a public check, or give the reason in `only_hidden`."
     for item in bank:
         if item.only_hidden and item.id in shown:
             yield f"{stage.name}: {item.id} fails the public suite, so `only_hidden` is false."
@@ -300,4 +300,4 @@ def fingerprint_leaks(stage: Stage) -> Iterator[str]:
     ]
     for name, text in texts:
         for line in sorted((stubs.bare_lines(text) - given - {""}) & lines):
-            yield f"{stage.name}: {stage.fingerprints.name} holds a line of {name}, {line!r}."
+            yield f"{stage.name}: {stage.fingerprints.name} contains a line of {name}, {line!r}."

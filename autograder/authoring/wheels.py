@@ -99,7 +99,7 @@ def _installed_kit() -> metadata.Distribution:
     try:
         return metadata.distribution(KIT)
     except metadata.PackageNotFoundError:
-        msg = "The kit runs here without being installed: install it with pip, then try again."
+        msg = "The kit is not installed here: install it with pip, then try again."
         raise CourseError(msg) from None
 
 

@@ -18,7 +18,7 @@ app = typer.Typer()
 @app.command()
 def release(
     *,
-    check: Annotated[bool, Option("--check", help="Only list what is stale.")] = False,
+    check: Annotated[bool, Option("--check", help="Only list the stale files.")] = False,
     stage: Annotated[str, Option(help="Build this stage only, by name or number.")] = "",
     handout: Annotated[
         Path | None,
@@ -71,14 +71,14 @@ def new_course(
     stages: Annotated[str, Option(help="The stages by name or number, such as 01,04,05,10.")],
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Make a course of some stages of this one, in its own folder."""
+    """Create a new course from some stages of this one, in a separate folder."""
     wanted = [name.strip() for name in stages.split(",") if name.strip()]
     course = inputs.find_course(course_folder)
     made = courses.new_course(course, wanted, folder, output.print_progress)
     typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")
     if made.mentioned:
         titles = "”, “".join(made.mentioned)
-        typer.echo(f"Labs mention topics that this course leaves out: “{titles}”. Reread them.")
+        typer.echo(f"The labs mention topics that this course leaves out: “{titles}”. Reread them.")
     typer.echo(f"{folder / handout_folder.DEFAULT} is the folder for your class.")
     typer.echo(f"Next: cd {folder}, then autograder verify.")
 
@@ -87,6 +87,6 @@ def _report_stale(findings: list[str], kept: list[str]) -> None:
     """Print the stale files; exit code 1 if there is one."""
     output.print_remarks(f"✗ {finding}" for finding in [*findings, *kept])
     if findings:
-        typer.echo("Run `autograder release` to build what is stale.", err=True)
+        typer.echo("Run `autograder release` to build the stale files.", err=True)
     if findings or kept:
         raise typer.Exit(1)

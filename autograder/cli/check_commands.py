@@ -50,7 +50,7 @@ def check(
 
 @app.command()
 def watch(folder: options.LearnerFolder = None) -> None:
-    """Check the exercise that you work on each time you save it: one problem at a time."""
+    """Check the exercise that you are working on at each save, one problem at a time."""
     typer.echo(watching.watch(inputs.find_handout(folder)))
 
 

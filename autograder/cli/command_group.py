@@ -23,13 +23,12 @@ _WORDS: Final = f"{__name__}.words"  # the key of the words after the group's ow
 SUMMARIES: Final = {
     "Learners": {
         "check": "Check your own work: what is right, what to fix first, and what comes next.",
-        "start": "Make your own folder with every stage, and keep the files that you changed.",
-        "watch": "Check the exercise that you work on each time you save it: one problem at a "
-        "time.",
+        "start": "Create your own folder with every stage; files that you changed are kept.",
+        "watch": "Check the exercise that you are working on at each save, one problem at a time.",
         "hint": "Show a hint: first a question, then a direction, then nearly the line.",
         "next": "Show the next exercise, with its file and line.",
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
-        "reset": "Put an exercise back as you received it; a copy of your file is kept.",
+        "reset": "Reset an exercise to the version you received; a copy of your file is kept.",
         "solution": "Show the solution of an exercise that you have solved; needs the course.",
         "hunt": "Hunt a bug planted in your own code: see it, fix it, write a test that catches "
         "it.",
@@ -38,28 +37,32 @@ SUMMARIES: Final = {
         "grade": "Grade submissions with the hidden suites, each in a sandbox.",
         "diff": "Compare two records: who gained, who lost, and by which check.",
         "explain": "Explain a grade: what was graded, when, by what, and each check's points.",
-        "collect": "Collect a download into nbgrader's submitted/ folder, with times and the "
-        "course's own ids.",
+        "collect": (
+            "Collect a download into nbgrader's submitted/ folder, with times and the course's ids."
+        ),
         "extend": "Give a student more time for a stage, before or after the submission.",
         "export": "Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.",
-        "feedback": "Pack each student's page into the zip that Canvas or Moodle returns.",
+        "feedback": "Pack the students' pages into a zip that Canvas or Moodle distributes.",
         "bundle": "Pack the course for a platform that runs the grader itself: a zip for "
         "Gradescope.",
     },
     "Authors": {
         "release": "Build the stubs and the assignments from the solutions.",
-        "verify": "Check the course: stubs earn 0, solutions full marks, every misconception is "
-        "found.",
+        "verify": (
+            "Check the course: stubs earn 0, solutions earn full marks, misconceptions are found."
+        ),
         "prices": "Print what slips, broken rules and hollow modules earn in each stage, as a "
         "table.",
         "mutate": "Change the solutions in small ways and list the changes that no hidden check "
         "notices.",
-        "diagnose": "Show which explanations of a file's mistakes were tried, and how far each "
-        "matched.",
+        "diagnose": (
+            "List the possible explanations of a file's mistakes and how well each one matches."
+        ),
         "new-stage": "Write the skeleton of a stage, which `release` and `verify` accept as it is.",
-        "new-course": "Make a course of some stages of this one, in its own folder.",
-        "doctor": "Examine this machine: isolation, torch, and whether it gives the documented "
-        "tensors.",
+        "new-course": "Create a new course from some stages of this one, in a separate folder.",
+        "doctor": (
+            "Check this machine: isolation, torch, and whether it computes the documented tensors."
+        ),
     },
 }
 MODULES: Final = {  # by what they import: a hint is not to wait for torch

@@ -26,11 +26,14 @@ def verify(
         bool, Option("--quick", help="Leave out what takes longest: garbage, prices, most names.")
     ] = False,
     verbose: Annotated[
-        bool, Option("--verbose", help="Show the distance to each bound, and count the kinds.")
+        bool,
+        Option(
+            "--verbose", help="Show the distance to each bound, and count the kinds of mistake."
+        ),
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Check the course: stubs earn 0, solutions full marks, every misconception is found."""
+    """Check the course: stubs earn 0, solutions earn full marks, misconceptions are found."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
     report = verifying.verify(
@@ -86,14 +89,14 @@ def diagnose(
     stage: Annotated[str, Option(help="The stage of the file, by name or number.")],
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Show which explanations of a file's mistakes were tried, and how far each matched."""
+    """List the possible explanations of a file's mistakes and how well each one matches."""
     course = inputs.find_course(course_folder)
     output.print_lines(trial.lines_of(trial.diagnose_file(course, course.stage(stage), file)))
 
 
 @app.command()
 def doctor(*, course_folder: options.CourseOption = None) -> None:
-    """Examine this machine: isolation, torch, and whether it gives the documented tensors.
+    """Check this machine: isolation, torch, and whether it computes the documented tensors.
 
     Without a course: whether checks run here.
     """

@@ -35,7 +35,7 @@ def start(
     *,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Make your own folder with every stage, and keep the files that you changed."""
+    """Create your own folder with every stage; files that you changed are kept."""
     here = Path.cwd()
     done = learner_folder.start(here, folder, course_folder)
     inside = done.folder.is_relative_to(here)
@@ -108,7 +108,7 @@ def progress(
 
 @app.command()
 def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
-    """Put an exercise back as you received it; a copy of your file is kept."""
+    """Reset an exercise to the version you received; a copy of your file is kept."""
     handout, state, task = _task(exercise)
     was_checked = not state.is_outdated(task.stage)
     copy = learner_folder.reset(handout, task)

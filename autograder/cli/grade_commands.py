@@ -45,17 +45,23 @@ def grade(  # noqa: PLR0913  # each is an option of the command
     *,
     stage: Annotated[str, Option(help="Grade this stage only, by name or number.")] = "",
     json: Annotated[
-        Path | None, Option(metavar="FILE", help="Write the record here (docs/results.md).")
+        Path | None, Option(metavar="FILE", help="Write the record to this file (docs/results.md).")
     ] = None,
     report: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Write a page per submission and the class report here."),
+        Option(
+            metavar="DIR",
+            help="Write the class report and a page for each submission to this folder.",
+        ),
     ] = None,
     gradebook: Annotated[
         bool, Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks.")
     ] = False,
     fresh: Annotated[
-        bool, Option("--fresh", help="Grade all again, including the results in FILE.journal.")
+        bool,
+        Option(
+            "--fresh", help="Grade every submission again, even if FILE.journal has its result."
+        ),
     ] = False,
     jobs: Annotated[int, Option(min=0, help="Grading processes (default: one per core).")] = 0,
     isolation: Annotated[
@@ -66,13 +72,16 @@ def grade(  # noqa: PLR0913  # each is an option of the command
         str,
         Option(
             metavar="ADDRESS",
-            help="Grade on the workers of this scheduler of dask, such as tls://host:8786 "
+            help="Grade on the workers of this dask scheduler, such as tls://host:8786 "
             "(docs/scaling.md).",
         ),
     ] = "",
     cluster_course: Annotated[
         str,
-        Option(metavar="DIR", help="The course's folder on the workers (default: as here)."),
+        Option(
+            metavar="DIR",
+            help="The course's folder on the workers (default: the same path as here).",
+        ),
     ] = "",
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
@@ -138,7 +147,7 @@ def collect(  # noqa: PLR0913  # each is an option of the command
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Collect a download into nbgrader's submitted/ folder, with times and the course's own ids.
+    """Collect a download into nbgrader's submitted/ folder, with times and the course's ids.
 
     No archive is unpacked, and a damaged one affects its own student only. Exit code 1 when it is
     unclear whose a submission is: it is set aside, or nothing is collected if that holds for all.
@@ -210,7 +219,7 @@ def _find_submissions(
 def _require_none_set_aside(places: Sequence[FoundSubmissions]) -> None:
     """Exit with code 1 if a submission was set aside."""
     if any(place.set_aside for place in places):
-        typer.echo("Some submissions were set aside, see above.", err=True)
+        typer.echo("Some submissions were set aside; see above.", err=True)
         raise typer.Exit(1)
 
 
@@ -240,7 +249,7 @@ def _grade(run: Run, journal: Journal) -> Results:
     with _saying_where_to_go_on(journal.file), _progress(len(run.submissions)) as advance:
         results = run.grade(journal, advance)
     if journal.fault and journal.file:
-        typer.echo(f"{journal.file} is not complete: {journal.fault}.", err=True)
+        typer.echo(f"{journal.file} is incomplete: {journal.fault}.", err=True)
     return results
 
 
@@ -283,6 +292,6 @@ def _report_faults(results: Results, faults: list[str]) -> None:
     output.print_remarks(f"✗ {fault}" for fault in faults)
     is_graded = all(score.status is not Status.GRADER_ERROR for score in scores_of(results))
     if not is_graded:
-        typer.echo("The grader itself failed; those submissions have no grade.", err=True)
+        typer.echo("The grader itself failed; the submissions concerned have no grade.", err=True)
     if faults or not is_graded:
         raise typer.Exit(1)

@@ -34,7 +34,7 @@ def read_roster(
 ) -> Roster | None:
     """Read the roster, or ask the gradebook; None: nobody has another id."""
     if id_column and file is None:
-        msg = "--id-column names a column of the roster. Pass the file as well, with --roster."
+        msg = "--id-column names a column of the roster. Pass the roster too, with --roster."
         raise UsageError(msg)
     if book is not None:
         return book.roster(file, id_column)

@@ -7,11 +7,18 @@ from typer import Argument, Option
 
 CourseOption = Annotated[
     Path | None,
-    Option("--course", metavar="DIR", help="The course's folder (default: found from here)."),
+    Option(
+        "--course",
+        metavar="DIR",
+        help="The course's folder (default: the current folder or one above it).",
+    ),
 ]
 LearnerFolder = Annotated[
     Path | None,
-    Argument(metavar="[DIR]", help="The folder that `start` made (default: found from here)."),
+    Argument(
+        metavar="[DIR]",
+        help="The folder that `start` made (default: the current folder or one near it).",
+    ),
 ]
 ExerciseName = Annotated[
     str,
@@ -25,8 +32,10 @@ RosterOption = Annotated[
     Option(
         "--roster",
         metavar="FILE",
-        help="Canvas's gradebook export, or students.csv with lms_user_id: gives students of a "
-        "download the course's own ids (default: those that the gradebook knows).",
+        help=(
+            "Canvas's gradebook export, or students.csv with lms_user_id: replaces the ids of a "
+            "download by the ids of the course (default: use the gradebook)."
+        ),
     ),
 ]
 IdColumnOption = Annotated[
@@ -51,16 +60,20 @@ WorksheetOption = Annotated[
     Option(
         "--worksheet",
         metavar="FILE",
-        help="Moodle's grading worksheet: sets aside students with a different name in it, as they "
-        "may edit their names.",
+        help=(
+            "Moodle's grading worksheet: sets aside submissions whose student has a different "
+            "name there, because students may edit their names."
+        ),
     ),
 ]
 UnwrapOption = Annotated[
     bool | None,
     Option(
         "--unwrap/--no-unwrap",
-        help="A folder's only entry, or a zip, is the class's download, or what one student "
-        "submitted (default: refuse an only entry that could be either).",
+        help=(
+            "The folder's only entry, or the zip, is the download of a class, or one student's "
+            "submission (default: refuse an entry that could be either)."
+        ),
     ),
 ]
 

@@ -21,7 +21,7 @@ app = typer.Typer()
 @app.command()
 def diff(
     old: Annotated[Path, Argument(metavar="OLD", help="A record of `autograder grade --json`.")],
-    new: Annotated[Path, Argument(metavar="NEW", help="Another record of the same class.")],
+    new: Annotated[Path, Argument(metavar="NEW", help="A second record of the same class.")],
 ) -> None:
     """Compare two records: who gained, who lost, and by which check.
 
@@ -40,7 +40,7 @@ def explain(
         str, Argument(metavar="STUDENT", help="The student's id, or a part of the id or name.")
     ],
     stage: Annotated[
-        str, Argument(metavar="[STAGE]", help="The stage, by name or number (default: all).")
+        str, Argument(metavar="[STAGE]", help="The stage, by name or number (default: all stages).")
     ] = "",
     *,
     roster: options.RosterOption = None,
@@ -78,17 +78,17 @@ def export(  # noqa: PLR0913  # each is an option of the command
     ] = False,
     fill: Annotated[
         Path | None,
-        Option(metavar="FILE", help="The file downloaded from the LMS, to be filled in."),
+        Option(metavar="FILE", help="The file from the LMS into which scores are filled in."),
     ] = None,
     stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
-    grade_column: Annotated[str, Option(help="Moodle: the header of the column of grades.")] = "",
+    grade_column: Annotated[str, Option(help="Moodle: the header of the grade column.")] = "",
     scale: Annotated[
         bool, Option("--scale", help="Convert scores to the points of the assignment in the LMS.")
     ] = False,
     groups: options.GroupsOption = None,
     ungraded: Annotated[
         Literal["blank", "zero"],
-        Option(help="Submissions in which nothing could be graded: empty cells, or 0."),
+        Option(help="The cell of a submission in which nothing could be graded: empty, or 0."),
     ] = "blank",
     out: Annotated[Path | None, options.out_option("the format's name")] = None,
     course_folder: options.CourseOption = None,
@@ -127,20 +127,20 @@ def feedback(  # noqa: PLR0913  # each is an option of the command
         Path | None,
         Option(
             metavar="PATH",
-            help="The submissions as downloaded, a zip or a folder: pages are named after them.",
+            help="The submissions as downloaded, a zip or a folder: the pages get the same names.",
         ),
     ] = None,
     gradebook: Annotated[
         bool,
         Option("--gradebook", help="Show names, written points, dates and the gradebook's total."),
     ] = False,
-    stage: Annotated[str, Option(help="The assignment's stage, by name or number.")] = "",
+    stage: Annotated[str, Option(help="The stage of the assignment, by name or number.")] = "",
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
     out: Annotated[Path | None, options.out_option("feedback.zip")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Pack each student's page into the zip that Canvas or Moodle returns.
+    """Pack the students' pages into a zip that Canvas or Moodle distributes.
 
     Canvas: "Upload Submissions"; Moodle: "Upload multiple feedback files in a zip".
     """

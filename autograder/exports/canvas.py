@@ -79,7 +79,9 @@ def canvas(
             if row.student in rows:
                 remarks += _write_score(cells, rows[row.student], at, row, score, factor)
     if graded and blocked == len(graded):
-        problem = problem or "No assignment has the points of its stage; nothing was written."
+        problem = problem or (
+            "No assignment has the same maximum points as its stage; nothing was written."
+        )
     lines = partial(csv_lines, cells, table.delimiter, bom=table.bom)
     return ExportFile(lines, (*grades.remarks, *remarks), problem)
 
@@ -90,8 +92,8 @@ def _require_canvas_header(header: Sequence[str]) -> None:
     if "Section" not in header or (first[:2] != ["Student", "ID"] and first[2:] != ["ID"]):
         shown = line(", ".join(header[:5]), MAX_SENTENCE)
         msg = (
-            f"The roster's first columns are {shown}; Canvas needs Student, ID, SIS Login ID, "
-            "Section. Export it in Canvas: Grades, Export, Entire Gradebook."
+            f"The roster's first columns are {shown}; Canvas needs Student, ID, SIS Login ID "
+            "and Section. Export it in Canvas: Grades, Export, Entire Gradebook."
         )
         raise UsageError(msg)
 
@@ -165,8 +167,9 @@ def _column(cells: list[list[str]], stage: StageColumn) -> tuple[int, bool]:
 
 def _new_column(stage: StageColumn) -> str:
     return (
-        f"No assignment in the roster is named “{stage.title}” or “{stage.name}”, so Canvas will "
-        "make a new one. If you have one, give it that name and export the roster again."
+        f"No assignment in the roster is named “{stage.title}” or “{stage.name}”, so Canvas "
+        "will create a new assignment. If the assignment already exists in Canvas, give it "
+        "that name and export the roster again."
     )
 
 
@@ -207,7 +210,7 @@ def _factor(
     if to_points and theirs:
         return theirs / most, (f"{worth}, so scores are multiplied by {theirs / most:g}.",)
     remark = (
-        f"{worth}, so its column is not filled in. Multiply the scores with --scale, or set the "
+        f"{worth}, so that column is not filled in. Convert the scores with --scale, or set the "
         f"assignment's points to {most:g} in Canvas and export the roster again."
     )
     return 0.0, (remark,)

@@ -55,7 +55,7 @@ def push_of(environ: Mapping[str, str], datetime: str) -> Push:
     missing = [_VARIABLES[name][0] for name, value in values.items() if not value]
     if missing:
         msg = (
-            f"{', '.join(missing)} not set. Classroom 50's runner sets them: export this "
+            f"{', '.join(missing)} must be set. Classroom 50's runner sets them: export this "
             "format from autograder.py in the runner."
         )
         raise UsageError(msg)
@@ -82,7 +82,9 @@ def classroom50(results: Results, push: Push) -> ExportFile:
         "max-score": sum(test["max-score"] for test in tests),
         "tests": tests,
     }
-    return json_file(answer, "Points are in hundredths: 100 are one point.", *zero_remarks(result))
+    return json_file(
+        answer, "Points are in hundredths: 100 of them equal one point.", *zero_remarks(result)
+    )
 
 
 def _tests(result: SubmissionResult) -> list[dict[str, Any]]:

@@ -71,7 +71,8 @@ def single_submission(results: Results) -> SubmissionResult:
     """
     if len(results.submissions) != 1:
         msg = (
-            f"This format holds one submission, the record has {len(results.submissions)}. "
+            "This format has room for one submission, but the record has "
+            f"{len(results.submissions)}. "
             "Grade one submission at a time, and export each record."
         )
         raise UsageError(msg)
@@ -88,7 +89,7 @@ def zero_remarks(result: SubmissionResult) -> tuple[str, ...]:
     """Say that nothing of *result* could be graded, for formats that can only express a zero."""
     if result.status is not Status.UNREADABLE:
         return ()
-    return (f"{result.student}: nothing could be graded, and this format writes 0 for that.",)
+    return (f"{result.student}: nothing could be graded, so this format writes 0 points.",)
 
 
 def feedback_text(check: CheckResult) -> str:
@@ -199,8 +200,9 @@ def read_csv(content: bytes, what: str) -> CsvTable:
     for i, row in enumerate(rows, 1):
         if len(row) > len(rows[0]):  # its cells would be below the wrong names
             msg = (
-                f"Row {i} of the {what} has {len(row)} cells and the header {len(rows[0])}: "
-                "perhaps it has a comma without quotes. Download the file again."
+                f"Row {i} of the {what} has {len(row)} cells, and the header has "
+                f"{len(rows[0])}: the row may contain a comma without quotes. Download the "
+                "file again."
             )
             raise UsageError(msg)
     return CsvTable(rows, best, content.startswith(_BOM))

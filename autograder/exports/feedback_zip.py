@@ -92,7 +92,7 @@ def download_names(path: Path) -> tuple[str, ...]:
             return (*(item.name for item in inside), *(name for names in packed for name in names))
         return _zip_names(path)
     except (OSError, zipfile.BadZipFile) as error:
-        msg = f"{path} is neither a folder nor a zip of submissions that can be read: {error}."
+        msg = f"{path} is neither a readable folder nor a readable zip of submissions: {error}."
         raise UsageError(msg) from error
 
 
@@ -142,8 +142,9 @@ def _students(results: Results, stage: Stage) -> dict[str, int]:
             found[score.student] = index
     if twice:
         msg = (
-            f"Submitted twice, so it is unknown which page counts: {', '.join(sorted(twice))}. "
-            "Remove one of each and grade again."
+            "Some students have two pages, and it is unknown which one counts: "
+            f"{', '.join(sorted(twice))}. "
+            "Remove one submission of each student and grade again."
         )
         raise UsageError(msg)
     return found
@@ -153,8 +154,9 @@ def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
     """Name the page of each student after the file of theirs that fits best."""
     if not request.download:
         msg = (
-            "Canvas finds a student by two numbers in the name of a page, which only its download "
-            "knows. Name that with --download: the zip of “Download Submissions”, or its folder."
+            "Canvas finds a student by two numbers in the file name of a page, and only the "
+            "download from Canvas contains them. Pass that download with --download: the zip "
+            "of “Download Submissions”, or its folder."
         )
         raise UsageError(msg)
     found: dict[str, str] = {}
@@ -210,10 +212,12 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
     if not students:
         return f"The record holds no submission of {stage}. {_CHOOSE}"
     what = (
-        f"None of the {students} students of {stage} is found among the "
-        f"{len(request.download)} names of the download, so there is no page to pack."
+        (
+            f"The download has {len(request.download)} names, but none of the {students} students "
+            f"of {stage}, so there is no page to pack."
+        )
         if request.download
-        else f"No id of {stage} ends in a participant's number."
+        else f"No student id of {stage} ends in a participant number."
     )
     return f"{what} Pass the download of these submissions with --download."
 

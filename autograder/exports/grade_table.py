@@ -215,8 +215,8 @@ def _column(stage: Stage, given: set[float]) -> StageColumn:
     if len(given) > 1:
         worth = " and ".join(f"{most:g}" for most in sorted(given))
         msg = (
-            f"Stage {stage.name} is worth {worth} "
-            "points in one record: its suite has changed. Grade all submissions of the stage again."
+            f"Stage {stage.name} is worth {worth} points in different submissions of the "
+            "record: its suite has changed. Grade all submissions of the stage again."
         )
         raise UsageError(msg)
     return StageColumn(stage.name, stage.title, next(iter(given), None))
@@ -225,8 +225,9 @@ def _column(stage: Stage, given: set[float]) -> StageColumn:
 def _reject_duplicates(duplicates: Sequence[str]) -> None:
     if duplicates:
         msg = (
-            f"Submitted twice, so it is unknown which one counts: "
-            f"{'; '.join(dict.fromkeys(duplicates))}. Remove one of each and grade again."
+            "Some students have two submissions, and it is unknown which one counts: "
+            f"{'; '.join(dict.fromkeys(duplicates))}. Remove one submission of each student "
+            "and grade again."
         )
         raise UsageError(msg)
 
@@ -274,8 +275,8 @@ def nothing_matched(students: Sequence[StudentGrades], rows: Mapping[str, int], 
         return f"There is no score to write into the {file}; nothing was written. Grade first."
     count = f"the {len(students)} students" if len(students) > 1 else "the students"
     return (
-        f"None of {count} with a score is in the {file}; nothing was written. Is it of this "
-        "course? `autograder collect --roster` gives students the ids that it knows."
+        f"The {file} contains none of {count} with a score; nothing was written. Is it from "
+        "this course? `autograder collect --roster` gives students the ids of that file."
     )
 
 

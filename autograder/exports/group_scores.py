@@ -17,7 +17,7 @@ def share_scores(grades: GradeTable, groups: Groups) -> GradeTable:
     for several stages, because a student may have worked alone in the others.
     """
     if len(grades.stages) != 1:
-        msg = "--groups is for the assignment of one stage. Choose it with --stage."
+        msg = "--groups applies to the assignment of one stage. Choose the stage with --stage."
         raise UsageError(msg)
     (stage,) = grades.stages
     people = [(row, groups.find(row.student, lms_number(row.student))) for row in grades.rows]

@@ -97,7 +97,7 @@ def _identifier(table: CsvTable) -> int:
         if all(PARTICIPANT.fullmatch(cell) for cell in _below(table, at)):
             return at
     msg = (
-        f"{_columns(table)} None of them holds identifiers such as “Participant 123”. Switch on "
+        f"{_columns(table)} None of them contains identifiers such as “Participant 123”. Switch on "
         "“Offline grading worksheet” in the assignment's feedback types and download it."
     )
     raise UsageError(msg)
@@ -113,7 +113,7 @@ def _grade(table: CsvTable, wanted: str) -> int:
     if len(found) == 1 and found[0] + 1 < len(header):
         return found[0]
     problem = "Several could be" if found else "None is recognized as"
-    msg = f"{_columns(table)} {problem} the column of grades. Name it with --grade-column."
+    msg = f"{_columns(table)} {problem} the grade column. Name it with --grade-column."
     raise UsageError(msg)
 
 
@@ -198,7 +198,7 @@ def _require_same_maximum(maximum: str, stage: StageColumn) -> None:
         raise UsageError(msg)
     if stage.max_score is not None and number(most) != number(stage.max_score):
         msg = (
-            f"In Moodle the maximum grade is {maximum}, and {stage.name} is worth "
+            f"The maximum grade in Moodle is {maximum}, but {stage.name} is worth "
             f"{stage.max_score:g} points here. Set the assignment's maximum grade to "
             f"{stage.max_score:g} in Moodle and download the worksheet again, or add --scale."
         )

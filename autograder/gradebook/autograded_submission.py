@@ -25,7 +25,7 @@ from autograder.submission.files import SubmittedFile, UnusableFile
 
 MAX_TEXT = 200  # bytes of nbgrader's timestamp.txt and submission_secret.txt
 NO_NOTEBOOK = "No notebook was submitted, so the written answers count as missing."
-NOT_READ = "Until it can be read, the written answers count as missing."
+NOT_READ = "Until that file can be read, the written answers count as missing."
 
 
 class AutogradedSubmission(NamedTuple):
@@ -43,7 +43,7 @@ def read_master(stage: Stage) -> Notebook:
     try:
         return lab_notebook.instructor_notebook(stage.lab.read_bytes(), written=stage.written)
     except OSError as error:
-        msg = f"{stage.lab} is missing; nbgrader keeps the points of a stage in its lab."
+        msg = f"{stage.lab} is missing; nbgrader reads the points of a stage from its lab."
         raise CourseError(msg) from error
 
 

@@ -32,8 +32,8 @@ def _install_converter() -> None:
     for module in (autogradeapp, api):
         if not hasattr(module, "Autograde"):
             msg = (
-                f"nbgrader {nbgrader.__version__} has no {module.__name__}.Autograde any more, so "
-                "it can't be made to grade in the sandbox. Use `autograder grade submitted "
+                f"nbgrader {nbgrader.__version__} no longer has {module.__name__}.Autograde, so "
+                "it can't grade in the sandbox. Use `autograder grade submitted "
                 "--stage … --gradebook`, or nbgrader 0.9.6."
             )
             raise UsageError(msg)

@@ -85,8 +85,9 @@ class NbgraderSetup:
         except sqlalchemy.exc.OperationalError as error:
             msg = (
                 f"The gradebook {url} can't be used ({error.orig}). "
-                "Is it locked by another program, or from an older nbgrader? "
-                "For the latter, back it up and run `nbgrader db upgrade`."
+                "Is it locked by another program, or was it written by an older version of "
+                "nbgrader? "
+                "In the second case, back it up and run `nbgrader db upgrade`."
             )
             raise UsageError(msg) from error
         except sqlalchemy.exc.DatabaseError as error:

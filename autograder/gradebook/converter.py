@@ -62,8 +62,9 @@ class SandboxedAutograde(Autograde):
             if stage.name == name:
                 return course, stage
         msg = (
-            f"{name!r} is not a stage of course.toml, so no hidden suite can grade it; nbgrader "
-            "itself would run students' code unprotected on this machine. Make it a stage "
+            f"{name!r} is not a stage of course.toml, so no hidden suite can grade it, and "
+            "nbgrader itself would run students' code unprotected on this machine. Make it a "
+            "stage "
             "(`autograder new-stage`), or grade it in a folder with its own configuration "
             f"(docs/course.md). Stages: {', '.join(course.file.stages)}."
         )
@@ -181,7 +182,7 @@ class RefuseUnprotected(NbGraderPreprocessor):
         del nb, resources
         msg = (
             "nbgrader's own autograder would run students' code unprotected on this machine, so "
-            "it grades nothing in this course. Run it in the folder of nbgrader_config.py, or "
+            "it is switched off in this course. Run it in the folder of nbgrader_config.py, or "
             "use `autograder grade submitted --stage … --gradebook`."
         )
         raise NbGraderException(msg)

@@ -46,7 +46,7 @@ def grant_extension(setup: NbgraderSetup, student: str, stage: str, when: str) -
     later = f", {_duration(extension)} after the class" if extension else ", as for the class"
     lines = [f"{person}, {stage}: due {due:%Y-%m-%d %H:%M} UTC{later}."]
     points = f"{before:g} point{'s' * (before != 1)}"
-    changed = f"The late penalty was {points} and is now {after:g}."
+    changed = f"The late penalty changed from {points} to {after:g}."
     return [*lines, changed] if before != after else lines
 
 
@@ -75,8 +75,8 @@ def _time(text: str, due: dt.datetime) -> dt.datetime:
     moment = parse_timestamp(f"{text} {due:%H:%M:%S}" if _DAY.fullmatch(text) else text)
     if moment is None:
         msg = (
-            f"{text!r} is not a time. Write the new due time such as '2026-11-22 23:00 UTC', "
-            "or the additional time such as 2d or 12h, or none."
+            f"{text!r} is not a valid time. Write the new due time, such as '2026-11-22 23:00 "
+            "UTC', or the additional time, such as 2d or 12h, or none."
         )
         raise UsageError(msg)
     return moment

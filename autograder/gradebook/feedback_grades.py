@@ -21,14 +21,14 @@ class FeedbackGrades(GetGrades):
         if self._waiting:
             self.log.warning(
                 "%s: not graded by hand yet, so the page shows 0 points: %s. "
-                "Grade in formgrader, then run this command again with --force.",
+                "Grade the answers in formgrader, then run this command again with --force.",
                 page,
                 ", ".join(self._waiting),
             )
         if self._outdated:
             self.log.warning(
                 "%s: graded with different points for %s. "
-                "Grade the submission again before you give the page back.",
+                "Grade the submission again before you return the page.",
                 page,
                 ", ".join(self._outdated),
             )

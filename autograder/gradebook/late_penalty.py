@@ -11,15 +11,15 @@ _DAY = 24 * 60 * 60  # seconds
 class DailyPenalty(LateSubmissionPlugin):
     """A share of the points for each day that has begun since the due date."""
 
-    percent = Float(10.0, min=0, max=100, help="Percent of the points, for each day.").tag(
+    percent = Float(
+        10.0, min=0, max=100, help="The penalty for each day, in percent of the earned points."
+    ).tag(config=True)
+    most_percent = Float(100.0, min=0, max=100, help="The largest total penalty, in percent.").tag(
         config=True
     )
-    most_percent = Float(100.0, min=0, max=100, help="The largest penalty, in percent.").tag(
-        config=True
-    )
-    grace_minutes = Integer(0, min=0, help="Minutes after the due date without penalty.").tag(
-        config=True
-    )
+    grace_minutes = Integer(
+        0, min=0, help="The number of minutes after the due date without a penalty."
+    ).tag(config=True)
 
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float

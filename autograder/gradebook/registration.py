@@ -70,9 +70,10 @@ def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str
             then = _graded_by(folder / f"{NOTEBOOK}.ipynb")
             if then and then != now:
                 yield (
-                    f"{student}, {assignment.name}: graded when the lab gave "
-                    f"{add(then.values()):g} points, and now it gives {add(now.values()):g} "
-                    "or divides them differently. Grade this submission again."
+                    f"{student}, {assignment.name}: when this submission was graded, the lab "
+                    f"was worth {add(then.values()):g} points; now it is worth "
+                    f"{add(now.values()):g} or divides them differently. Grade this "
+                    "submission again."
                 )
 
 
@@ -99,7 +100,7 @@ def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
         msg = (
             f"The lab of {stage} and the gradebook have different cells, and there are submissions "
             f"already: {', '.join(sorted({name for name, _ in registered ^ wanted}))}. "
-            "Put the cells back, or begin a new gradebook."
+            "Restore the cells, or start a new gradebook."
         )
         raise UsageError(msg)
     book.remove_notebook(NOTEBOOK, stage)

@@ -111,7 +111,7 @@ class Writer:
         if not submission.stage:
             raise UsageError(submission.problem)
         if result.sha256 and submission.sha256 != result.sha256:
-            msg = "the files changed since they were graded. Grade this student again."
+            msg = "the files have changed since they were graded. Grade this student again."
             raise UsageError(msg)
         stage = self._course.stage(submission.stage)
         autograded = build_autograded(stage, self._masters[stage.name], submission, result)
@@ -177,7 +177,7 @@ def reject_duplicates(
         if item.student in students[item.stage]:
             msg = (
                 f"{item.student} has several submissions of {item.stage}; the gradebook keeps one. "
-                "Name each place once."
+                "Pass each path only once."
             )
             raise UsageError(msg)
         students[item.stage].add(item.student)

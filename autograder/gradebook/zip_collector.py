@@ -30,19 +30,21 @@ class BoundedExtractor(ExtractorPlugin):
     """Lays the submissions of a download out by student, archives as they are."""
 
     roster = Unicode(
-        "", help="Canvas's gradebook export or students.csv, see `autograder collect --roster`."
+        "", help="Canvas's gradebook export or students.csv; see `autograder collect --roster`."
     ).tag(config=True)
     id_column = Unicode(
-        "", help="The roster's column of ids, see `autograder collect --id-column`."
+        "", help="The roster's column of ids; see `autograder collect --id-column`."
     ).tag(config=True)
     worksheet = Unicode(
-        "", help="Moodle's grading worksheet, see `autograder collect --worksheet`."
+        "", help="Moodle's grading worksheet; see `autograder collect --worksheet`."
     ).tag(config=True)
     unwrap = Bool(
         None,
         allow_none=True,
-        help="Whether the only entry of archive/ is the class's download (True), or what one "
-        "student submitted (False); None refuses where it could be either.",
+        help=(
+            "Whether the only entry of archive/ is the download of a class (True) or one "
+            "student's submission (False); None refuses an entry that could be either."
+        ),
     ).tag(config=True)
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
@@ -55,7 +57,7 @@ class BoundedExtractor(ExtractorPlugin):
             self._lay_out(archive, extracted)
         except UnclearOwnerError as error:
             here = "--BoundedExtractor.unwrap=True, --BoundedExtractor.unwrap=False"
-            self.parent.fail(f"{error} Here these are {here}.")
+            self.parent.fail(f"{error} In nbgrader these options are {here}.")
         except AutograderError as error:
             self.parent.fail(str(error))
 

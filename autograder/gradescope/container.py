@@ -27,7 +27,7 @@ from autograder.submission.files import is_hidden_or_generated
 from autograder.submission.names import StageResolver, student_id
 from autograder.submission.place import open_work
 
-_LESS_ISOLATION = "Bundle again without `--isolation full` to grade with less."
+_LESS_ISOLATION = "To accept less isolation, make the bundle again without `--isolation full`."
 RESULTS = "results"
 SUBMISSION = "submission"
 _LIST_FOLDERS = """
@@ -198,8 +198,9 @@ def report_lines(results: Results) -> list[str]:
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
         lines.append(
-            f"{detect_capabilities().reason} Student code ran as a user who owns nothing: "
-            "it could not read solutions, hidden suites or results, but it could use the network."
+            f"{detect_capabilities().reason} Student code ran as a user who owns no files: it "
+            "could not read solutions, hidden suites or results, but it could use the "
+            "network."
         )
     return lines
 

@@ -39,7 +39,10 @@ TASKS_PER_THREAD = 2  # one is worked on, the other waits at the worker
 TASKS_LEFT = 8  # for each thread at least, so that all end at about the same time
 MAX_TOGETHER = 16  # submissions of a task; dask takes as long for one as for sixteen
 MAX_BYTES = 2**20  # of the code in a task, unless one submission has more
-KILLED = "The worker of the cluster that graded it ended each time, at last while it was alone."
+KILLED = (
+    "The cluster worker ended each time it graded this submission, the last time while it graded "
+    "nothing else."
+)
 
 
 def isolation_of(course: Course, asked: str | None) -> Isolation:

@@ -30,7 +30,7 @@ LOOK_SECONDS = 5.0  # between two looks at which workers there are
 END_SECONDS = 5.0  # for a scheduler that may be gone
 MAX_ANSWER = 64 * 2**20  # bytes; the record of a submission has 20 KB, and rarely 2 MB
 MAX_NAMED = 5  # packages in a sentence
-UNUSABLE = "A worker sent an answer that no worker of this kit sends."
+UNUSABLE = "A worker sent an invalid answer, which no worker of this kit sends."
 Task: TypeAlias = "Future[bytes]"
 # How dask says that there is no connection.
 CONNECTION_ERRORS: Final = (OSError, RuntimeError, ClosedClientError)
@@ -56,9 +56,9 @@ def require_private(address: str) -> None:
             return
     if host != "localhost":
         msg = (
-            f"{address} is not encrypted: submissions and grades of other people would travel in "
-            "the open, and anyone who reaches the scheduler could change them. Start the scheduler "
-            "and the workers with TLS and use tls://, see docs/scaling.md."
+            f"{address} is not encrypted: submissions and grades would be sent unencrypted, and "
+            "anyone who can connect to the scheduler could change them. Start the scheduler "
+            "and the workers with TLS and use tls:// (docs/scaling.md)."
         )
         raise ClusterError(msg)
 
@@ -130,7 +130,7 @@ class Workers:
         self._next_look = now + (LOOK_SECONDS if found else SIGNAL_SECONDS)
         self._looked = now if found else self._looked or now
         if now - self._looked > WAIT_SECONDS:
-            msg = f"There has been no worker for {WAIT_SECONDS:.0f} s; start some."
+            msg = f"There has been no worker for {WAIT_SECONDS:.0f} s; start at least one."
             raise ClusterError(msg)
         if joined := found.keys() - self._checked:
             self._compare(joined)
@@ -207,12 +207,12 @@ def _connect(address: str) -> Client:
             direct_to_workers=False,  # a tunnel leads to the scheduler only
         )
     except ValueError as error:
-        msg = f"{address} is not the address of a scheduler, such as tls://host:8786: {error}."
+        msg = f"{address} is not a valid address of a scheduler, such as tls://host:8786: {error}."
         raise ClusterError(msg) from None
     except CONNECTION_ERRORS as error:
         msg = (
-            f"No scheduler of dask answers at {address} within {CONNECT_SECONDS:.0f} s: {error}. "
-            "Is it running, and is the address right? See docs/scaling.md."
+            f"No dask scheduler answered at {address} within {CONNECT_SECONDS:.0f} s: {error}. "
+            "Is the scheduler running, and is the address correct? See docs/scaling.md."
         )
         raise ClusterError(msg) from None
 

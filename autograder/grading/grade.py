@@ -34,8 +34,9 @@ from autograder.submission.lazy_submissions import stages_with_code
 
 SIGNAL_SECONDS = 0.5  # another thread may get Ctrl-C, and then nothing wakes this one
 DIED = (
-    "The process that graded it ended twice, the second time while nothing else was graded. It may "
-    "have needed more memory (grader_mib in course.toml) or time (grader_seconds)."
+    "The process that graded this submission ended twice, the second time while it graded "
+    "nothing else. The submission may have needed more memory (grader_mib in course.toml) or "
+    "time (grader_seconds)."
 )
 
 OnResult = Callable[[int, SubmissionResult], object]

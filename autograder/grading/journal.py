@@ -48,8 +48,8 @@ class Journal:
         if not lock(self._stream.fileno()):
             self._stream.close()
             msg = (
-                f"Another run grades into {file} now. "
-                "Wait until it has ended, or choose a different file."
+                f"Another run is writing its results to {file}. "
+                "Wait until that run has ended, or choose a different file."
             )
             raise UsageError(msg)
         self._lines = 0
@@ -224,7 +224,7 @@ def _open(file: Path) -> FileIO:
     try:
         return FileIO(file, "a+")
     except OSError as error:
-        msg = f"Nothing was graded, as {file} can't be written: {error.strerror}."
+        msg = f"Nothing was graded because {file} can't be written: {error.strerror}."
         raise UsageError(msg) from error
 
 
@@ -233,5 +233,5 @@ def _temporary() -> FileIO:
     try:
         return TemporaryFile(buffering=0)
     except OSError as error:
-        msg = f"Nothing was graded, as {gettempdir()} can't be written: {error.strerror}."
+        msg = f"Nothing was graded because {gettempdir()} can't be written: {error.strerror}."
         raise UsageError(msg) from error

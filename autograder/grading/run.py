@@ -69,13 +69,13 @@ class RunOptions:
         """Raise ``UsageError`` before the grading for what could not be written after it."""
         record, report = self.record, self.report
         if record is not None and record.is_dir():
-            msg = f"{record} is a folder; name a file for the record."
+            msg = f"{record} is a folder; choose a file for the record."
             raise UsageError(msg)
         if record is not None and not record.resolve().parent.is_dir():
-            msg = f"There is no folder {record.parent} to write {record.name} into."
+            msg = f"The folder {record.parent} for {record.name} does not exist."
             raise UsageError(msg)
         if report is not None and report.exists() and not report.is_dir():
-            msg = f"{report} is a file; name a folder for the report."
+            msg = f"{report} is a file; choose a folder for the report."
             raise UsageError(msg)
         if record is not None and _is_file_to_be(record):
             _require_space(record.resolve().parent)
@@ -131,7 +131,7 @@ class Run:
                 faults += [f"not in the gradebook: {fault}" for fault in written.faults]
         if writer is not None and written is None and record is None:  # nothing else keeps them
             with _noting(faults):
-                _write_elsewhere(results, "The gradebook has none of these grades.")
+                _write_elsewhere(results, "These grades are not in the gradebook.")
         names: Mapping[str, str] = {}
         with _noting(faults):
             names = self.names()
@@ -159,7 +159,7 @@ def _require_space(folder: Path) -> None:
     try:
         require_space(folder)
     except OSError as error:
-        msg = f"Nothing was graded, as {folder} can't be written: {error.strerror}."
+        msg = f"Nothing was graded because {folder} can't be written: {error.strerror}."
         raise UsageError(msg) from None
 
 

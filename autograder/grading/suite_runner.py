@@ -72,7 +72,7 @@ def open_suites(
         )
         for stage in stages:
             if not runner.checks(stage.name):
-                msg = f"The suite of {stage.name} has no check."
+                msg = f"The suite of {stage.name} has no checks."
                 raise CourseError(msg)
         yield runner
 
@@ -116,10 +116,15 @@ class SuiteRunner:
         for item in items:
             spec = spec_of(item)
             if spec is None:
-                msg = f"{item.nodeid} has no @check(...), which gives every check its points."
+                msg = (
+                    f"{item.nodeid} has no @check(...) decorator, which sets the points of a check."
+                )
                 raise CourseError(msg)
             if marks := [name for name in NOT_GRADED if item.get_closest_marker(name)]:
-                msg = f"{item.nodeid} is marked {marks[0]}; every check is graded on every machine."
+                msg = (
+                    f"{item.nodeid} has the mark {marks[0]}, but every check must be graded on "
+                    "every machine."
+                )
                 raise CourseError(msg)
             self._checks.setdefault(item.path.parent.name, []).append(CollectedCheck(item, spec))
 
@@ -156,7 +161,8 @@ class SuiteRunner:
             if failure is not None:
                 msg = (
                     f"The course's own solution fails a check. {failure}\n"
-                    "Nothing was graded: the same check would take points from right submissions. "
+                    "Nothing was graded: the same check would take points from correct "
+                    "submissions. "
                     f"Run `autograder doctor` and `autograder verify --stage {name}`."
                 )
                 raise CourseError(msg)

@@ -35,7 +35,7 @@ def limited(seconds_left: Callable[[], float]) -> Iterator[None]:
 
     def end_check(frame: FrameType | None) -> None:
         if seconds_left() <= 0 and _may_end(frame, block):
-            sentence = "Your answers took all the time that the submission has."
+            sentence = "Your answers used up the whole time limit of the submission."
             raise Fault(Status.TIMEOUT, sentence)
 
     with alarm(end_check, processor=TICK_SECONDS, again=TICK_SECONDS):

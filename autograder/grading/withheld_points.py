@@ -9,7 +9,9 @@ from autograder.course import Stage
 from autograder.results import CheckResult, Outcome, Status
 from autograder.suite.checks import CollectedCheck, Layer, read_rules
 
-NOT_YET: Final = "This is right, but it counts only if the result is also right for other inputs."
+NOT_YET: Final = (
+    "This is correct, but it counts only if the result is also correct for other inputs."
+)
 _STRUCTURE: Final = {Layer.SIGNATURE, Layer.SHAPES, Layer.PARAMETERS}
 
 

@@ -48,7 +48,9 @@ def build_feedback(
     headline, encouragement = _headline(result)
     if grade and _is_full(result) and grade.score != grade.max_score:
         headline = "Every check passes"  # full marks would contradict the total
-        encouragement = "Every exercise is right. Well done! The total counts more than these."
+        encouragement = (
+            "Every exercise is right. Well done! The total includes more than these checks."
+        )
     internal = result.status is Status.GRADER_ERROR  # its message is for the instructor
     return Feedback(
         student=line(name, MAX_WORD) or result.student,
@@ -114,16 +116,18 @@ def _headline(result: SubmissionResult) -> tuple[str, str]:
         )
     if result.score is None or not result.max_score:
         nothing = "There was nothing to grade yet"
-        return nothing, "Usually there is a quick fix. Below is what the grader found."
+        return nothing, "Usually there is a quick fix. The results of the grader are below."
     done = sum(item.score == item.max_score for item in result.exercises)
     count = f"{done} of {counted(len(result.exercises), 'exercise')} complete"
     if _is_full(result):
         return "Full marks", "Everything is right. Well done!"
     if result.score >= NEARLY * result.max_score:
-        return "Nearly there", f"{count}. Only a little is left; start with the first problem."
+        return "Nearly there", f"{count}. Only a few problems are left; start with the first one."
     if result.score > 0:
-        return "You are on your way", f"{count}. Solve one problem at a time, the first one first."
-    comfort = "No points yet, and that happens to everyone."
+        return "You are on your way", (
+            f"{count}. Solve one problem at a time; start with the first one."
+        )
+    comfort = "No points yet. This happens to everyone."
     return "A beginning", f"{comfort} One small fix often brings many points."
 
 

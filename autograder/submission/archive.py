@@ -90,7 +90,7 @@ class ArchiveBudget(msgspec.Struct):
         if len(members) <= self.files and _size(members) <= self.size:
             return ""
         return (
-            f"was not opened: all that one student submits may hold {MAX_MEMBERS} files and "
+            f"was not opened: one student may submit at most {MAX_MEMBERS} files and "
             f"{MAX_TOTAL // 2**20} MiB."
         )
 
@@ -131,7 +131,7 @@ def open_class_archive(path: Path) -> ClassListing:
     source = ZipSource.of(path, MAX_CLASS_DIRECTORY)
     members = list(enumerate(_members(source)))
     if len(members) > MAX_CLASS_MEMBERS:
-        msg = f"The archive {source.label} holds more than {MAX_CLASS_MEMBERS} files."
+        msg = f"The archive {source.label} contains more than {MAX_CLASS_MEMBERS} files."
         raise UnusableFile(msg)
     shown = [item for item in members if not is_hidden_or_generated(_path(item[1]))]
     depth = 1 if _is_wrapped([_path(member) for _, member in shown]) else 0
@@ -217,7 +217,7 @@ def _path(member: zipfile.ZipInfo) -> PurePosixPath:
 def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
     """Yield reasons to refuse the archive as a whole, cheapest test first."""
     if len(members) > MAX_MEMBERS:
-        yield f"holds more than {MAX_MEMBERS} files and was not opened."
+        yield f"contains more than {MAX_MEMBERS} files and was not opened."
         return
     for member in members:
         if reason := _unsafe(member):

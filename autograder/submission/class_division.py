@@ -26,10 +26,10 @@ from autograder.submission.worksheet import Worksheet
 
 _MOODLE = "Moodle"
 _NAMES_ARE_EDITED = (
-    "Moodle's full names decided who is who, and students may edit them: --worksheet compares "
-    "them with the numbers in Moodle's grading worksheet."
+    "Students were identified by their full names in Moodle, which they may be able to edit: "
+    "--worksheet compares the names with the numbers in Moodle's grading worksheet."
 )
-_LOOK = "Set aside, not graded: look at it, and pass the right one to this command."
+_LOOK = "Set aside and not graded: look at it, and pass the correct submission to this command."
 _MAX_NAMED = 5  # names in a sentence
 _Claims = dict[str, list[str]]  # the names of entries by the student
 
@@ -208,13 +208,13 @@ class ClassDivision:
     def _doubt(self, entry: Entry, parsed: ParsedName, *, is_known: bool) -> str:
         """Say why it is unclear whose *entry* is; empty if it is clear."""
         if self._lms == _MOODLE and entry.kind == "folder" and parsed.file:
-            return "it is unclear whose folder it is."
+            return "it is unclear to whom the folder belongs."
         if parsed.lms == _MOODLE and self._options.worksheet:
             return self._options.worksheet.doubt(parsed, is_found_by_name=is_known)
         if parsed.by_lms or is_known or self._options.unwrap is False:
             return ""
         inner = class_inside(self._path / entry.name, self._resolver)
-        return "this is a whole class." if holds_several(inner) else ""
+        return "it contains the submissions of a whole class." if holds_several(inner) else ""
 
     def _is_of_one(self, names: Sequence[str]) -> bool:
         """Return whether one student has all entries called *names*, by what they say."""
@@ -232,7 +232,8 @@ class ClassDivision:
         numbers = {parse_download_name(name, self._lms).number for name in self._entries.names}
         if self._lms != _MOODLE or not numbers & worksheet.rows.keys():
             msg = (
-                f"Nobody in {visible(self._path.name)} has a number of the worksheet. Pass the "
+                f"No student in {visible(self._path.name)} has a number from the worksheet. Pass "
+                "the "
                 "worksheet of the same assignment in Moodle."
             )
             raise UsageError(msg)

@@ -135,8 +135,9 @@ def find_all(
     classes = [place for place in zips if place.is_class]
     if options.unwrap is None and 0 < len(classes) < len(zips):
         msg = (
-            f"{classes[0].what}, and another of these zips is one submission. {_NOTHING} Name a "
-            "class's download alone; if a student packed it, add --no-unwrap."
+            f"{classes[0].what}, but at least one of these zips is a single submission. "
+            f"{_NOTHING} Pass the download of a class alone; if a student packed it, add "
+            "--no-unwrap."
         )
         raise UnclearOwnerError(msg)
     return places
@@ -150,7 +151,7 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
     if student_id(student) != student:
         msg = (
             f"{folder} can't be graded: {visible(student)!r} can't be the name of a page or a "
-            f"file. Rename it, such as to {student_id(student)!r}."
+            f"file. Rename it, for example to {student_id(student)!r}."
         )
         raise UsageError(msg)
     resolver = StageResolver(stages=tuple(stages), only=stage, enclosing=stage)
@@ -271,8 +272,8 @@ def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
     is_course = (path / COURSE_FILE).is_file() and (path / "tests" / "hidden").is_dir()
     if is_course or any(path in stage.root.resolve().parents for stage in stages[:1]):
         msg = (
-            f"{visible(str(path))} is {'' if is_course else 'around '}the course itself. "
-            "Name the folder of the submissions, such as submitted."
+            f"{visible(str(path))} {'is' if is_course else 'contains'} the course itself. "
+            "Pass the folder of the submissions, such as submitted."
         )
         raise UsageError(msg)
 
@@ -289,13 +290,16 @@ def _downloaded(path: Path, resolver: StageResolver, options: FindOptions) -> Pa
         if is_nbgraders or options.unwrap:
             return archive
         if options.unwrap is None:
-            msg = f"The folder archive in {visible(path.name)} is named like nbgrader's downloads."
+            msg = (
+                f"The folder archive in {visible(path.name)} has the name that nbgrader gives to "
+                "downloads."
+            )
             raise UnclearOwnerError(_unclear(msg))
     stages = [entry.name for entry in entries if resolver.stage_named(entry.name)]
     if any((path / name / "archive").is_dir() for name in stages):
         msg = (
-            f"{visible(path.name)} holds the downloads of {len(stages)} stages. "
-            f"Name one of them, such as {visible(str(path / stages[0]))}."
+            f"{visible(path.name)} contains the downloads of {len(stages)} stages. "
+            f"Pass one of them, such as {visible(str(path / stages[0]))}."
         )
         raise UsageError(msg)
     return path
@@ -313,7 +317,7 @@ def _is_file(path: Path) -> bool:
         # The shell may have expanded a `*` to a link that a student planted.
         msg = (
             f"{visible(str(path))} is a link or a special file, and links are not followed. "
-            "Name the folder or the file itself."
+            "Pass the folder or the file itself."
         )
         raise UsageError(msg)
     if path.suffix.lower() == ZIP or is_code(path):
@@ -322,7 +326,7 @@ def _is_file(path: Path) -> bool:
         raise UsageError(repack(visible(path.name)))
     msg = (
         f"{visible(path.name)} is not a submission. "
-        "Name a folder, a .zip, a module (.py) or a notebook (.ipynb)."
+        "Pass a folder, a .zip, a module (.py) or a notebook (.ipynb)."
     )
     raise UsageError(msg)
 

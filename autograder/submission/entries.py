@@ -101,4 +101,6 @@ def entries_of(folder: Path) -> Entries:
 def unreadable_path(path: Path, error: OSError) -> UsageError:
     """Say that the system does not let *path* be read."""
     shown = visible(str(path))
-    return UsageError(f"{shown} can't be read ({reason(error)}). Check path and permissions.")
+    return UsageError(
+        f"{shown} can't be read ({reason(error)}). Check the path and its permissions."
+    )

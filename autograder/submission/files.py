@@ -100,7 +100,7 @@ def check_size(data: bytes, limit: int, label: str) -> bytes:
     if len(data) > limit:
         msg = (
             f"{label} is larger than {limit // 1024:,} KiB and was not read. "
-            "Submit code without data or outputs."
+            "Submit the code without data or outputs."
         )
         raise UnusableFile(msg)
     return data

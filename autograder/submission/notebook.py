@@ -26,12 +26,15 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
     cells = tuple(map(_source, code[: MAX_CELLS + 1]))
     if len(cells) > MAX_CELLS or sum(map(len, cells)) > MAX_CODE:
         msg = (
-            f"{label} holds more than {MAX_CELLS} code cells or {MAX_CODE // 1024:,} KiB of code "
+            f"{label} contains more than {MAX_CELLS} code cells or {MAX_CODE // 1024:,} KiB of "
+            "code "
             "and was not read. Submit the exercises only."
         )
         raise UnusableFile(msg)
     if not any(cell.strip() for cell in cells):
-        msg = f"{label} holds no code. Write your solution into code cells and save the notebook."
+        msg = (
+            f"{label} contains no code. Write your solution into code cells and save the notebook."
+        )
         raise UnusableFile(msg)
     return cells
 
@@ -56,7 +59,10 @@ def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
 def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:
     """Return every cell that is at least an object, from the format's old place or its new one."""
     if data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
-        msg = f"{label} holds too much besides code. Clear all outputs, save, submit it again."
+        msg = (
+            f"{label} contains too much besides code. Clear all outputs, save the notebook, and "
+            "submit it again."
+        )
         raise UnusableFile(msg)
     # An invalid byte replaces its own character only. Not strict: raw line breaks in strings pass.
     text = data.decode(json.detect_encoding(data), "replace")

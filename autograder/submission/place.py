@@ -167,8 +167,8 @@ def is_archive(place: Path) -> bool:
 def repack(label: str) -> str:
     """Say that *label* is an archive, but not a zip."""
     return (
-        f"{label} is an archive of a kind that is not read. "
-        "Unpack it, pack its files as a .zip, and use that."
+        f"{label} is an archive in a format that the kit does not read. "
+        "Unpack it, and pack its files into a .zip."
     )
 
 
@@ -223,6 +223,6 @@ def _entries(folder: Path, faults: list[str]) -> list[os.DirEntry[str]]:
 
 def _too_many(name: str) -> str:
     return (
-        f"There are more than {MAX_ENTRIES} files up to the folder {visible(name)}; the rest was "
-        "not looked at. Submit code only, without a virtual environment or data."
+        f"There are more than {MAX_ENTRIES} files, and the search stopped in the folder "
+        f"{visible(name)}. Submit code only, without a virtual environment or data."
     )

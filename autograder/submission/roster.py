@@ -118,7 +118,7 @@ def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str])
     who = repr(line(wanted, MAX_WORD))
     if found:
         shown = ", ".join(name_and_id(known[one], one) for one in found)
-        msg = f"{who} could be {shown}. Name one by the id."
+        msg = f"{who} could be {shown}. Give the id of one student."
         raise UsageError(msg)
     hint = "" if any(known.values()) else " --roster or --gradebook adds the names."
     msg = f"There is no student {who}.{hint}"
@@ -162,7 +162,9 @@ def shown_columns(header: Iterable[str], most: int = MAX_WORD) -> str:
 def _require_column(file: Path, header: Collection[str], id_column: str) -> None:
     if id_column and id_column not in header:
         shown = shown_columns(header, MAX_SENTENCE)
-        msg = f"{file} has no column {id_column!r} for --id-column. Its columns are {shown}."
+        msg = (
+            f"{file} has no column {id_column!r}, which --id-column names. Its columns are {shown}."
+        )
         raise UsageError(msg)
 
 

@@ -50,7 +50,7 @@ class Worksheet(msgspec.Struct, frozen=True):
         if not fits_name(parsed.name, row):
             return f"participant {parsed.number} has a different name in the worksheet."
         if is_found_by_name and sum(fits_name(parsed.name, one) for one in self.rows.values()) > 1:
-            return "the worksheet has this name twice, so it does not say who this is."
+            return "the worksheet has this name twice, so the student cannot be identified."
         return ""
 
 

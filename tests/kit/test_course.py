@@ -116,7 +116,7 @@ def test_a_stage_for_practice_is_found_and_not_graded(write_course):
     assert [stage.name for stage in course.every_stage] == ["00_try", "01_tiny"]
     assert [stage.name for stage in course.stages] == ["01_tiny"]
     assert course.stage("0").name == "00_try"
-    with pytest.raises(UsageError, match="00_try is for practice: it gives no points"):
+    with pytest.raises(UsageError, match="00_try is a practice stage: it gives no points"):
         course.graded_stage("0")
 
 

@@ -118,7 +118,7 @@ def test_a_title_cannot_end_a_text(three: Course, tmp_path: Path):
     ("wanted", "words"),
     [
         pytest.param(["09"], "no stage '09'", id="unknown"),
-        pytest.param([], "Name the stages", id="none"),
+        pytest.param([], "Choose the stages", id="none"),
     ],
 )
 def test_stages_that_are_not_there_are_refused(three: Course, tmp_path: Path, wanted, words):

@@ -60,7 +60,7 @@ def test_the_record_is_silent_on_hidden_checks(write_course: WriteCourse):
     [
         pytest.param(
             ASKS_ABOUT_THE_ANSWER,
-            "test_doubles_unseen_numbers asks the solution for something that depends on",
+            "test_doubles_unseen_numbers sends the solution a request that depends on",
             id="requests-that-depend-on-answers",
         ),
         pytest.param(LARGE, f"more than {MAX_BYTES}: use smaller tensors", id="too-large"),
@@ -96,7 +96,7 @@ def test_a_word_that_students_do_not_know_stops_the_release(write_course: WriteC
 
     with open_recorder(course, [stage]) as recorder:
         assert recorder.record_json(stage, "", "The parameter is factor.")
-        with pytest.raises(CourseError, match="would hold 'factor', which students do not know"):
+        with pytest.raises(CourseError, match="would contain 'factor', which students cannot know"):
             recorder.record_json(stage, "", "The parameter has a name.")
 
 

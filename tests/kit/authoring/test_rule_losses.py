@@ -89,7 +89,7 @@ def test_code_that_breaks_the_rule_must_lose_it(
     suite = KEPT.format(name=name, asked=asked, more=more)
     findings = found(write_course, suite, RULES + breaks)
 
-    start = f"01_tiny: no wrong program loses the rule 'kept' of {name}. "
+    start = f"01_tiny: no wrong program breaks the rule 'kept' of {name}. "
     assert [line.startswith(start) for line in findings] == ([] if lost else [True])
 
 

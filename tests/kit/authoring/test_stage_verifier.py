@@ -10,6 +10,6 @@ def test_a_bound_that_rounding_could_cross_is_a_finding():
     assert list(narrow_rooms("01_tiny", rooms)) == [
         (
             "01_tiny, test_near: loops.py is 1.5 times the noise from its bound: "
-            "at least 2 are due, so that it passes everywhere."
+            "at least 2 are needed, so that correct code passes on every machine."
         )
     ]

@@ -164,7 +164,7 @@ def test_the_quick_proof_runs_every_misconception(added: Course):
             "solutions/01_tiny/tiny.py",
             '    """Twice x, shape unchanged."""\n',
             "",
-            "double or its forward has no docstring",
+            "double or its `forward` has no docstring",
             id="an-exercise-without-docstring",
         ),
         pytest.param(
@@ -235,7 +235,7 @@ def test_a_folder_that_course_toml_does_not_list_is_a_finding(added: Course):
     (added.root / "solutions" / "02_forgotten").mkdir()
 
     assert list(verify.unknown_folders(added)) == [
-        "solutions/02_forgotten is not a stage of course.toml: list it there or delete it."
+        "solutions/02_forgotten is not a stage of course.toml: add it there or delete it."
     ]
 
 
@@ -331,7 +331,7 @@ RULED = EXTRA | {
             SUITE,
             ', rules=("gradients",)',
             "",
-            "01_tiny: test_gradients grades by `gradients` and names none of the rules gradients.",
+            "01_tiny: test_gradients grades by `gradients` but names none of the rules gradients.",
             id="a-rule-that-a-check-does-not-name",
         ),
         pytest.param(
@@ -368,7 +368,7 @@ def test_a_record_of_other_numbers_is_a_finding(added: Course):
     with open_recorder(added, [stage]) as recorder:
         found = list(verify.wrong_records(stage, recorder))
 
-    assert found == ["01_tiny: public.json holds other numbers for test_scales_each_feature."]
+    assert found == ["01_tiny: public.json has different numbers for test_scales_each_feature."]
 
 
 def test_fingerprints_with_another_title_are_a_finding(added: Course):

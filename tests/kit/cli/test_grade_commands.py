@@ -115,7 +115,7 @@ def test_a_failure_of_the_grader_is_exit_code_1(
     result = invoke("grade", module)
 
     assert result.exit_code == 1
-    assert "those submissions have no grade" in result.output
+    assert "the submissions concerned have no grade" in result.output
 
 
 def test_a_regrade_says_whose_scores_changed(invoke: Invoke, module: Path, recorded: Recorded):
@@ -139,7 +139,7 @@ def test_a_full_disk_is_noticed_before_the_grading(
         result = invoke("grade", module, *words)
 
         assert result.exit_code == 2
-        assert "Nothing was graded, as " in result.output
+        assert "Nothing was graded because " in result.output
         assert "No space left on device" in result.output
 
 
@@ -189,7 +189,7 @@ def test_a_gradebook_that_fails_after_the_grading_loses_nothing(
     assert result.exit_code == 1
     assert "5 / 10" in result.output
     assert "No space left on device" in result.output
-    assert "The gradebook has none of these grades. The record of this run is" in result.output
+    assert "These grades are not in the gradebook. The record of this run is" in result.output
 
 
 @pytest.mark.usefixtures("lent_fork_server")
@@ -258,4 +258,4 @@ def test_a_read_only_folder_is_noticed_before_the_grading(invoke: Invoke, module
     result = invoke("grade", module, "--json", "/proc/results.json")
 
     assert result.exit_code == 2
-    assert "Nothing was graded, as /proc can't be written" in result.output
+    assert "Nothing was graded because /proc can't be written" in result.output

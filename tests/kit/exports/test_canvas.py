@@ -308,7 +308,7 @@ def test_a_file_without_any_of_the_students_is_a_problem():
     """A file that contains none of the students is reported as a problem."""
     done = canvas(table_of_rows(row("nobody")), ROSTER.encode())
 
-    assert done.problem.startswith("None of the students with a score is in the roster; nothing")
+    assert done.problem.startswith("The roster contains none of the students with a score; nothing")
 
 
 def test_a_new_assignment_is_announced():

@@ -65,7 +65,7 @@ def test_points_are_whole_hundredths(
 
     assert (answer["score"], answer["max-score"]) == (15, 50)
     assert [test["passed"] for test in answer["tests"]] == [True, False]
-    assert done.remarks == ("Points are in hundredths: 100 are one point.",)
+    assert done.remarks == ("Points are in hundredths: 100 of them equal one point.",)
 
 
 def test_a_test_has_message_and_diagnosis(

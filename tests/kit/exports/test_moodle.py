@@ -172,9 +172,11 @@ def test_a_column_can_be_named():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        pytest.param("10.00", "100.00", "maximum grade is 100.00, and 01_tiny is", id="maximum"),
+        pytest.param(
+            "10.00", "100.00", "maximum grade in Moodle is 100.00, but 01_tiny is", id="maximum"
+        ),
         pytest.param("10.00", '"Good\nBad"', "on a scale", id="scale"),
-        pytest.param("Participant ", "", "None of them holds identifiers", id="no-identifier"),
+        pytest.param("Participant ", "", "None of them contains identifiers", id="no-identifier"),
         pytest.param("Grade,", "Points,", "", id="renamed-but-recognized"),
     ],
 )
@@ -227,4 +229,4 @@ def test_a_worksheet_without_any_of_the_students_is_a_problem():
     """A worksheet without any of the students is of another course or assignment."""
     done = moodle(table_of_rows(row("nobody")), WORKSHEET.encode(), "01_tiny")
 
-    assert done.problem.startswith("None of the students with a score is in the worksheet")
+    assert done.problem.startswith("The worksheet contains none of the students with a score")

@@ -296,7 +296,7 @@ def test_the_button_reports_what_is_wrong(course: Course, api: NbGraderAPI):
     done = api.autograde(STAGE, "ada")
 
     assert not done["success"]
-    assert "lab.ipynb is missing; nbgrader keeps the points of a stage in its lab." in done["log"]
+    assert "lab.ipynb is missing; nbgrader reads the points of a stage from its lab." in done["log"]
 
 
 def test_the_button_reports_a_missing_grade(
@@ -361,7 +361,7 @@ def test_a_folder_that_can_be_no_id_is_reported(course: Course, api: NbGraderAPI
 
     assert not done["success"]
     assert set(all_rows(course.root)) == {"ada"}
-    assert "Rename it, such as to 'a_b_~" in done["log"]
+    assert "Rename it, for example to 'a_b_~" in done["log"]
 
 
 @pytest.mark.parametrize(

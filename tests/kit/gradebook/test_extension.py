@@ -76,7 +76,7 @@ def test_an_extension_after_the_grading_removes_the_penalty_at_once(
 
     assert lines == [
         f"ada, {STAGE}: due 2026-11-01 13:00 UTC, 3 h after the class.",
-        "The late penalty was 10 points and is now 0.",
+        "The late penalty changed from 10 points to 0.",
     ]
     assert (after, penalties(course.root)) == ([(None,)], [(10.0,)])
 

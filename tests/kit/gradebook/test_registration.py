@@ -94,7 +94,7 @@ def test_other_cells_are_refused_once_there_are_submissions(
     before = dump(course.root)
     write_lab(*cells)
 
-    with pytest.raises(UsageError, match=rf"already: {says}\. Put the cells back"):
+    with pytest.raises(UsageError, match=rf"already: {says}\. Restore the cells"):
         write(graded())
     assert dump(course.root) == before
 

@@ -110,7 +110,7 @@ def test_a_submission_of_no_stage_is_a_fault(write: WriteBook, work: StudentWork
 def test_duplicates_are_rejected(course: Course, graded: Made, write: WriteBook):
     """Two submissions of one student and stage are refused."""
     with pytest.raises(
-        UsageError, match=f"ada has several submissions of {STAGE}.*Name each place once"
+        UsageError, match=f"ada has several submissions of {STAGE}.*Pass each path only once"
     ):
         write(graded("ada"), graded("ada"))
     assert rows(course.root) == {}
@@ -120,7 +120,7 @@ def test_a_stage_without_a_lab_is_refused_before_the_grading(course: Course, wor
     """A stage without a lab is refused, because its points would have no cells."""
     course.stage(STAGE).lab.unlink()
 
-    with pytest.raises(CourseError, match="is missing; nbgrader keeps the points"):
+    with pytest.raises(CourseError, match="is missing; nbgrader reads the points"):
         Writer(course, [work()])
 
 
@@ -184,8 +184,8 @@ def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_
 
     assert for_ada.remarks[1:] == (
         (
-            f"bob, {STAGE}: graded when the lab gave 15 points, and now it gives 18 or divides "
-            "them differently. Grade this submission again."
+            f"bob, {STAGE}: when this submission was graded, the lab was worth 15 points; now it "
+            "is worth 18 or divides them differently. Grade this submission again."
         ),
     )
     assert for_bob.remarks[1:] == ()

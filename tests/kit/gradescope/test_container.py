@@ -206,7 +206,9 @@ def test_less_isolation_than_configured_is_refused(laid_out: LayOut):
     """A bundle made with `--isolation full` grades with nothing less."""
     root = laid_out({"tiny.py": RIGHT}, least="full")
 
-    with pytest.raises(SandboxError, match=r"No Landlock\. Bundle again without"):
+    with pytest.raises(
+        SandboxError, match=r"No Landlock\. To accept less isolation, make the bundle again without"
+    ):
         Container(root).choose_sandbox()
 
 

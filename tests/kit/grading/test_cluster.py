@@ -181,21 +181,27 @@ def test_a_submission_whose_processes_died_has_no_grade(run, graded):
 )
 def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
     """An answer that is not from a worker of the kit ends the run unrecorded."""
-    with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
+    with pytest.raises(
+        ClusterError, match="sent an invalid answer, which no worker of this kit sends"
+    ):
         run(lambda _submission: answer)
 
 
 def test_the_record_of_another_submission_is_refused(run, graded, submit: Submit):
     """A worker's result is refused if its key is not that of the submission that was sent."""
     other = submit("x = 1", student="ada")
-    with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
+    with pytest.raises(
+        ClusterError, match="sent an invalid answer, which no worker of this kit sends"
+    ):
         run(lambda _submission: graded(other))
 
 
 def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, graded):
     """The supervisor refuses a large answer of a worker before it decodes it."""
     monkeypatch.setattr(cluster_workers, "MAX_ANSWER", 10)
-    with pytest.raises(ClusterError, match="sent an answer that no worker of this kit sends"):
+    with pytest.raises(
+        ClusterError, match="sent an invalid answer, which no worker of this kit sends"
+    ):
         run(graded)
 
 

@@ -221,7 +221,7 @@ def test_two_runs_into_one_record_are_refused(
     run, graded: list[str], other_run: "subprocess.Popen[str]"
 ):
     """A second run into one record is refused, and a killed run leaves no lock."""
-    with pytest.raises(UsageError, match="Another run grades into"):
+    with pytest.raises(UsageError, match="Another run is writing its results to"):
         run()
     other_run.kill()
     other_run.wait()

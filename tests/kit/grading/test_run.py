@@ -115,7 +115,7 @@ def test_a_lost_gradebook_loses_no_grades(
     record = Path(kept.removesuffix(".").partition("The record of this run is ")[2])
 
     assert locked == "The gradebook is locked."
-    assert kept.startswith("The gradebook has none of these grades.")
+    assert kept.startswith("These grades are not in the gradebook.")
     assert [result.score for result in read_record(record).submissions] == [5.0]
 
 
@@ -129,9 +129,9 @@ def test_a_lost_gradebook_needs_no_second_record(save: Save, tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        pytest.param({"record": "."}, ". is a folder; name a file", id="record-is-a-folder"),
-        pytest.param({"record": "no/r.json"}, "There is no folder no", id="no-folder"),
-        pytest.param({"report": "tiny.py"}, "is a file; name a folder", id="report-is-a-file"),
+        pytest.param({"record": "."}, ". is a folder; choose a file", id="record-is-a-folder"),
+        pytest.param({"record": "no/r.json"}, "The folder no for r.json does not", id="no-folder"),
+        pytest.param({"report": "tiny.py"}, "is a file; choose a folder", id="report-is-a-file"),
     ],
 )
 def test_a_path_that_cannot_be_written_is_refused(

@@ -243,7 +243,7 @@ def test_refuses_too_many_members(collected, write_zip):
 
     [submission] = collected(path)
 
-    assert "holds more than 2000 files" in submission.problem
+    assert "contains more than 2000 files" in submission.problem
 
 
 def test_refuses_a_forged_directory_before_it_costs_memory(collected, class_):

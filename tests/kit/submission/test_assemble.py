@@ -170,7 +170,7 @@ def test_refuses_a_huge_module(collected, write):
     assert submission.code is None
     assert submission.problem == (
         "self_attention.py is larger than 1,024 KiB and was not read. "
-        "Submit code without data or outputs."
+        "Submit the code without data or outputs."
     )
 
 

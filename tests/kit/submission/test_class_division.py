@@ -72,7 +72,7 @@ def test_two_of_one_name_keep_their_numbers_without_a_roster(moodle):
 
 def test_names_that_decide_without_a_worksheet_are_remarked_on(moodle):
     """If names decide without a worksheet, the remark names the option for a worksheet."""
-    assert "--worksheet compares them" in moodle(["Ada Lovelace_11"], (), [ADA]).remarks[0]
+    assert "--worksheet compares the names" in moodle(["Ada Lovelace_11"], (), [ADA]).remarks[0]
     assert moodle([], [("11", "Ada Lovelace")], [ADA]).remarks == ()
 
 

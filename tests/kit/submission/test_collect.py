@@ -96,7 +96,7 @@ def test_reports_files_of_another_stage_where_one_is_collected(stages, attention
 
 def test_refuses_a_student_that_is_not_an_id(stages, attention, class_):
     """The message about an invalid student id suggests a valid one."""
-    with pytest.raises(UsageError, match=r"Rename it, such as to 'a_b~"):
+    with pytest.raises(UsageError, match=r"Rename it, for example to 'a_b~"):
         collect_one(class_, "a/b", attention, stages)
 
 
@@ -173,7 +173,9 @@ def test_reports_another_archive_in_a_class(collected, write, class_):
     alice, bob = collected(class_)
 
     assert (alice.student, bob.student) == ("alice", "bob")
-    assert alice.problem.startswith("alice.tar.gz is an archive of a kind that is not read.")
+    assert alice.problem.startswith(
+        "alice.tar.gz is an archive in a format that the kit does not read."
+    )
 
 
 def test_joins_a_folder_and_its_zip(collected, write, write_zip, class_):
@@ -238,13 +240,13 @@ def test_refuses_a_missing_path_at_once(stages, tmp_path):
 )
 def test_refuses_other_archives(stages, write, name):
     """Archives other than zip are refused with what to do instead."""
-    with pytest.raises(UsageError, match=r"Unpack it, pack its files as a \.zip"):
+    with pytest.raises(UsageError, match=r"Unpack it, and pack its files into a \.zip"):
         collect(write(name), stages)
 
 
 def test_refuses_a_file_of_another_kind(stages, write):
     """A path that can't be a submission is the caller's mistake."""
-    with pytest.raises(UsageError, match=r"essay.pdf is not a submission. Name a folder, a .zip"):
+    with pytest.raises(UsageError, match=r"essay.pdf is not a submission. Pass a folder, a .zip"):
         collect(write("essay.pdf"), stages)
 
 
@@ -254,7 +256,7 @@ def test_refuses_a_link_as_path(stages, class_, tmp_path, secret, name):
     assert secret.exists()
     (class_ / "link.py").symlink_to(tmp_path / name)
 
-    with pytest.raises(UsageError, match=r"links are not followed\. Name the folder or the file"):
+    with pytest.raises(UsageError, match=r"links are not followed\. Pass the folder or the file"):
         collect(class_ / "link.py", stages)
 
 
@@ -293,7 +295,7 @@ def test_sets_aside_what_two_may_have_submitted(stages, write, class_, names):
     found = find(class_, stages)
 
     assert len(found.set_aside) >= 1
-    assert all("Set aside, not graded" in sentence for sentence in found.set_aside)
+    assert all("Set aside and not graded" in sentence for sentence in found.set_aside)
     assert not {"doe_1", "eve_1", "alice", "A_1"} & {item.student for item in found.works}
 
 
@@ -507,7 +509,9 @@ def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
     found = find(class_, stages)
 
     assert [item.student for item in found.works] == ["ada"]
-    assert found.set_aside[0].startswith("section.zip: this is a whole class.")
+    assert found.set_aside[0].startswith(
+        "section.zip: it contains the submissions of a whole class."
+    )
 
 
 def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
@@ -525,7 +529,7 @@ def test_a_folder_that_a_student_names_archive_is_not_a_download(stages, write, 
     """A folder named `archive` is a download only below nbgrader's `downloaded`."""
     write("archive/ada_1_7_self_attention.py")
 
-    with pytest.raises(UnclearOwnerError, match="The folder archive in class is named like"):
+    with pytest.raises(UnclearOwnerError, match="The folder archive in class has the name"):
         find(class_, stages)
     for unwrap, student in ((True, "ada_1"), (False, "archive")):
         found = find(class_, stages, options=FindOptions(unwrap=unwrap))
@@ -547,7 +551,7 @@ def test_refuses_the_course_itself(stages):
 
     with pytest.raises(UsageError, match="the course itself"):
         find(root, stages)
-    with pytest.raises(UsageError, match="is around the course itself"):
+    with pytest.raises(UsageError, match="contains the course itself"):
         find(root.parent, stages)
 
 

@@ -97,11 +97,11 @@ def test_writes_lone_surrogates_out():
         pytest.param(b"[" * 100_000, "nested too deeply", id="nested-lists"),
         pytest.param(b'{"a":' * 100_000, "nested too deeply", id="nested-objects"),
         pytest.param(b"{}," * (MAX_CONTAINERS + 1), "too much besides code", id="object-bomb"),
-        pytest.param(b"[]", "holds no code", id="list"),
-        pytest.param(b'"text"', "holds no code", id="string"),
-        pytest.param(b"{}", "holds no code", id="no-cells"),
-        pytest.param(b'{"cells": []}', "holds no code", id="empty-cells"),
-        pytest.param(b'{"cells": {"a": 1}}', "holds no code", id="cells-no-list"),
+        pytest.param(b"[]", "contains no code", id="list"),
+        pytest.param(b'"text"', "contains no code", id="string"),
+        pytest.param(b"{}", "contains no code", id="no-cells"),
+        pytest.param(b'{"cells": []}', "contains no code", id="empty-cells"),
+        pytest.param(b'{"cells": {"a": 1}}', "contains no code", id="cells-no-list"),
         pytest.param(b'{"cells": [{"cell_type": "code", "source": " "}]}', "no code", id="blank"),
     ],
 )
@@ -122,7 +122,7 @@ def test_says_what_is_wrong(data, says):
 )
 def test_bounds_the_code(cells):
     """Too many cells are refused, and so are cells that are too long."""
-    with pytest.raises(UnusableFile, match="holds more than 2000 code cells or 1,024 KiB"):
+    with pytest.raises(UnusableFile, match="contains more than 2000 code cells or 1,024 KiB"):
         _cells({"cells": cells})
 
 
