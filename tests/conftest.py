@@ -44,5 +44,5 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Let no garbage collection, of which pytest inside a test makes five, look through imports."""
+    """Keep imports out of garbage collections, of which each inner run of pytest makes five."""
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Builders that tests share: the tiny course, results, grades, labs and gradebooks."""
+"""Builds test data that tests share: the tiny course, results, grades, labs and gradebooks."""
 
 import functools
 import io

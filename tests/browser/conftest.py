@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Fail without a browser: skipped tests would look like passed ones."""
+    """Fail the tests without a browser, because skipped tests could look like passed ones."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a terminated run cleans up first
     if shutil.which("chromium") is None:
         msg = "These tests need Chromium, and there is none. On Debian: apt-get install chromium"
@@ -43,7 +43,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Environment variables that hide this machine's settings of Jupyter."""
+    """Environment variables that make Jupyter ignore the settings of this machine."""
     home = str(tmp_path_factory.mktemp("home"))
     kept = {name: text for name, text in os.environ.items() if not name.startswith("JUPYTER")}
     return kept | {"HOME": home, "IPYTHONDIR": home}
@@ -61,7 +61,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def run(course: Path, environment: dict[str, str]) -> Run:
-    """Run a program of this Python in the course's folder."""
+    """Run a program of this Python environment in the course's folder."""
 
     def run(*words: str) -> str:
         done = subprocess.run(  # noqa: S603  # our own arguments
@@ -80,7 +80,7 @@ def run(course: Path, environment: dict[str, str]) -> Run:
 
 @pytest.fixture(scope="session")
 def graded(course: Path, run: Run) -> Path:
-    """The course after its class has submitted stage 04 and was graded."""
+    """The course after the submissions of stage 04 have been graded."""
     submit_class(course, ROOT / "examples" / "submitted")
     run("autograder", "grade", "submitted", "--stage", STAGE, "--gradebook", "--report", "reports")
     return course
@@ -104,7 +104,7 @@ def server(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium; Playwright has none of its own here."""
+    """The system's Chromium; Playwright has no browser of its own here."""
     expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=shutil.which("chromium"))
@@ -125,7 +125,7 @@ def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="session")
 def marked(context: BrowserContext, graded: Path) -> Path:
-    """The course after grace's first answer got a score and a comment, on formgrader's page."""
+    """The course after the instructor graded grace's first answer in formgrader, with a comment."""
     page = context.new_page()
     formgrader.open_submission(page, "grace")
     answer = formgrader.cell(page, "answer_frozen")

@@ -1,4 +1,4 @@
-"""Steps through formgrader's pages, as an instructor takes them."""
+"""Drives formgrader's pages as an instructor does."""
 
 import re
 
@@ -13,7 +13,7 @@ def row(page: Page, name: str) -> Locator:
 
 
 def score(page: Page, name: str, shown: str) -> None:
-    """Expect *shown* as the score in the row of *name*."""
+    """Wait until the row of *name* shows *shown* as the score."""
     expect(row(page, name).locator(".score")).to_have_text(shown)
 
 

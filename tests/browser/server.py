@@ -49,7 +49,7 @@ def jupyter_lab(folder: Path, environment: dict[str, str], log: Path) -> Iterato
 
 
 def _url(process: subprocess.Popen, log: Path) -> str:
-    """Wait until the server answers; it logs its address a little earlier."""
+    """Wait until the server answers; the server logs its address a little earlier."""
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         found = re.search(r"http://127\.0\.0\.1:\d+(?=/)", log.read_text("utf-8"))

@@ -61,7 +61,7 @@ def trap(where: str) -> str:
 
 
 def armed(page: Page) -> list[str]:
-    """Name the attributes in *page* that hold a trap: there it could run, as text it can't."""
+    """Name the attributes in *page* that contain a trap, because a trap in text cannot run."""
     return page.evaluate(
         "[...document.querySelectorAll('*')].flatMap(item => [...item.attributes])"
         ".filter(item => item.value.includes('pwned')).map(item => item.name)"

@@ -1,4 +1,4 @@
-"""Feedback for students and exports for the LMS, after the manual grading."""
+"""Tests feedback for students and exports for the LMS, after the manual grading."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""formgrader, where an instructor reviews a class and grades answers by hand."""
+"""Tests formgrader, in which an instructor reviews a class and grades answers by hand."""
 
 from pathlib import Path
 
@@ -91,7 +91,7 @@ def test_an_answer_is_below_its_question_and_the_mark_scheme(page: Page, photogr
 
 @pytest.mark.usefixtures("marked")
 def test_a_score_and_a_comment_by_hand_are_saved(page: Page, photograph: Photograph):
-    """A score and a comment are there when the page is opened again, and in the class's list."""
+    """A score and a comment are still shown when the page is opened again, and in the list."""
     open_submission(page, "grace")
     answer = cell(page, "answer_frozen")
 
@@ -105,7 +105,7 @@ def test_a_score_and_a_comment_by_hand_are_saved(page: Page, photograph: Photogr
 def test_its_button_grades_again_and_keeps_manual_scores(
     page: Page, marked: Path, photograph: Photograph
 ):
-    """Grading again builds an equal notebook, keeps the score and asks for no second review."""
+    """Grading again builds the same notebook, keeps the score and asks for no second review."""
     notebook = marked / "autograded" / "grace" / STAGE / "lab.ipynb"
     before = notebook.stat().st_ino, notebook.read_bytes()
 

@@ -1,4 +1,4 @@
-"""JupyterLab, where students work and instructors open formgrader."""
+"""Tests JupyterLab, in which students work and instructors open formgrader."""
 
 from playwright.sync_api import Page, expect
 

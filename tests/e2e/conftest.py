@@ -49,7 +49,7 @@ def course(pytestconfig: pytest.Config) -> Course:
 
 @pytest.fixture(scope="session")
 def fork_server(course: Course) -> Iterator[ForkServer]:
-    """A fork server with the limits of the course, but for endless loops, which use up theirs."""
+    """A fork server with the course's limits, but less time, because endless loops use it up."""
     limits = replace(course.limits, call_seconds=1.0)
     with ForkServer(choose_isolation(None, course.root), limits) as running:
         running.wait_ready()
@@ -79,7 +79,7 @@ class HostileClass(NamedTuple):
         return {path.parts[-3]: path.read_text("utf-8") for path in found}
 
     def points(self) -> dict[str, tuple[float | None, ...]]:
-        """The points of each student's exercises in the gradebook."""
+        """The points of each exercise of each student in the gradebook."""
         students = query(self.root, "select id from student order by id")
         return {
             student: tuple(rows(self.root, student)[name].auto for name in POINTS)
@@ -118,7 +118,7 @@ def grade_hostile_students(home: Path) -> HostileClass:
 
 
 def write_earlier_grade(course: Course) -> None:
-    """Give bea a grade, by hand too, and set a due date."""
+    """Give bea an automatic and a manual grade, and set a due date."""
     bea = Submission(student="bea", stage=STAGE, code=None)
     points = (exercise("double", 2.5, 5.0), exercise("Scale", 5.0, 5.0))
     Writer(course, [bea]).write([bea], [record("bea", points)])

@@ -1,6 +1,6 @@
-"""Programs with mistakes, and right ones, that were written before the code that names mistakes.
+"""Reads wrong and correct programs that were written before the code that names mistakes.
 
-``tests/submissions/fresh_mistakes/README.md`` says how they are written down.
+``tests/submissions/fresh_mistakes/README.md`` describes their format.
 """
 
 import tomllib
@@ -43,7 +43,7 @@ def programs() -> list[Program]:
 
 
 def submit(course: Course, program: Program) -> Submission:
-    """Submit *program* after the solution, whose definitions it replaces."""
+    """Append *program* to the solution, so that its definitions replace the solution's."""
     solution = course.stage(program.stage).solution.read_text("utf-8")
     text = f"{solution}\n\n{program.code}".encode()
     code = Code(kind="module", cells=(text,), label=f"{program.id}.py")
@@ -51,7 +51,7 @@ def submit(course: Course, program: Program) -> Submission:
 
 
 def _programs(path: Path) -> Iterator[Program]:
-    """Read the programs of one stage: lines with the mark, then code, and again."""
+    """Read the programs of one stage: each has lines with the mark, then code."""
     marked: list[str] = []
     code: list[str] = []
     for line in path.read_text("utf-8").splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Students whose submissions attack nbgrader or the grader, with honest ones among them."""
+"""Provides submissions that attack nbgrader or the grader, with honest ones among them."""
 
 import copy
 import json
@@ -123,7 +123,9 @@ IPYTHON = (
 )
 ANSWER = "\n\n".join((
     SCRIPT, IMAGE, "[x](javascript:alert(1))", "![x](https://e.example/p.png)", "$\\href{a}{b}$",
-    "![a](attachment:a.svg)", "![b](attachment:gone.png)", "<https://e.example>", "https://e.example",
+    "![a](attachment:a.svg)", (
+        "![b](attachment:gone.png)"
+    ), "<https://e.example>", "https://e.example",
     "```\n</pre>" + SCRIPT, "# why", "why\n---",
 ))  # fmt: skip
 ATTACHED = {
@@ -139,7 +141,7 @@ SAVED = (
 
 
 def modules(root: Path) -> dict[str, str]:
-    """Modules by student; they know *root*."""
+    """Return the module of each student; some contain the path *root*."""
     return {
         "ada": SOLUTION,
         "hal": WRONG,  # honest, and wrong
@@ -181,7 +183,7 @@ def labs(root: Path, released: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def submit_all(root: Path) -> None:
-    """Put everything into nbgrader's folder, and one archive that came by mail."""
+    """Write all submissions into nbgrader's folder, one of them as an archive sent by mail."""
     released = json.loads((root / "assignments" / STAGE / "lab.ipynb").read_text("utf-8"))
     for student, module in modules(root).items():
         _place(root, student, "tiny.py", module)

@@ -1,7 +1,7 @@
-"""Submissions that attack the grader, what each may get, and what grading them may change.
+"""Provides submissions that attack the grader, with the points that each may earn.
 
-Each folder of ``tests/submissions/hostile`` is one submission; its ``expected.json`` says to which
-group of attacks it belongs and what it may get.
+Each folder of ``tests/submissions/hostile`` is one submission; its ``expected.json`` gives its
+group of attacks and the points that it may earn.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Traces(msgspec.Struct):
-    """The files and processes that grading left behind; empty until it has ended."""
+    """The files and processes that grading left behind; the lists are empty until it has ended."""
 
     folder: Path
     changed_files: list[Path] = []
@@ -89,12 +89,12 @@ def runnable() -> list[str]:
 
 
 def hiding() -> list[str]:
-    """List the hostile submissions that are right, but use what the rules forbid."""
+    """List the hostile submissions that are correct, but use forbidden functions."""
     return [name for name in attacks() if expected(name).group == "hides a shortcut"]
 
 
 def purpose(attack: str) -> str:
-    """Return the sentence that says what *attack* tries."""
+    """Return the sentence that describes *attack*."""
     file = HOSTILE / attack / MODULE
     lines = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []
     return lines[0].strip('"') if lines else attack
@@ -121,7 +121,7 @@ def course_with_low_limits(root: Path) -> Course:
 
 
 def hostile_submissions(course: Course, folder: Path) -> list[Submission]:
-    """Copy the attacks to *folder*, with the files that are too long to keep, and collect them."""
+    """Copy the attacks to *folder*, generate the files that are too long to store, and collect all."""
     shutil.copytree(HOSTILE, folder)
     for name, text in LONG_MODULES.items():
         (folder / name / MODULE).write_text(text)

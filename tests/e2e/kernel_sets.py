@@ -37,7 +37,7 @@ Names = dict[str, list[str]]  # of mistakes, by check
 
 
 def main() -> None:
-    """Print each problem on a line."""
+    """Print each problem on a separate line."""
     parser = ArgumentParser()
     parser.add_argument("stages", nargs="*")
     parser.add_argument("--every", type=int, default=1, help="compare names of one program in N")
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def other_names(course: Course, stages: list[Stage], every: int) -> Iterator[str]:
-    """Name the programs of which records and wrong code say something else."""
+    """Name the programs that get different names from fingerprints and from wrong programs."""
     with open_suites(course, stages, public=True) as runner:
         for stage in stages:
             solution = solution_channel(stage.solution)

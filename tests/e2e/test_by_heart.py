@@ -1,7 +1,7 @@
-"""A student who copies the answers of the public suite earns at most a fifth.
+"""Tests that a student who copies the answers of the public suite earns at most a fifth.
 
-Such a module answers what the solution answers to each request of the public checks, and to every
-other request with zeros of the right shape. It is green in public.
+Such a module returns the solution's answer to each request of the public checks, and zeros of the
+right shape for every other request. The module passes the public suite.
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ class ByHeart:
         return nullcontext()
 
     def ask(self, verb: str, **fields: object) -> Reply:
-        """Return the solution's reply if the request was learned, else zeros of its shape."""
+        """Return the solution's reply if the request was memorized, otherwise zeros of its shape."""
         request = request_of(verb, fields)
         self._asked = (*(() if request.fresh else self._asked), key_of(request))
         reply = self._solution.answer(request)
@@ -72,7 +72,7 @@ class ByHeart:
 
 
 def key_of(request: Request) -> bytes:
-    """Return *request* without a secret seed, which a module need not know."""
+    """Return *request* without a secret seed, because a module cannot depend on it."""
     seed = request.seed if (request.seed or 0) < LARGEST_SEED else None
     return pack(Request(**{name: getattr(request, name) for name in KEPT}, seed=seed))
 
@@ -94,12 +94,12 @@ def zeros(value: Value) -> Value:
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, tuple[SubmissionResult, SubmissionResult]]:
-    """For each stage: how the module does with the public inputs, and in grading."""
+    """The results of the module in each stage, on the public inputs and in grading."""
     return {stage.name: both for stage in COURSE.stages for both in graded(COURSE, stage)}
 
 
 def graded(course: Course, stage: Stage) -> Iterator[tuple[SubmissionResult, SubmissionResult]]:
-    """Let a module learn the public inputs, and grade it with them and with hidden ones."""
+    """Let a module memorize the public inputs, and grade it on these and on hidden inputs."""
     module = ByHeart(solution_channel(stage.solution), stage.module)
     with open_suites(course, [stage], context=RecordingContext(course), diagnose=False) as runner:
         public = grade(runner, stage, module)
@@ -121,7 +121,7 @@ def result(request: pytest.FixtureRequest, results) -> tuple[SubmissionResult, S
 
 
 def test_it_is_green_with_the_public_inputs(result):
-    """A module that knows the public suite by heart passes it, so no student sees the fault."""
+    """A module that has memorized the public suite passes it."""
     public, _ = result
 
     assert public.score == public.max_score

@@ -1,4 +1,4 @@
-"""Exercises that use each other: the mistake below, and the right code above it."""
+"""Tests exercises that use each other: a mistake in one, and correct code in the other."""
 
 import tomllib
 from pathlib import Path
@@ -88,9 +88,9 @@ class MultiHeadAttention(nn.Module):
 
 
 class Pair(NamedTuple):
-    """*upper* uses *lower*, in the solution or in the code *above*; *lower* has *mistake*.
+    """The exercise *upper* uses *lower*, in the solution or in the code *above*; *lower* has *mistake*.
 
-    The mistake is one of the bank, or a kind with *words* in its explanation.
+    The mistake is a misconception, or a kind with *words* in its explanation.
     """
 
     stage: str
@@ -230,7 +230,7 @@ def with_mistake(stage: Stage, text: str, pair: Pair) -> str:
 
 
 def two(stage: str) -> tuple[Pair, ...]:
-    """The exercises with a mistake in *stage*, each with the one above."""
+    """The exercises with a mistake in *stage*, each with the exercise that uses it."""
     return tuple(
         Pair(stage, lower, ABOVE[stage][0], mistake, ABOVE[stage][1], words)
         for lower, mistake, words in TOGETHER[stage]
@@ -238,7 +238,7 @@ def two(stage: str) -> tuple[Pair, ...]:
 
 
 def two_mistakes(course: Course, stage: str) -> str:
-    """The solution of *stage* with two mistakes, and the code above."""
+    """The solution of *stage* with two mistakes, and correct code that uses them."""
     found = course.stage(stage)
     text = found.solution.read_text("utf-8")
     for pair in two(stage):
@@ -247,14 +247,14 @@ def two_mistakes(course: Course, stage: str) -> str:
 
 
 def unnamed(course: Course) -> str:
-    """The solution of stage 01 with a new mistake, and the code above."""
+    """The solution of stage 01 with a new mistake, and correct code that uses it."""
     text = course.stage("01").solution.read_text("utf-8")
     wrong = "\n\ndef attention_scores(inputs):\n    return 1.3 + 1.7 * inputs @ inputs.flip(1).T\n"
     return text + wrong + SELF_ATTENTION_01
 
 
 def text_of(course: Course, student: str) -> str:
-    """The module of one of ``OTHERS``."""
+    """Return the module of one of ``OTHERS``."""
     text = wrong(course, OTHERS[student])
     if student == "its own mistake":
         return replaced(text, "return torch.cat(contexts, dim=-1)", "return sum(contexts)")
@@ -294,14 +294,14 @@ def submitted(course: Course, pair: Pair, student: str, text: str) -> Submission
 
 
 def both(result: SubmissionResult, pair: Pair) -> tuple[ExerciseResult, ExerciseResult]:
-    """The results of the exercise below and of that above it."""
+    """The results of the wrong exercise and of the exercise that uses it."""
     found = {exercise.name: exercise for exercise in result.exercises}
     return found[pair.lower], found[pair.upper]
 
 
 @pytest.mark.parametrize("pair", NOTICED, ids=[pair.name for pair in NOTICED])
 def test_the_exercise_above_keeps_its_points(graded: dict[str, SubmissionResult], pair: Pair):
-    """The mistake costs in the exercise below, and the points above it are counted apart."""
+    """A mistake costs points in its own exercise; points carried to others are counted separately."""
     lower, upper = both(graded[pair.name], pair)
 
     assert lower.score < lower.max_score
@@ -315,7 +315,7 @@ def test_the_exercise_above_keeps_its_points(graded: dict[str, SubmissionResult]
 def test_a_mistake_that_shows_below_only_carries_nothing(
     graded: dict[str, SubmissionResult], pair: Pair
 ):
-    """A mistake that no check of the exercise above notices carries no points to it."""
+    """A mistake that no check of the second exercise notices carries no points to it."""
     lower, upper = both(graded[pair.name], pair)
 
     assert lower.score < lower.max_score
@@ -325,7 +325,7 @@ def test_a_mistake_that_shows_below_only_carries_nothing(
 
 @pytest.mark.parametrize("stage", TOGETHER)
 def test_two_mistakes_below_cost_nothing_above(graded: dict[str, SubmissionResult], stage: str):
-    """An exercise that is right, given two mistakes below it, loses no points."""
+    """An exercise that is correct, given two mistakes in exercises that it uses, loses no points."""
     upper = both(graded[stage], two(stage)[0])[1]
     names = [pair.lower for pair in two(stage)]
 
@@ -343,7 +343,7 @@ def test_what_has_no_name_and_passes_no_probe_is_not_carried(graded: dict[str, S
 
 @pytest.mark.parametrize("student", OTHERS)
 def test_a_second_mistake_costs_too(graded: dict[str, SubmissionResult], student: str):
-    """An exercise that is wrong itself, or does not use the one below, gets no carried points."""
+    """An exercise that is wrong itself, or does not use the other one, gets no carried points."""
     lower, upper = both(graded[student], OTHERS[student])
 
     assert lower.score < lower.max_score
@@ -370,7 +370,7 @@ DTYPE = 0.1  # points of an exercise for its dtype, which are never carried; nor
 
 @pytest.mark.nightly  # forty seconds; above, each stage has mistakes that are carried
 def test_realistic_mistakes_keep_what_is_carried(grade_class: GradeClass, course: Course):
-    """Garbage below right code earns little, and an attempt keeps nearly all its points."""
+    """Garbage that correct code uses earns little, and an attempt keeps nearly all its points."""
     kept = before = 0.0
     for name, points in CARRIED_BEFORE.items():
         base = composition(course.stage(name))

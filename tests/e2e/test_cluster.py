@@ -48,7 +48,7 @@ class Scene(NamedTuple):
     dask: DaskCluster
 
     def submissions(self) -> LazySubmissions:
-        """Find the class again."""
+        """Return the submissions of the class, read again."""
         return LazySubmissions.of([find(self.home / "class", self.course.stages)])
 
 
@@ -79,7 +79,7 @@ class Disturbed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def disturbed(scene: Scene) -> Disturbed:
-    """Interrupt a run on the cluster, resume it, and kill a worker in the middle."""
+    """Interrupt a run on the cluster, resume it, and kill a worker during the second run."""
     local = grade(scene.course, scene.submissions())
     first = second = 0
 

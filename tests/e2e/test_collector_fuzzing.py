@@ -1,4 +1,4 @@
-"""No record names a student who did not submit the file.
+"""Tests that no record names a student who did not submit the file.
 
 Each example is a folder of entries, or one, as students may make them: zips, zips in zips, folders
 in folders, links, names of others, names that differ in case only. ``AUTOGRADER_FUZZ_EXAMPLES``
@@ -67,13 +67,13 @@ FORMS: tuple[Callable[[str], str], ...] = (
 
 
 class Maker:
-    """Makes entries of a class, at random."""
+    """Makes random entries of a class."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
 
     def name(self) -> str:
-        """A name as a student may choose it: of another, odd, or as an LMS would write it."""
+        """Return a name that a student may choose: another student's, an odd one, or an LMS's form."""
         base = self.chance.choice((*OTHERS, *ODD, "mallory", "mallory"))
         return self.chance.choice(FORMS)(base)
 
@@ -124,7 +124,7 @@ class Maker:
             place.write_bytes(self.data(place.name, 1))
 
     def file(self, place: Path, data: bytes, secret: Path) -> None:
-        """Put a file, or a link to *secret*, at *place*, where nothing is in its way."""
+        """Put a file, or a link to *secret*, at *place*, if nothing is there yet."""
         if any(path.is_symlink() for path in (place, *place.parents)):
             return
         try:
@@ -164,12 +164,12 @@ def examples(part: int) -> Iterator[Iterator[tuple[int, random.Random, Path, Pat
 
 
 def submitters(class_: Path) -> set[str]:
-    """The ids that the names of the class's entries give, and that of a class of one."""
+    """Return the ids in the names of the entries, and the id of a class with one entry."""
     return {"class"}.union(*(ids_of(name, class_) for name in shown(class_)))
 
 
 def ids_of(name: str, class_: Path) -> set[str]:
-    """The ids that an entry's *name* may give, as a roster compares them."""
+    """Return the ids that an entry's *name* may give, in the form that a roster compares."""
     parsed = parse_download_name(name, find_lms(shown(class_))).student
     without = re.sub(r"(?i)\.tar(?:\.\w+)?$", "", name)  # all that is an archive's suffix
     stems = (student_id(PurePosixPath(one).stem) for one in (name, without))
@@ -191,7 +191,7 @@ def options(chance: random.Random) -> FindOptions:
 
 
 def find_or_refuse(class_: Path, said: FindOptions) -> FoundSubmissions | None:
-    """Recognize the class; ``None`` where it is refused with a sentence."""
+    """Recognize the class; return ``None`` if it is refused with a sentence."""
     try:
         return find(class_, STAGES, None, said)
     except UsageError as error:
@@ -204,7 +204,7 @@ def find_or_refuse(class_: Path, said: FindOptions) -> FoundSubmissions | None:
 
 
 def tree(root: Path) -> list[tuple[str, int]]:
-    """All below *root*, with the time at which each was changed."""
+    """Return every file below *root* with the time of its last change."""
     return sorted((str(path), path.lstat().st_mtime_ns) for path in root.rglob("*"))
 
 
@@ -232,7 +232,7 @@ def students(found: FoundSubmissions) -> list[str]:
 
 @pytest.mark.parametrize("part", range(-(-NUMBER // PART)))
 def test_every_entry_has_a_record_or_a_line(part: int):
-    """An entry of nobody, or of two students, is reported, and no student has a stage twice."""
+    """An entry of no student, or of two, is reported, and no student has a stage twice."""
     with examples(part) as made:
         for seed, chance, class_, _ in made:
             found = find_or_refuse(class_, options(chance))

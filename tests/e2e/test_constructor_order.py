@@ -1,4 +1,4 @@
-"""A constructor with its arguments in another order costs the check of the order, and no other."""
+"""Tests that arguments in the wrong order in a constructor cost points in one check only."""
 
 import ast
 import shutil
@@ -36,7 +36,7 @@ OTHER_ORDERS = [
 
 
 def with_arguments(course: Course, arguments: str) -> str:
-    """Return the solution of the stage with other arguments after d_out."""
+    """Return the solution of the stage with different arguments after d_out."""
     text = course.stage(STAGE).solution.read_text("utf-8")
     right = (
         "        context_length: int,\n        dropout: float,\n        qkv_bias: bool = False,\n"
@@ -69,7 +69,7 @@ def test_another_order_costs_only_the_first_check(
 
 
 def test_a_mistake_next_to_another_order_keeps_its_share(grade_class: GradeClass, course: Course):
-    """A slip costs what it costs alone, and the order costs the points of its check."""
+    """A slip costs the same as it does alone, and the order costs the points of its check."""
     right = course.stage(STAGE).solution.read_text("utf-8")
     swapped = with_arguments(course, OTHER_ORDERS[0].values[0])
     one, both = grade_class(
@@ -97,7 +97,7 @@ def test_a_students_machine_shows_the_same(course: Course, tmp_path: Path):
 
 @pytest.mark.nightly  # the test of stage 07 proves it for one class, which is enough for the engine
 def test_the_first_check_of_every_class_grades_the_order(course: Course):
-    """In every stage, only the first check fails for a class with arguments only by name."""
+    """In every stage, only the first check fails for a class with keyword-only arguments."""
     wrong: list[str] = []
     with open_suites(course, course.stages) as runner:
         for stage in course.stages:
@@ -112,7 +112,7 @@ def test_the_first_check_of_every_class_grades_the_order(course: Course):
 
 
 def only_by_name(text: str, name: str) -> str:
-    """Return *text* in which the constructor of class *name* takes its arguments only by name."""
+    """Return *text* in which the constructor of class *name* takes its arguments by keyword only."""
     tree = ast.parse(text)
     [found] = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name]
     [init] = [one for one in found.body if getattr(one, "name", "") == "__init__"]

@@ -1,4 +1,4 @@
-"""The course secret changes the hidden inputs, but no grade."""
+"""Tests that the course secret changes the hidden inputs, but no grade."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The files of docs/deployment.md: the Dockerfile, and .gitignore for files that docs create."""
+"""Tests the files of docs/deployment.md: the Dockerfile and .gitignore."""
 
 import re
 import shlex
@@ -44,7 +44,7 @@ def created_by_documents() -> set[str]:
 
 
 def data_of_commands(block: str) -> set[str]:
-    """List the words of a console block that name data, such as the one after `--json`."""
+    """List the paths of data in a console block, such as the one after `--json`."""
     words = shlex.split(block.replace("$ ", ""), comments=True)
     after_options = [new for old, new in pairwise(words) if old in OUTPUTS]
     data = [word for word in words if Path(word).suffix in DATA]
@@ -77,7 +77,7 @@ def test_the_image_gets_files_that_exist():
 
 
 def test_the_image_gets_what_the_package_is_built_from():
-    """The image gets every file that the project's metadata name."""
+    """The image gets every file that the project's metadata lists."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert {project["readme"], *project["license-files"], "constraints.txt"} <= {*copied()}
@@ -131,7 +131,7 @@ def test_git_keeps_the_files_of_the_course(not_ignored):
 
 @pytest.mark.slow
 def test_grading_needs_no_tool_of_the_tests():
-    """A clone of the course grades where only what an instructor needs is installed."""
+    """A clone of the course can grade with only the packages of an instructor installed."""
     program = "import sys; sys.modules['hypothesis'] = None; from autograder.cli import app; app()"
     done = subprocess.run(  # noqa: S603  # our own program
         [sys.executable, "-c", program, "doctor"],

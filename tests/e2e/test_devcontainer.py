@@ -1,4 +1,4 @@
-"""The container for Codespaces and VS Code, as far as a test can run it without a container."""
+"""Tests the set-up of the container for Codespaces and VS Code, without a container."""
 
 import json
 import re
@@ -16,7 +16,7 @@ CONTAINER = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(
 
 
 def test_the_image_has_the_python_of_the_constraints():
-    """The image is pinned, to the Python of the Dockerfile, for which constraints.txt was made."""
+    """The image is pinned to the Python version of the Dockerfile and constraints.txt."""
     python = re.search(r"^FROM python:(3\.\d+)-", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
 
     assert python is not None

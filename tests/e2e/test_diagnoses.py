@@ -1,6 +1,6 @@
-"""Diagnoses of wrong programs by both sources of evidence, and full marks for right programs.
+"""Tests the diagnoses of wrong programs by both sources of evidence, and marks of right programs.
 
-A change of a golden diagnosis is a commit with its reason; ``golden_diagnoses.py`` writes them.
+Commit each change of a golden diagnosis with its reason; ``golden_diagnoses.py`` writes the files.
 """
 
 import ast
@@ -53,7 +53,7 @@ MARKS = {"01_dot_product_attention": [], "04_self_attention": pytest.mark.slow}
     "stage", [pytest.param(name, marks=MARKS.get(name, pytest.mark.nightly)) for name in STAGES]
 )
 def test_diagnoses_are_golden(stage: str):
-    """Grading and a student's machine say of each program what the golden file holds."""
+    """Grading and a student's machine give each program the diagnosis in the golden file."""
     found = blocks(COURSE, COURSE.stage(stage))
     expected, given = (text.splitlines() for text in (golden(stage), text_of(found)))
 
@@ -70,9 +70,9 @@ def test_no_right_program_has_a_diagnosis():
 
 @pytest.mark.parametrize("count", NAMED)
 def test_fresh_mistakes_have_names(count: int):
-    """A program with two mistakes has two names, or one in each of two exercises.
+    """A program with two mistakes gets two names, or one name in each of two exercises.
 
-    A description of what shows counts as a name.
+    A description of the wrong numbers counts as a name.
     """
     named = named_by_grading()
     least, every = NAMED[count]
@@ -83,7 +83,7 @@ def test_fresh_mistakes_have_names(count: int):
 
 
 def test_a_mistake_is_named_in_any_idiom():
-    """A rewrite of a misconception is named as this, or as one that no answer can distinguish."""
+    """A rewrite of a misconception gets the name of this misconception, or of one that no answer can distinguish from it."""
     named = named_by_grading()
     unnamed = []
     for path in sorted((SUBMISSIONS / "rewrites").glob("*/*.py")):
@@ -106,13 +106,13 @@ class WithoutRefusals(ast.NodeTransformer):
     """Removes each ``if`` that only raises."""
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """Leave out a refusal."""
+        """Remove an ``if`` that only raises."""
         refuses = all(isinstance(one, ast.Raise) for one in node.body) and not node.orelse
         return ast.copy_location(ast.Pass(), node) if refuses else self.generic_visit(node)
 
 
 def unrefused(text: str, exercise: str) -> str:
-    """Return a module in which *exercise* refuses nothing."""
+    """Return a module in which *exercise* refuses no arguments."""
     tree = ast.parse(text)
     for node in tree.body:
         if getattr(node, "name", "") == exercise:
@@ -153,7 +153,7 @@ def grade(grade_class: GradeClass) -> Callable[[Program], tuple[ExerciseResult, 
 @pytest.mark.nightly  # that a failed check costs its points in the sandbox, many files here assert
 @pytest.mark.parametrize("program", WRONG, ids=lambda one: f"{one.stage}-{one.id}")
 def test_a_mistake_loses_points(program: Program, grade):
-    """Every exercise with a mistake loses points."""
+    """Each exercise with a mistake loses points."""
     exercises = {mistake.exercise for mistake in program.mistakes}
     lost = {one.name for one in grade(program) if one.score < one.max_score}
 
@@ -185,7 +185,7 @@ def test_every_program_has_its_own_id():
 
 
 def test_kinds_are_a_closed_list():
-    """Each mistake has kinds of the list, and each kind of the list has a mistake."""
+    """Each mistake has kinds from the list, and each kind in the list has a mistake."""
     used = {kind for one in FRESH for mistake in one.mistakes for kind in mistake.kinds}
 
     assert used == set(kinds())

@@ -1,4 +1,4 @@
-"""The documents that the course teaches earn full marks on what they define.
+"""Tests that the documents of the course earn full marks on the exercises that they define.
 
 Each test runs on five notebooks of ours, which define the same exercises in the same way as the
 documents, and on the documents themselves if they are available.
@@ -139,7 +139,7 @@ CASES = [pytest.param(*case, id="-".join(case)) for case in GRADED]
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """Grade every notebook in every stage of which its document has something, once."""
+    """Grade each notebook once in every stage of which its document defines an exercise."""
     keys, submissions = [], []
     for origin in ["own", "seed"] if HAS_SEEDS else ["own"]:
         folder = tmp_path_factory.mktemp(origin)
@@ -161,7 +161,7 @@ def result(graded, origin, document, stage):
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize(("document", "stage"), CASES)
 def test_a_document_has_full_marks_on_what_it_defines(result, document, stage):
-    """No point is lost; otherwise the suite asks for more than the document shows."""
+    """A document's code loses no points, so the suite asks for no more than the document shows."""
     lost = {
         f"{exercise.name}, {check.name}": check.message
         for exercise in result.exercises
@@ -193,13 +193,13 @@ def test_what_a_document_leaves_out_is_missing(result, document, stage):
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize(("document", "stage"), CASES)
 def test_every_cell_of_a_document_runs(result):
-    """No cell fails: its code was found in the text, all of it and nothing else."""
+    """No cell fails, so exactly its code was found in the text."""
     assert [notice for notice in result.notices if notice.startswith("cell ")] == []
 
 
 @pytest.mark.parametrize("stage", COURSE.file.stages)
 def test_the_table_names_exercises(stage):
-    """Everything that a document defines, by the table, is an exercise of that stage."""
+    """Everything that the table lists for a document is an exercise of that stage."""
     exercises = {exercise.name for exercise in COURSE.stage(stage).exercises}
 
     assert set().union(*DEFINES.get(stage, {}).values()) <= exercises
@@ -219,7 +219,7 @@ def test_our_own_notebook_defines_what_the_table_says(document):
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_cell_is_found(origin, document):
-    """Each prompt begins a cell that has code and none of its output."""
+    """Each prompt begins a cell with code and without its output."""
     text = TEXT_OF[origin](document)
 
     cells = code_cells(text)

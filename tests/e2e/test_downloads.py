@@ -1,4 +1,4 @@
-"""The same files submitted by Canvas, by Moodle and as zips, until grades and pages are back.
+"""Tests the same files submitted by Canvas, by Moodle and as zips, up to the returned pages.
 
 Each route has different students in one course, so that one run grades them all.
 """
@@ -56,7 +56,7 @@ class Downloads(NamedTuple):
 
 
 def download(route: str) -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents as *route* gives them."""
+    """Yield names and contents of files as they come by *route*."""
     first = (CANVAS | MOODLE).get(route, 0)
     for number, (name, (file, content, _)) in enumerate(SUBMITTED.items(), first):
         late = "_LATE" * (name == LATE)
@@ -99,7 +99,7 @@ def write_downloads(root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def downloads(tmp_path_factory: pytest.TempPathFactory) -> Downloads:
-    """Collect each download, grade once, and make what is uploaded to each LMS."""
+    """Collect each download, grade once, and write the files for upload to each LMS."""
     home = tmp_path_factory.mktemp("downloads")
     with pytest.MonkeyPatch.context() as patch:
         ask_alembic_once(patch)
@@ -155,7 +155,7 @@ def test_equal_files_earn_equal_points(downloads: Downloads):
 
 
 def test_who_was_late_in_canvas_is_late_in_the_gradebook(downloads: Downloads):
-    """A late mark of Canvas becomes one second late, by both routes."""
+    """A late mark of Canvas becomes one second late, by both ways to collect."""
     with NbgraderSetup.of_course(courses.load(downloads.root)).gradebook() as book:
         late = {
             item.student_id

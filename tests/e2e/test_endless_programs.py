@@ -1,4 +1,4 @@
-"""A solution with a loop, a recursion and a large allocation: no wrong program holds the kit up.
+"""Tests that endless wrong programs made from a solution do not stop the kit.
 
 Wrong programs are made from the solution, and run in the process of the command.
 """
@@ -172,7 +172,7 @@ ENDLESS = VARIANT.replace("sums.append(total)", "total = total + 0")
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
-    """The course, released; a wrong program gets less time than usual, which changes no answer."""
+    """The built course; a wrong program gets less time than usual, which changes no answer."""
     root = tmp_path_factory.mktemp("loops") / "course"
     write_files(root, FILES)
     with pytest.MonkeyPatch.context() as patch, forget_suites():

@@ -1,6 +1,6 @@
-"""The example class is graded as examples/expected/ says: every student, stage and check.
+"""Tests that the example class gets the results in examples/expected/.
 
-After an intended change, write the expected results again and read what changed in them:
+After an intended change, write the expected results again and read the changes:
 
     UPDATE_EXAMPLES=1 python -m pytest tests/e2e/test_examples.py
 """
@@ -51,12 +51,12 @@ def write_expected(results):
 
 
 def without_audit(result):
-    """Return *result* without its times, and without digests of files that change every week."""
+    """Return *result* without its times, and without digests of files that change often."""
     return msgspec.structs.replace(result, audit=None)
 
 
 def expected_path(student, stage, suffix=".txt"):
-    """Return the file that says what *student* gets in *stage*."""
+    """Return the file with the expected result of *student* in *stage*."""
     return EXPECTED / student / f"{stage}{suffix}"
 
 
@@ -98,7 +98,7 @@ def test_a_whole_result_is_as_expected(results):
 
 
 def test_every_submission_is_expected(results):
-    """Each submission has one result and one file with what is expected."""
+    """Each submission has one result and one file with the expected result."""
     expected = {(path.parent.name, path.stem) for path in EXPECTED.glob("*/*.txt")}
 
     assert set(results) == set(submitted()) == expected, HOW_TO_UPDATE

@@ -1,4 +1,4 @@
-"""A class that works through nbgrader's exchange, from the release to the fetched feedback."""
+"""Tests a class that uses nbgrader's exchange, from the release to the fetched feedback."""
 
 import multiprocessing
 import os
@@ -26,7 +26,7 @@ STUDENTS = {"ada": SOLUTION, "bob": HALF}
 
 
 class ExchangeRun(NamedTuple):
-    """The output of the commands, by their first words, and the students' folders."""
+    """The output of each command, by its first words, and the students' folders."""
 
     root: Path
     output: dict[str, str]
@@ -82,7 +82,7 @@ def as_student(folder: Path, student: str, shared: str) -> tuple[str, ...]:
 
 
 def work(folder: Path, student: str, code: str, shared: str, output: dict[str, str]) -> None:
-    """List and fetch what was released, write *code* into the module, submit it."""
+    """List and fetch the released assignment, write *code* into the module, and submit it."""
     folder.mkdir()
     words = as_student(folder, student, shared)
     output[f"list {student}"] = run(folder, "nbgrader", "list", *words)
@@ -131,14 +131,14 @@ def test_students_are_told_what_there_is(exchange_run: ExchangeRun):
 
 @pytest.fixture
 def open_home() -> Iterator[Path]:
-    """A folder that another user can reach, which those of pytest are not."""
+    """A folder that another user can reach, unlike pytest's own folders."""
     with TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
 def by_another_user(home: Path, work: Callable[[], object]) -> int | None:
-    """Do *work* in a process of the user nobody, whose home is *home*; return its exit code."""
+    """Run *work* in a process of the user nobody with the home *home*; return the exit code."""
 
     def change_user_and_work() -> None:
         os.setgroups([])
@@ -159,7 +159,7 @@ def by_another_user(home: Path, work: Callable[[], object]) -> int | None:
 def test_another_user_of_the_system_gets_the_feedback(
     open_home: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A student's name and cache name the page; the course's folder is closed to that user."""
+    """A student fetches a page by name and cache, without access to the course's folder."""
     ask_alembic_once(monkeypatch)
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(open_home / "jupyter"))

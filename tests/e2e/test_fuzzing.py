@@ -1,7 +1,7 @@
-"""For any input from outside, a reader returns or raises its one documented error.
+"""Tests that each reader of external input returns or raises its documented error.
 
-Each reader gets random bytes and damaged valid ones. ``AUTOGRADER_FUZZ_EXAMPLES`` sets how
-many, and then they are new in every run; without it they are few, and the same ones.
+Each reader gets random bytes and damaged valid ones. ``AUTOGRADER_FUZZ_EXAMPLES`` sets the number
+of inputs, which are then new in every run; without it there are a few fixed ones.
 """
 
 import io
@@ -64,7 +64,7 @@ def budget() -> Iterator[None]:
 
 
 def damaged(valid: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
-    """Bytes that are nearly valid, some of them replaced or cut off; or random ones."""
+    """Draw nearly valid bytes, some of them replaced or cut off, or random bytes."""
     edits = st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 3), st.binary(max_size=9)))
     return st.one_of(st.builds(edited, valid, edits, st.integers(0, 1 << 16)), st.binary())
 
@@ -138,7 +138,7 @@ def test_a_reply_is_decoded_or_refused(body: bytes):
 @fuzz
 @given(damaged(replies))
 def test_no_decoded_reply_has_more_parts_than_were_counted(body: bytes):
-    """The parts counted before decoding are all the parts that decoding makes."""
+    """The count of parts before decoding equals the number of parts after decoding."""
     with suppress(BadMessageError):
         protocol.unpack(protocol.REPLIES, body)
         tree = msgspec.msgpack.decode(body)
@@ -183,7 +183,7 @@ contents = st.one_of(st.binary(max_size=200), st.integers(1, 300_000).map(bytes)
 
 
 def zipped(members: list[tuple[str, bytes]]) -> bytes:
-    """Pack *members*, as far as a zip can have their names."""
+    """Pack those *members* whose names a zip can store."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
@@ -199,7 +199,7 @@ archives = damaged(st.lists(st.tuples(names, contents), max_size=5).map(zipped))
 @fuzz
 @given(archives)
 def test_an_archive_is_read_or_refused(data: bytes):
-    """No member is larger than the limit, points out of the archive, or raises another error."""
+    """No member exceeds the limit, leads out of the archive, or raises an undocumented error."""
     file = SubmittedFile(path=PurePosixPath("a.zip"), label="a.zip", read=lambda _limit: data)
     with budget():
         files, faults = open_archive(file)
@@ -215,7 +215,7 @@ def test_an_archive_is_read_or_refused(data: bytes):
 @fuzz
 @given(archives)
 def test_the_archive_of_a_class_is_read_or_refused(tmp_path_factory, data: bytes):
-    """Reading the archive of a class raises ``UnusableFile`` or names entries."""
+    """Reading the archive of a class raises ``UnusableFile`` or returns entries."""
     path = tmp_path_factory.getbasetemp() / "class.zip"
     path.write_bytes(data)
     with budget(), suppress(UnusableFile):
@@ -258,7 +258,7 @@ def test_a_notebook_is_read_or_refused(data: bytes):
 @fuzz
 @given(st.lists(names, min_size=1, max_size=4))
 def test_a_name_becomes_an_id_that_is_safe(raw: list[str]):
-    """Ids are short, printable and no path; equal ones come from equal names."""
+    """Ids are short, printable and not paths; equal ids come from equal names."""
     with budget():
         ids = [student_id(name) for name in raw]
         parsed = [parse_download_name(name, find_lms(raw)) for name in raw]
@@ -276,7 +276,7 @@ STAGES = courses.load(ROOT).stages
 @fuzz
 @given(names)
 def test_a_path_belongs_to_a_stage_or_to_none(name: str):
-    """No name makes the search for its stage fail or last."""
+    """No name makes the search for its stage fail or take long."""
     resolver = StageResolver(stages=STAGES)
     with budget():
         stage = resolver.stage_of(PurePosixPath(name))
@@ -307,7 +307,7 @@ real_toml = st.sampled_from(
     )
 )
 def test_a_settings_file_is_read_or_refused(tmp_path_factory, data: bytes):
-    """Each kind of TOML file raises ``CourseError`` or is what it should be."""
+    """Reading each kind of TOML file raises ``CourseError`` or returns valid contents."""
     path = tmp_path_factory.getbasetemp() / "fuzzed.toml"
     path.write_bytes(data)
     for kind in (CourseFile, StageFile, RulesFile):

@@ -1,6 +1,6 @@
-"""No word and no number of a worker reaches the text next to a check with hidden inputs.
+"""Tests that text about a check with hidden inputs has no word or number of a worker.
 
-A module that answers every request with its own words and numbers replaces the worker.
+The worker is replaced by a module that answers each request with its own words and numbers.
 """
 
 import re
@@ -36,7 +36,7 @@ SETUP = {"has", "load", "mode", "replace"}  # answers have no words; without the
 
 
 def renamed(value: Value) -> Value:
-    """Replace names by words and numbers by another one."""
+    """Replace names by words, and numbers by a different number."""
     if isinstance(value, TensorValue):
         return encode_tensor(decode_tensor(zeros(value)).float() + NUMBER, 1 << 26)
     if isinstance(value, DictValue):
@@ -73,7 +73,7 @@ class Talker(ByHeart):
         self._answer = answer
 
     def ask(self, verb: str, **fields: object) -> Reply:
-        """Answer with a word, except where nothing would follow."""
+        """Answer with a word, unless this would end the check."""
         reply = self._solution.ask(verb, **fields)
         if verb in SETUP or (verb == "new" and callable(self._answer)):
             return reply
@@ -91,12 +91,12 @@ def multiplied(number: int, value: Value) -> Value:
 
 
 def resized(number: int, value: Value) -> Value:
-    """Return so many zeros in one axis."""
+    """Return this many zeros in one axis."""
     return zeros_of(number) if isinstance(value, TensorValue) else value
 
 
 def with_axes(number: int, value: Value) -> Value:
-    """Return zeros with so many axes."""
+    """Return zeros with this many axes."""
     return zeros_of(*[1] * number) if isinstance(value, TensorValue) else value
 
 
@@ -116,7 +116,7 @@ Results = Callable[..., list[CheckResult]]
 
 @pytest.fixture(scope="module")
 def hidden_results() -> Iterator[Results]:
-    """Grades talkers in every stage; returns the results of checks with hidden inputs."""
+    """Grades such modules in every stage, and returns the results of checks with hidden inputs."""
     with ExitStack() as opened:
 
         @cache
@@ -174,7 +174,7 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
 ):
     """The description of a wrong tensor in a hidden check contains no name and no number.
 
-    Kinds of mistake have sentences that are made before anything is answered.
+    The sentences of kinds of mistake exist before a module answers.
     """
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
     monkeypatch.setattr(Ranking, "explanation", lambda _ranking: Explanation({}))
@@ -212,7 +212,7 @@ def test_next_to_hidden_inputs_no_number_of_an_answer_changes_a_word(
 
 @pytest.mark.slow
 def test_kinds_of_mistake_say_the_same_of_every_factor(hidden_results: Results):
-    """The sentences of kinds come from the course's code, and not from an answer."""
+    """The sentences of kinds come from the course's code and never from an answer."""
     told, again = (
         hidden_results(
             partial(multiplied, number), diagnose=True, stages=[COURSE.stage("04_self_attention")]
@@ -236,7 +236,7 @@ def test_kinds_of_mistake_say_the_same_of_every_factor(hidden_results: Results):
 def test_hidden_checks_repeat_nothing_of_an_exception_that_is_explained(
     kind: str, text: str, hidden_results: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """A forged exception in a hidden check shows one sentence without its own words."""
+    """A forged exception in a hidden check leads to a sentence without the exception's words."""
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
     forged = Problem(kind="raised", type=kind, text=text)
     texts = [str(one.diagnosis) for one in hidden_results(forged, diagnose=True) if one.diagnosis]

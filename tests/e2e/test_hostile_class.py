@@ -1,6 +1,6 @@
-"""Attacks that work in plain nbgrader, tried here: graded in a real sandbox, shown as written.
+"""Tests attacks that work in plain nbgrader against the kit's sandbox and pages.
 
-Files for students, after the class was graded, hold nothing that is secret.
+Files for students must not contain secrets after the class is graded.
 """
 
 import html
@@ -77,9 +77,9 @@ def test_everybody_has_a_grade(hostile: HostileClass):
 
 
 def test_nobody_earns_what_is_not_theirs(hostile: HostileClass):
-    """Wrong code earns 0 for any attempt to patch, print, save, return or exit.
+    """Wrong code earns 0 points, even if it tries to patch, print, save, return or exit.
 
-    A link can't be graded, so its exercises wait for a grade by hand.
+    A link can't be graded, so its exercises wait for a manual grade.
     """
     earned = hostile.points()
     waiting = dict.fromkeys(("links", "links_a_folder"), (None, None))
@@ -128,7 +128,7 @@ def test_added_rows_are_as_many_as_there_were_submissions(hostile: HostileClass)
 
 
 def test_the_database_has_no_new_trigger_view_or_table(hostile: HostileClass):
-    """The structure of the database is that of a new gradebook."""
+    """The database has the same structure as a new gradebook."""
     structure = "select type, name, sql from sqlite_master order by name"
 
     assert query(hostile.root, structure) == query(hostile.template, structure)
@@ -192,7 +192,7 @@ def active(page: str) -> Counter[str]:
 
 
 def test_feedback_has_no_active_content_of_students(hostile: HostileClass):
-    """No student's page has more than those of the honest ones."""
+    """No student's page has more active content than the pages of honest students."""
     pages = hostile.pages()
     ours = active(pages["ada"]) | active(pages["hal"])
 
@@ -215,14 +215,14 @@ def test_formgrader_has_no_active_content_of_students(
 
 
 def test_attacks_can_be_read_as_text(hostile: HostileClass, formgraded: dict[str, str]):
-    """The instructor sees the attacks as text, so the tests for active content can fail."""
+    """The instructor's pages contain the attacks as text, so the tests for active content can fail."""
     for student in ("says_html", "saves_outputs", "names_html"):
         assert CANARY in formgraded[student]
     assert "&lt;script&gt;" in hostile.pages()["says_html"]
 
 
 def test_active_content_is_detected(formgraded: dict[str, str]):
-    """The tests for active content find it in a page that has some."""
+    """The tests for active content find such content in a page that has some."""
     ours = active(formgraded["ada"]) | active(formgraded["hal"])
 
     for text in (SCRIPT, IMAGE, "<a href='javascript:alert(1)'>x</a>"):
@@ -230,7 +230,7 @@ def test_active_content_is_detected(formgraded: dict[str, str]):
 
 
 def test_each_grade_has_one_box_for_points(formgraded: dict[str, str]):
-    """No heading of a student's gets the id by which formgrader finds a box for points."""
+    """No heading in a student's text gets the id by which formgrader finds a box for points."""
     for student, page in formgraded.items():
         for name in (*POINTS, "why", "sketch"):
             assert page.count(f'id="{name}"') == 1, student
@@ -266,7 +266,7 @@ def wrong_lines() -> set[str]:
 
 
 def secrets() -> set[str]:
-    """Every line that no student may get."""
+    """Every line that must not reach a student."""
     solution = stubs.secret_lines(SOLUTION, "tiny.py")
     return solution | hidden_lines() | wrong_lines() | {SECRET, SCHEME}
 
@@ -281,7 +281,7 @@ def files_for_students(hostile: HostileClass) -> Iterator[tuple[str, str, str]]:
 
 
 def plain(page: str) -> str:
-    """The text of a page: coloured code has a tag for each symbol."""
+    """Return the text of a page; coloured code has a tag for each symbol."""
     return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
@@ -295,7 +295,7 @@ def own(hostile: HostileClass, student: str) -> str:
 
 
 def leaks(hostile: HostileClass) -> list[tuple[str, str, str]]:
-    """Each secret that a student got: student, file, line."""
+    """Each secret that reached a student: student, file, line."""
     known = {student: own(hostile, student) for student, _, _ in files_for_students(hostile)}
     return [
         (student, name, secret)
@@ -313,7 +313,7 @@ def test_there_is_something_to_leak():
 
 
 def test_students_get_no_secret(hostile: HostileClass):
-    """The release has no secret, and feedback has only those that its student submitted."""
+    """The release contains no secret, and feedback only secrets that its student submitted."""
     files = [name for _, name, _ in files_for_students(hostile)]
 
     assert {"tiny.py", "lab.ipynb", "lab.html", "fingerprints.json"} <= set(files)

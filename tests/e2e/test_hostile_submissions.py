@@ -1,7 +1,7 @@
-"""A class of hostile submissions: none gains points, sees secrets or changes anything outside.
+"""Tests that no hostile submission gains points, reads secrets or changes other files.
 
-All are graded in one batch, with honest submissions between them; ``make hostile`` also grades each
-alone, and measures what it costs.
+All submissions are graded in one batch, with honest submissions between them; ``make hostile`` also
+grades each alone, and measures what it costs.
 """
 
 import re
@@ -66,7 +66,7 @@ def batch(tmp_path_factory):
 
 @pytest.mark.parametrize("attack", attacks())
 def test_gains_nothing(batch, attack):
-    """A hostile submission gets what is expected, and its record stays small."""
+    """A hostile submission gets the expected result, and its record stays small."""
     allowed, result = expected(attack), batch.results[attack]
 
     assert result.status in allowed.status, result.message
@@ -78,9 +78,9 @@ def test_gains_nothing(batch, attack):
 
 @pytest.mark.parametrize("attack", runnable())
 def test_says_nothing_next_to_hidden_inputs(batch, attack):
-    """The message of a check with hidden inputs holds neither numbers nor text of the student.
+    """The message of a check with hidden inputs contains neither numbers nor text of the student.
 
-    The only number may be the course's limit, which a slow machine meets.
+    The only number may be the time limit of the course, which a slow machine can reach.
     """
     messages = said_next_to_hidden_inputs(batch.results[attack], batch.specs)
 
@@ -117,7 +117,7 @@ def test_passes_no_probe(batch, attack):
 
 @pytest.mark.parametrize("attack", attacks())
 def test_every_failure_has_a_message(batch, attack):
-    """A failed check says why and earns nothing, and the grader itself did not fail."""
+    """A failed check has a reason and earns no points, and the grader itself did not fail."""
     result = batch.results[attack]
     failed = [check for check in checks_of(result) if check.outcome is not Outcome.PASSED]
 
@@ -153,13 +153,13 @@ def test_no_process_is_left(batch):
 
 
 def test_every_group_of_attacks_is_represented():
-    """Each of the groups into which attacks on graders fall has at least one submission."""
+    """Each group of attacks has at least one submission."""
     assert {expected(attack).group for attack in attacks()} == set(get_args(Group))
 
 
 @pytest.mark.slow
 def test_a_check_that_works_without_end_costs_its_submission_only(tmp_path, monkeypatch):
-    """A source that keeps the suite busy uses its own seconds; the next submission is graded."""
+    """A source that keeps the suite busy uses up its own time; the next submission is graded."""
     known = Student.uses
 
     def uses(student: Student, name: str, **options: bool) -> tuple[Use, ...]:

@@ -1,4 +1,4 @@
-"""Each layer holds alone: with one of them off, the others still keep what they guard."""
+"""Tests that each layer of protection works alone, with the others switched off."""
 
 import json
 import subprocess
@@ -94,7 +94,7 @@ def test_the_filter_alone_stops_programs_processes_and_sockets():
 
 @pytest.fixture(scope="module")
 def memories() -> Iterator[dict[str, list[bytes]]]:
-    """The memory of a worker that was graded, and of its fork server, in pieces."""
+    """Pieces of the memory of a worker after grading, and of its fork server."""
     source = f"WORDS = {OWN_WORDS!r}\n".encode() + (STAGE.hidden / "hollow.py").read_bytes()
     code = Code(kind="module", cells=(source,), label="self_attention.py")
     with (
@@ -125,7 +125,7 @@ def memory_of(pid: int) -> list[bytes]:
 
 
 def solution_lines() -> list[bytes]:
-    """The longest lines that students are to write."""
+    """The longest lines of the solution."""
     begin, end = MARKERS
     parts = STAGE.solution.read_text("utf-8").split(begin)[1:]
     written = {line.strip() for part in parts for line in part.split(end)[0].splitlines()}
@@ -142,7 +142,7 @@ def hidden_names() -> list[bytes]:
 
 
 def documented_values() -> list[bytes]:
-    """The first rows of the values that the documents compute, as tensors hold them."""
+    """The first rows of the documented values, as bytes of tensors."""
     tensors = documented.read(COURSE.documented).values()
     computed = [one.tensor for one in tensors if STAGE.name in one.stage and one.drawn != "given"]
     rows = [tensor.flatten()[:4].to(torch.float32) for tensor in computed]
@@ -163,7 +163,7 @@ def test_no_secret_is_in_the_memory_of(memories, process, secrets):
 
 @pytest.mark.skipif(unprivileged_owner() is None, reason="only root may read a worker's memory")
 def test_the_search_finds_what_is_there(memories):
-    """The search of the memory finds a student's own words in the worker only."""
+    """The search of the memory finds a student's own words only in the worker."""
     found = {
         name: any(OWN_WORDS.encode() in piece for piece in pieces)
         for name, pieces in memories.items()

@@ -1,4 +1,4 @@
-"""The folder for a class, used as START_HERE.md says: install, start, solve, check."""
+"""Tests the folder for a class by the steps of START_HERE.md: install, start, solve, check."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The course holds on every machine: sets of kernels represent other processors."""
+"""Tests that the course gives the same results with other sets of torch's kernels."""
 
 import os
 import platform
@@ -74,10 +74,10 @@ def usual(pytestconfig: pytest.Config) -> list[str]:
 def test_every_stage_holds_under_every_set_of_kernels(
     pytestconfig: pytest.Config, usual: list[str], name: str
 ):
-    """`verify` finds nothing, release keeps the bytes, and names do not depend on the kernels.
+    """`verify` has no findings, `release` keeps the bytes, and names do not depend on the kernels.
 
-    Where the recorded evidence lacks something, a student's machine and grading may give different
-    names; these are the same under every set.
+    A student's machine and grading may give different names if the fingerprints are incomplete;
+    these names are the same under every set.
     """
     printed = prove(pytestconfig, SETS[name], ["--every", "8", "--build", *STAGES]).splitlines()
 

@@ -1,4 +1,4 @@
-"""Processes are killed at random moments: nothing is lost, nothing is left.
+"""Tests that killing processes at random moments loses no result and leaves no files.
 
 ``python -m benchmarks.kills`` does the same with a hundred kills.
 """
@@ -40,7 +40,7 @@ def scene(tmp_path: Path) -> Scene:
 
 @pytest.mark.slow
 def test_after_any_kill_the_record_is_that_of_an_undisturbed_run(scene: Scene):
-    """Supervisor, worker, grading process, fork server: six kills at random moments."""
+    """After six kills at random moments, no result is lost and no process or file is left."""
     expected = undisturbed(scene)
     happened = disturb(scene, expected, [*ROLES, *ROLES[:2]], pause=0.3)
 

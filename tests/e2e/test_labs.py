@@ -1,4 +1,4 @@
-"""Every lab runs in a kernel, and is valid as students receive it.
+"""Tests that every lab runs in a kernel and is valid as students receive it.
 
 One kernel runs all labs, because starting one is slow: it imports torch, and its sandbox does too.
 """
@@ -205,11 +205,10 @@ async def start_kernel(folder: Path) -> NotebookClient:
 
 
 async def run(stage: Stage, client: NotebookClient, folder: Path, module: str) -> NotebookNode:
-    """Run every cell of the lab of *stage* in *folder*, also after one that fails.
+    """Run every cell of the lab of *stage* in *folder*, even after a cell that fails.
 
-    Only the stub and the solution meet the checks, which never run student code in the kernel, and
-    only the solution's pictures are drawn. Models are trained for a few steps, and for all of them
-    with the module "trained".
+    The checks run only with the stub and the solution, and pictures are drawn only with the
+    solution. Models are trained for a few steps, but for all steps with the module "trained".
     """
     shutil.copytree(stage.assignment, folder)
     (folder / f"{stage.module}.py").write_text(module_text(stage, module), "utf-8")
@@ -365,7 +364,7 @@ def test_every_cell_trains_to_the_end(name: str, run_lab: RunLab):
 
 @UNFINISHED
 def test_every_cell_runs_with_a_syntax_error(stage: Stage, tour: Tour):
-    """Each cell that needs code says in one line where the error is; nothing old runs instead."""
+    """Each cell that needs code gives the place of the error in one line, and no old code runs instead."""
     lines = printed(tour("syntax error")).splitlines()
     waiting = [line for line in lines if line.startswith("This cell waits for ")]
     last = len(stage.solution.read_text("utf-8").splitlines()) + 2
@@ -377,7 +376,7 @@ def test_every_cell_runs_with_a_syntax_error(stage: Stage, tour: Tour):
 
 @UNFINISHED
 def test_every_cell_runs_with_an_endless_loop(tour: Tour):
-    """Each cell that meets the loop is stopped, and names its line."""
+    """Each cell that runs the endless loop is stopped, and its output gives the line."""
     assert problems(tour("loop")) == []
     assert f"This cell was stopped after {LOOP_SECONDS} s, in line " in printed(tour("loop"))
 
@@ -535,12 +534,12 @@ def test_a_picture_follows_its_controls(stage: Stage, tour: Tour):
 
 
 def test_a_lab_needs_exercises_that_exist(stage: Stage, lab: NotebookNode):
-    """Cells need every exercise of the stage, and no other name."""
+    """The cells of a lab need every exercise of the stage, and no other name."""
     assert set(needed(lab)) == {exercise.name for exercise in stage.exercises}
 
 
 def test_text_is_plain_markdown(lab: NotebookNode):
-    """Text has no HTML, which viewers show differently, and links to papers and stages only."""
+    """The text of a lab has no HTML, and links only to papers and stages."""
     for cell in lab.cells:
         text = "" if is_code(cell) else CODE.sub("", cell.source)
         targets = [inline or reference for inline, reference in LINK.findall(text)]

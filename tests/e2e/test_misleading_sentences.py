@@ -1,4 +1,4 @@
-"""Sentences that misled learners: each program gets what is true of it, and not what was said."""
+"""Tests that programs with a formerly misleading diagnosis get a true sentence."""
 
 from functools import cache
 from pathlib import Path
@@ -183,7 +183,7 @@ def test_a_program_gets_the_sentence_that_is_true_of_it(
 
 
 def test_other_arguments_of_a_constructor_are_not_a_missing_refusal():
-    """If a constructor lacks an argument of the check, this is named, not a missing refusal."""
+    """If a constructor lacks an argument of the check, the diagnosis names this argument, not a missing refusal."""
     code = (
         "class SelfAttention_v2(nn.Module):\n"
         "    def __init__(self, d_in, d_out):\n"

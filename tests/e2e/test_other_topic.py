@@ -1,4 +1,4 @@
-"""A course on another topic is built, proved and graded, and nothing in it is about attention."""
+"""Tests that a course on another topic works, without any text about attention."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_the_course_is_built(other: Path):
 
 
 def test_no_word_of_attention_reaches_its_students(other: Path):
-    """Stubs, checks, diagnoses and START_HERE.md of the course have no word of attention."""
+    """Stubs, checks, diagnoses and START_HERE.md of the course do not mention attention."""
     built = [path for path in other.glob("assignments/**/*") if path.is_file()]
     found = {word for path in built for word in FOREIGN.findall(path.read_text("utf-8"))}
 
@@ -32,7 +32,7 @@ def test_no_word_of_attention_reaches_its_students(other: Path):
 
 @pytest.mark.slow
 def test_a_mistake_with_arrays_is_named(other: Path):
-    """The grade of a submission with NumPy names its mistake, and the page has no foreign word."""
+    """The grade of a submission with NumPy names its mistake, and the page has no word about attention."""
     output = run(other, "autograder", "grade", "submitted/bob/clusters.py", "--stage", "02")
 
     assert "Each point gets the farthest center" in output

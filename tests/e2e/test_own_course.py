@@ -1,4 +1,4 @@
-"""A course with some stages and a new one, made as docs/course.md says."""
+"""Tests the instructions of docs/course.md: a course with some stages and a new one."""
 
 import re
 from importlib import import_module

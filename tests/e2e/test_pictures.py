@@ -89,7 +89,7 @@ def expects_the_next_letter(weights: Tensor) -> bool:
 
 
 def forgets_and_prefers_equal_words(weights: Tensor) -> bool:
-    """Whether a token sees five tokens, and all equal ones get more than all different ones."""
+    """Whether a token sees five tokens, and equal tokens get larger weights than all others."""
     back = torch.arange(8)[:, None] - torch.arange(8)
     seen = (back >= 0) & (back < 5)
     equal, different = seen & (back % 2 == 0), seen & (back % 2 == 1)
@@ -109,7 +109,7 @@ def finds_equal_words(weights: Tensor) -> bool:
 
 
 def looks_for_its_own_letter(weights: Tensor) -> bool:
-    """Whether the future is hidden, and each letter looks most at equal ones, all alike."""
+    """Whether the future is hidden, and each letter gives its largest weights, all equal, to equal letters."""
     word = "headache"
     return hides_the_future(weights) and all(
         {place for place in range(row + 1) if weights[row, place] > 0.8 * weights[row].max()}

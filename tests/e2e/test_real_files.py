@@ -1,8 +1,7 @@
-"""Files as students submit them: the points and sentences are those that a person would give.
+"""Tests that realistic files get the points and sentences that a person would give.
 
 Each case is made from the solution of its stage. Exercises that a case does not list keep all their
-points, and nothing is said about them. A person wrote the expectations, before the grader was
-asked.
+points, and have no message. A person wrote the expectations, before the grader was asked.
 """
 
 import ast
@@ -29,9 +28,9 @@ CELL = "# In[ ]:\n"  # starts a cell, as `jupyter nbconvert --to script` writes 
 class Case(NamedTuple):
     """A submission: the solution of *stage* after all *edits*, in cells if it is a *notebook*.
 
-    *loses* holds for each exercise the id of a misconception, or words of a message or an
-    explanation, and the smallest and largest share of its points. *says* are words of the notices
-    or of the submission's message, and *never* are words that must not occur.
+    *loses* contains for each exercise the id of a misconception, or words of a message or an
+    explanation, and the smallest and largest share of its points. *says* lists words of the notices
+    or of the submission's message, and *never* lists words that must not occur.
     """
 
     stage: str
@@ -996,7 +995,7 @@ def submission_of(course: Course, case: Case) -> Submission:
 
 
 def texts_of(exercise: ExerciseResult) -> list[str]:
-    """Return all that is said about an exercise."""
+    """Return all text about an exercise."""
     found = [check.message for check in exercise.checks]
     diagnoses = [check.diagnosis for check in exercise.checks if check.diagnosis]
     return found + [text for item in diagnoses for text in (item.explanation, item.hint)]
@@ -1043,7 +1042,7 @@ def test_each_exercise_earns_what_a_person_would_give(
 
 @pytest.mark.parametrize("case", CASES, ids=id_of)
 def test_the_file_is_told_what_failed_in_it(case: Case, results: dict[str, SubmissionResult]):
-    """Each failing line is named, and nothing is said of a file in which every line ran."""
+    """Each failing line has a notice, and a file in which every line ran has none."""
     result = results[id_of(case)]
     said = [text for text in (result.message, *result.notices) if text]
 
@@ -1053,7 +1052,7 @@ def test_the_file_is_told_what_failed_in_it(case: Case, results: dict[str, Submi
 
 @pytest.mark.parametrize("case", CASES, ids=id_of)
 def test_no_sentence_is_false(case: Case, results: dict[str, SubmissionResult]):
-    """No text has the words that would be false of this file."""
+    """No text contains words that would be false for this file."""
     result = results[id_of(case)]
     texts = [text for exercise in result.exercises for text in texts_of(exercise)]
 

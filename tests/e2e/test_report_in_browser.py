@@ -1,4 +1,4 @@
-"""The pages as Chromium displays them, on a phone and on a desktop."""
+"""Tests the pages as Chromium displays them, on a phone and on a desktop."""
 
 import base64
 import json
@@ -67,7 +67,7 @@ large_class = reports.large_class
 
 
 class Browser:
-    """Chromium behind a pipe: it measures pages on which no script may run."""
+    """Controls Chromium through a pipe, and measures pages on which no script may run."""
 
     def __init__(self, profile: Path) -> None:
         plumbing = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'  # Chromium reads 3 and writes 4
@@ -222,7 +222,7 @@ def test_a_page_can_be_photographed(browser: Browser, pages: list[str], tmp_path
 
 
 def test_no_script_of_a_page_would_run(browser: Browser, pages: list[str]):
-    """The policy holds even where escaping had failed; without the policy it does run."""
+    """The policy blocks a script that was not escaped; without the policy the script runs."""
     page = pages[0].replace("<h2", "<script>document.title = 'ran'</script><h2", 1)
     titles = []
     for text in (page, page.replace("http-equiv", "name")):

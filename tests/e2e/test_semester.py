@@ -1,4 +1,4 @@
-"""A semester as docs/instructor.md describes it: each of its commands, with twenty students."""
+"""Tests the semester of docs/instructor.md: runs its commands with twenty students."""
 
 import ast
 import csv
@@ -125,7 +125,7 @@ CANVAS = {"kay": "johnsonkay_9", "liv": "lamarrliv_LATE_10", "vera": "rubinvera_
 
 @pytest.fixture(scope="module")
 def semester(tmp_path_factory: pytest.TempPathFactory) -> Semester:
-    """Run the page from top to bottom, and grade by hand where it says so."""
+    """Run the commands of the page from top to bottom, with the manual grading that it describes."""
     root = tmp_path_factory.mktemp("semester") / "course"
     for part in PARTS:
         source, target = ROOT / part, root / part
@@ -313,7 +313,7 @@ def test_every_student_has_a_row_for_every_cell(semester: Semester):
     ],
 )
 def test_right_code_earns_all_ten_points(semester: Semester, student: str):
-    """A damaged, renamed or missing notebook, or a zip, costs no point of the module."""
+    """A damaged, renamed or missing notebook, or a zip, costs no points of the module."""
     assert total(semester, student) == 10.0
 
 
@@ -321,7 +321,7 @@ def test_right_code_earns_all_ten_points(semester: Semester, student: str):
     "student", ["dorothy", "katherine", "mary", "niels", "olga", "vera", "xenia"]
 )
 def test_submissions_without_working_code_earn_0(semester: Semester, student: str):
-    """Stubs, texts, missing files, a module that exits and broken archives earn 0."""
+    """Stubs, texts, missing files, a module that exits and broken archives earn 0 points."""
     assert total(semester, student) == 0.0
 
 
@@ -332,7 +332,7 @@ def test_partly_right_code_earns_a_part(semester: Semester, student: str):
 
 
 def test_blank_answers_are_0_and_others_wait(semester: Semester):
-    """Written answers wait to be graded by hand, and exercises where nothing could be graded."""
+    """Written answers wait to be graded by hand, and so do exercises in which nothing could be graded."""
     waiting = {(row[0], row[1]) for row in semester.scores["graded"] if row[4]}
     wrote = {"ada", "alan", "frances", "grace", "joan", "katherine", "kay", "sofia"}
     ungraded = {"katherine", "mary", "niels", "vera", "xenia"}
@@ -376,19 +376,19 @@ def differences(left: bytes, right: bytes) -> str:
 
 
 def test_no_student_sets_a_manual_score(semester: Semester):
-    """All manual scores are the instructor's, even if a module tries to set one."""
+    """All manual scores come from the instructor, even if a module tries to set one."""
     assert {row[3] for row in semester.scores["at the end"]} == {None, 1.5}
 
 
 def test_a_regrade_keeps_manual_scores(semester: Semester):
-    """Ada's manual score stayed; as she wrote nothing else, nobody is asked to review it."""
+    """Ada's manual score stayed; because her answer is unchanged, no review is asked for."""
     row = next(r for r in semester.scores["at the end"] if r[:2] == ("ada", ANSWERS[0]))
 
     assert row[3:] == (1.5, 0)
 
 
 def test_late_work_is_penalised_as_the_configuration_says(semester: Semester):
-    """With the method "zero", late students have no points left, others have all."""
+    """With the method "zero", late students have no points, and the others keep theirs."""
     grades = {row["student_id"]: row for row in read(semester.root / "grades.csv")}
 
     assert (float(grades["sofia"]["raw_score"]), float(grades["sofia"]["score"])) == (10.0, 0.0)
@@ -411,7 +411,7 @@ def test_the_manual_score_is_in_every_export(semester: Semester):
 
 
 def test_a_student_of_canvas_is_one_person(semester: Semester):
-    """Downloaded, graded and exported under the course's id, with a name and a cell in Canvas."""
+    """A downloaded submission keeps the course's id in grades and exports, and has a cell in Canvas."""
     grades = {row["student_id"]: row for row in read(semester.root / "grades.csv")}
     canvas = {row["ID"]: row for row in read(semester.root / "canvas.csv")}
     *scores, nothing = (
@@ -425,7 +425,7 @@ def test_a_student_of_canvas_is_one_person(semester: Semester):
 
 
 def test_a_student_who_submitted_the_lab_reads_that_first(semester: Semester):
-    """A student who submitted the lab reads that first, and no path of this machine."""
+    """The page of a student who submitted the lab states this first, and shows no path of this machine."""
     page = (semester.root / "feedback" / "katherine" / STAGE / "lab.html").read_text("utf-8")
 
     assert "You submitted the lab, not `self_attention.py`." in html.unescape(page)
@@ -434,7 +434,7 @@ def test_a_student_who_submitted_the_lab_reads_that_first(semester: Semester):
 
 
 def test_the_comment_and_the_named_mistake_are_in_the_feedback(semester: Semester):
-    """Ada reads the comment, Alan reads what his mistake is, no student reads the mark scheme."""
+    """Ada's page has the comment, Alan's page has his mistake, and no page has the mark scheme."""
     feedback = semester.root / "feedback"
     ada = (feedback / "ada" / STAGE / "lab.html").read_text("utf-8")
     alan = (feedback / "alan" / STAGE / "lab.html").read_text("utf-8")
@@ -445,7 +445,7 @@ def test_the_comment_and_the_named_mistake_are_in_the_feedback(semester: Semeste
 
 
 def test_scripts_in_answers_are_text_in_the_feedback(semester: Semester):
-    """Joan's script can be read and does not run."""
+    """Joan's script is shown as text and does not run."""
     page = (semester.root / "feedback" / "joan" / STAGE / "lab.html").read_text("utf-8")
 
     assert "alert(1)" in page
@@ -476,7 +476,7 @@ def test_students_get_nothing_of_a_hidden_suite(semester: Semester, stage: str):
 def test_students_without_a_solution_get_none(semester: Semester):
     """The released files and the feedback contain no line of the solution.
 
-    A third hint may have half a line on purpose.
+    A third hint may contain half a line of the solution.
     """
     empty = [f"feedback/{student}/" for student in ("dorothy", "katherine", "mary", "niels")]
     solution = stubs.secret_lines(RIGHT, "self_attention.py") - public_lines(STAGE)

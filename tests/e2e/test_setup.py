@@ -1,4 +1,4 @@
-"""`make setup`, with a Python and a uv that only report what they get."""
+"""Tests `make setup`, with replacements of Python and uv that only report their arguments."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The student's copy alone: the zip and the installed package, in an empty folder."""
+"""Tests the student's copy: the zip and the installed package, in an empty folder."""
 
 import contextlib
 import os
@@ -69,7 +69,7 @@ def run(copy: Path, *words: str, code: int = 0) -> str:
 
 @pytest.mark.slow
 def test_neither_solutions_nor_hidden_suites_are_there(copy: Path):
-    """The zip holds stubs only, and commands that need more report this."""
+    """The zip contains only stubs, and commands that need more report this."""
     run(copy, "start")
     names = {path.name for path in copy.rglob("*") if path.is_file()}
     stubs = list(copy.rglob("self_attention.py"))

@@ -1,4 +1,4 @@
-"""`nbgrader validate` on a lab, as students run it from a terminal."""
+"""Tests `nbgrader validate` on a lab, as students run it from a terminal."""
 
 import json
 import os

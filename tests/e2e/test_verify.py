@@ -18,7 +18,7 @@ from autograder.course import load
 def test_verify_finds_nothing(pytestconfig: pytest.Config, options: list[str], end: str):
     """Every stub, solution, variant, misconception and documented tensor is as it must be.
 
-    Besides progress, of which each stage has two lines, nothing is on the error stream.
+    The error stream contains only the progress, two lines for each stage.
     """
     stages = load(pytestconfig.rootpath).file.stages
     parts = ("verifying the hidden suite", "verifying the record and the fingerprints")

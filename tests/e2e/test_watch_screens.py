@@ -1,4 +1,4 @@
-"""`watch` in terminals of three sizes: of each mistake the name and the question are visible."""
+"""Tests that `watch` shows the name and the question of each mistake in three terminal sizes."""
 
 import contextlib
 import re
@@ -60,7 +60,7 @@ def play(own: Path, size: tuple[int, int], programs: Sequence[Program]) -> Itera
 
 
 def lacks(screen: list[str]) -> str:
-    """Say what a screen with a name lacks; empty if the question is below the name."""
+    """Describe what is missing on a screen with a name; empty if the question is below the name."""
     said = " ".join(" ".join(screen).split())
     return "" if NAMED not in said or "?" in said.partition(NAMED)[2] else said
 

@@ -1,4 +1,4 @@
-"""A learner's commands where there is no fork, no Unix signal and no module of Unix."""
+"""Tests a learner's commands without fork, Unix signals and Unix modules."""
 
 import subprocess
 import sys

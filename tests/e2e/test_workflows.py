@@ -1,4 +1,4 @@
-"""The workflows for a course whose students submit by push."""
+"""Tests the workflows for a course whose students submit by push."""
 
 import base64
 import os
@@ -51,7 +51,7 @@ def test_it_may_only_read_contents(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_actions_are_githubs_own_and_pinned(name: str):
-    """Actions are GitHub's own, pinned by major version, and keep no token on disk."""
+    """All actions are GitHub's own, are pinned by major version, and keep no token on disk."""
     used = [step for step in steps(name) if "uses" in step]
 
     assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"]) for step in used)
@@ -61,7 +61,7 @@ def test_actions_are_githubs_own_and_pinned(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_script_contains_an_expression(name: str):
-    """GitHub's values are passed in the environment, where they are text and no program."""
+    """GitHub's values are passed in the environment, where they are text and not a program."""
     assert not any("${{" in step.get("run", "") for step in steps(name))
 
 
@@ -76,7 +76,7 @@ def test_the_students_workflow_names_no_secret():
 
 
 def test_only_the_step_that_needs_a_secret_gets_it():
-    """The step that fetches gets the token, the step that grades the course's secret."""
+    """Only the fetching step gets the token, and only the grading step gets the course's secret."""
     given = {
         step["name"]: secret
         for step in steps("grade.yml")
@@ -176,7 +176,7 @@ DEADLINE = "2026-11-20T23:00:00Z"
 
 
 def test_a_repository_that_cannot_be_read_costs_itself(bash: Bash, tmp_path: Path):
-    """An unreadable repository is named, and does not look like an empty one."""
+    """An unreadable repository is reported by name, and not treated as an empty one."""
     (tmp_path / "students.txt").write_text(STUDENTS)
     text = script("grade.yml", "Fetch what students pushed")
     code, called = bash(text, {"gh": GITHUB}, DEADLINE=DEADLINE)
@@ -215,7 +215,7 @@ def test_a_deadline_in_another_form_is_refused(bash: Bash, tmp_path: Path):
 @pytest.mark.parametrize("stage", ["", "04"])
 @pytest.mark.parametrize("failed", [0, 1])
 def test_grades_are_written_into_the_artifact(stage: str, failed: int, bash: Bash, tmp_path: Path):
-    """An empty `--stage` selects none; a submission that the grader failed on costs itself."""
+    """An empty `--stage` selects every stage, and a grader error affects only its submission."""
     (tmp_path / "submitted").mkdir()
     (tmp_path / "grades").mkdir()
     record = "grades/results.json"
