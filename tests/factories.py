@@ -228,7 +228,7 @@ OpenSession = Callable[..., Any]  # a `Session`
 
 
 def write_files(root: Path, files: dict[str, str]) -> None:
-    """Write *files*, text by path, below *root*."""
+    """Write *files*, a text for each path, below *root*."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ def write_files(root: Path, files: dict[str, str]) -> None:
 
 
 def course_files(stages: tuple[str, ...]) -> dict[str, str]:
-    """Every authored file of a course whose stages all teach the same two tiny things."""
+    """Return the authored files of a course whose stages all have the same two exercises."""
     head = COURSE_TOML.format(stages=", ".join(f'"{name}"' for name in stages))
     files = {"course.toml": head, "tests/hidden/documented.toml": DOCUMENTED_TOML}
     for name in stages:
@@ -344,7 +344,7 @@ WriteBook = Callable[..., Any]  # a `Written`
 
 
 def cell(kind: str, source: str, name: str = "", **more: object) -> Cell:
-    """A cell of a lab, as authors write it; with *name*, it has nbgrader's metadata."""
+    """Return a cell of a lab as authors write it; with *name*, it has nbgrader's metadata."""
     roles = dict.fromkeys(("grade", "locked", "solution", "task"), False)
     facts = {"grade_id": name, "schema_version": 3, **roles, **more}
     code = {"execution_count": None, "outputs": []} if kind == "code" else {}
@@ -403,7 +403,7 @@ def authored(path: Path, *cells: Cell, points: dict[str, float] | None = None) -
 
 def ask_alembic_once(patch: pytest.MonkeyPatch) -> None:
     """Remember the version of nbgrader's tables, which nbgrader asks alembic for."""
-    import nbgrader.api  # noqa: PLC0415  # two seconds, for tests of the gradebook only
+    import nbgrader.api  # noqa: PLC0415  # takes two seconds, and only tests of the gradebook need it
 
     ask = nbgrader.api.get_alembic_version
     patch.setattr(nbgrader.api, "get_alembic_version", functools.cache(ask))
@@ -457,7 +457,7 @@ def record(
 
 
 def without_times(results: Results) -> Results:
-    """The record of a run as if it had taken no time, at no date."""
+    """Return the record of a run without its times."""
     timeless = [
         replace(one, audit=replace(one.audit, graded="", seconds=0.0)) if one.audit else one
         for one in results.submissions
@@ -475,7 +475,7 @@ class Row(NamedTuple):
 
 
 def query(root: Path, sql: str, *values: object) -> list[tuple]:
-    """Run *sql* in the gradebook of the course at *root*, without nbgrader's layers."""
+    """Run *sql* in the gradebook of the course at *root*, without nbgrader's classes."""
     with closing(sqlite3.connect(root / "gradebook.db")) as book, book:
         return book.execute(sql, values).fetchall()
 
@@ -528,8 +528,8 @@ def add_settings(course: Course, more: str) -> None:
 
 def lab_of(root: Path, student: str = "ada") -> dict:
     """The valid notebook that formgrader shows of *student*."""
-    import nbformat  # noqa: PLC0415  # one second, for tests of the gradebook only
-    from nbgrader.nbgraderformat import MetadataValidator  # noqa: PLC0415  # for tests of the gradebook only
+    import nbformat  # noqa: PLC0415  # takes one second, and only tests of the gradebook need it
+    from nbgrader.nbgraderformat import MetadataValidator  # noqa: PLC0415  # only tests of the gradebook need it
 
     node = nbformat.reads(autograded(root, student)["lab.ipynb"].decode(), 4)
     nbformat.validate(node)

@@ -121,7 +121,7 @@ def course_with_low_limits(root: Path) -> Course:
 
 
 def hostile_submissions(course: Course, folder: Path) -> list[Submission]:
-    """Copy the attacks to *folder*, generate the files that are too long to store, and collect all."""
+    """Copy the attacks to *folder*, generate files that are too long to store; collect all."""
     shutil.copytree(HOSTILE, folder)
     for name, text in LONG_MODULES.items():
         (folder / name / MODULE).write_text(text)

@@ -60,7 +60,7 @@ class ByHeart:
         return nullcontext()
 
     def ask(self, verb: str, **fields: object) -> Reply:
-        """Return the solution's reply if the request was memorized, otherwise zeros of its shape."""
+        """Return the solution's reply to a memorized request, otherwise zeros of its shape."""
         request = request_of(verb, fields)
         self._asked = (*(() if request.fresh else self._asked), key_of(request))
         reply = self._solution.answer(request)

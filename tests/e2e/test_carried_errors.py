@@ -88,7 +88,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class Pair(NamedTuple):
-    """The exercise *upper* uses *lower*, in the solution or in the code *above*; *lower* has *mistake*.
+    """*upper* uses *lower*, in the solution or in the code *above*; *lower* has *mistake*.
 
     The mistake is a misconception, or a kind with *words* in its explanation.
     """
@@ -301,7 +301,7 @@ def both(result: SubmissionResult, pair: Pair) -> tuple[ExerciseResult, Exercise
 
 @pytest.mark.parametrize("pair", NOTICED, ids=[pair.name for pair in NOTICED])
 def test_the_exercise_above_keeps_its_points(graded: dict[str, SubmissionResult], pair: Pair):
-    """A mistake costs points in its own exercise; points carried to others are counted separately."""
+    """A mistake costs points in its own exercise; carried points are counted separately."""
     lower, upper = both(graded[pair.name], pair)
 
     assert lower.score < lower.max_score
@@ -325,7 +325,7 @@ def test_a_mistake_that_shows_below_only_carries_nothing(
 
 @pytest.mark.parametrize("stage", TOGETHER)
 def test_two_mistakes_below_cost_nothing_above(graded: dict[str, SubmissionResult], stage: str):
-    """An exercise that is correct, given two mistakes in exercises that it uses, loses no points."""
+    """An exercise that is correct, given two mistakes in others, loses no points."""
     upper = both(graded[stage], two(stage)[0])[1]
     names = [pair.lower for pair in two(stage)]
 

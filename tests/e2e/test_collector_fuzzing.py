@@ -73,7 +73,7 @@ class Maker:
         self.chance = chance
 
     def name(self) -> str:
-        """Return a name that a student may choose: another student's, an odd one, or an LMS's form."""
+        """Return a name that a student may choose: another student's, odd, or an LMS's form."""
         base = self.chance.choice((*OTHERS, *ODD, "mallory", "mallory"))
         return self.chance.choice(FORMS)(base)
 

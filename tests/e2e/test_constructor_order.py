@@ -112,7 +112,7 @@ def test_the_first_check_of_every_class_grades_the_order(course: Course):
 
 
 def only_by_name(text: str, name: str) -> str:
-    """Return *text* in which the constructor of class *name* takes its arguments by keyword only."""
+    """Return *text* with keyword-only arguments in the constructor of class *name*."""
     tree = ast.parse(text)
     [found] = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name]
     [init] = [one for one in found.body if getattr(one, "name", "") == "__init__"]

@@ -83,7 +83,7 @@ def test_fresh_mistakes_have_names(count: int):
 
 
 def test_a_mistake_is_named_in_any_idiom():
-    """A rewrite of a misconception gets the name of this misconception, or of one that no answer can distinguish from it."""
+    """A rewrite of a misconception gets the same name, or one that answers cannot distinguish."""
     named = named_by_grading()
     unnamed = []
     for path in sorted((SUBMISSIONS / "rewrites").glob("*/*.py")):

@@ -364,7 +364,7 @@ def test_every_cell_trains_to_the_end(name: str, run_lab: RunLab):
 
 @UNFINISHED
 def test_every_cell_runs_with_a_syntax_error(stage: Stage, tour: Tour):
-    """Each cell that needs code gives the place of the error in one line, and no old code runs instead."""
+    """Each cell that needs code gives the place of the error, and no old code runs instead."""
     lines = printed(tour("syntax error")).splitlines()
     waiting = [line for line in lines if line.startswith("This cell waits for ")]
     last = len(stage.solution.read_text("utf-8").splitlines()) + 2

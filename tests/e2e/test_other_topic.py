@@ -32,7 +32,7 @@ def test_no_word_of_attention_reaches_its_students(other: Path):
 
 @pytest.mark.slow
 def test_a_mistake_with_arrays_is_named(other: Path):
-    """The grade of a submission with NumPy names its mistake, and the page has no word about attention."""
+    """The grade of a submission with NumPy names its mistake, without words about attention."""
     output = run(other, "autograder", "grade", "submitted/bob/clusters.py", "--stage", "02")
 
     assert "Each point gets the farthest center" in output

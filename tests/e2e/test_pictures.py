@@ -109,7 +109,7 @@ def finds_equal_words(weights: Tensor) -> bool:
 
 
 def looks_for_its_own_letter(weights: Tensor) -> bool:
-    """Whether the future is hidden, and each letter gives its largest weights, all equal, to equal letters."""
+    """Whether the future is hidden, and each letter gives equal letters its largest weights."""
     word = "headache"
     return hides_the_future(weights) and all(
         {place for place in range(row + 1) if weights[row, place] > 0.8 * weights[row].max()}

@@ -124,7 +124,7 @@ def start(root: Path, *before: str) -> subprocess.CompletedProcess:
 
 
 def starter(level: str) -> tuple[str, ...]:
-    """Return a command prefix that limits the isolation to *level*; skip the test if there is none."""
+    """Return a command prefix that limits isolation to *level*; skip the test without one."""
     if level == "process":
         if os.geteuid() or not seccomp.available():
             pytest.skip("only root can run code as nobody, only a filter can hide Landlock")
@@ -163,7 +163,7 @@ def run(request: pytest.FixtureRequest, course: Course, content: bytes) -> Itera
 
 @pytest.mark.slow
 def test_files_next_to_the_module_have_no_effect(run: Run):
-    """Submitted modules with names of Python's, pytest's or the kit's modules are never imported; the solution is graded."""
+    """Submitted modules with names of installed modules are never imported."""
     assert not (run.root / "imported").exists()
     assert run.results["score"] == 10.0
     assert "1234, all stages: 10 points (graded)" in run.output

@@ -125,7 +125,7 @@ CANVAS = {"kay": "johnsonkay_9", "liv": "lamarrliv_LATE_10", "vera": "rubinvera_
 
 @pytest.fixture(scope="module")
 def semester(tmp_path_factory: pytest.TempPathFactory) -> Semester:
-    """Run the commands of the page from top to bottom, with the manual grading that it describes."""
+    """Run the commands of the page in order, with the manual grading that it describes."""
     root = tmp_path_factory.mktemp("semester") / "course"
     for part in PARTS:
         source, target = ROOT / part, root / part
@@ -332,7 +332,7 @@ def test_partly_right_code_earns_a_part(semester: Semester, student: str):
 
 
 def test_blank_answers_are_0_and_others_wait(semester: Semester):
-    """Written answers wait to be graded by hand, and so do exercises in which nothing could be graded."""
+    """Written answers and exercises in which nothing could be graded wait for a grade."""
     waiting = {(row[0], row[1]) for row in semester.scores["graded"] if row[4]}
     wrote = {"ada", "alan", "frances", "grace", "joan", "katherine", "kay", "sofia"}
     ungraded = {"katherine", "mary", "niels", "vera", "xenia"}
@@ -411,7 +411,7 @@ def test_the_manual_score_is_in_every_export(semester: Semester):
 
 
 def test_a_student_of_canvas_is_one_person(semester: Semester):
-    """A downloaded submission keeps the course's id in grades and exports, and has a cell in Canvas."""
+    """A downloaded submission has the course's id everywhere, and a cell in Canvas."""
     grades = {row["student_id"]: row for row in read(semester.root / "grades.csv")}
     canvas = {row["ID"]: row for row in read(semester.root / "canvas.csv")}
     *scores, nothing = (
@@ -425,7 +425,7 @@ def test_a_student_of_canvas_is_one_person(semester: Semester):
 
 
 def test_a_student_who_submitted_the_lab_reads_that_first(semester: Semester):
-    """The page of a student who submitted the lab states this first, and shows no path of this machine."""
+    """The page of a student who submitted the lab says so first, without a local path."""
     page = (semester.root / "feedback" / "katherine" / STAGE / "lab.html").read_text("utf-8")
 
     assert "You submitted the lab, not `self_attention.py`." in html.unescape(page)

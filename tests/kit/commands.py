@@ -63,7 +63,7 @@ def run_process(root: Path, line: str) -> Ended:
 def forget_suites() -> Iterator[None]:
     """Hide the suites that were imported before, and forget those that are imported meanwhile.
 
-    The suites of all courses have the same module names.
+    Different courses have suites with the same module names, so these are forgotten.
     """
     known = {name: sys.modules.pop(name) for name in [*filter(_is_suite, sys.modules)]}
     yield

@@ -84,7 +84,7 @@ def fork_server() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def lent_fork_server(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> ForkServer:
-    """Lend the fork server to any code that starts one: a test need not wait for torch again."""
+    """Lend the fork server to any code that starts one, to import torch only once."""
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
@@ -132,7 +132,7 @@ def check() -> MakeCheck:
 
 @pytest.fixture(scope="session")
 def submission() -> MakeSubmission:
-    """Make a submission of one exercise, `double`, out of its checks; any field can be given."""
+    """Make a submission with the exercise `double` from its checks; any field can be given."""
 
     def make(*checks: CheckResult, **fields: object) -> SubmissionResult:
         exercise = ExerciseResult.of("double", checks)

@@ -1,4 +1,4 @@
-"""Minutes and difficulty of exercises, by one ruler."""
+"""Tests the estimated minutes and the difficulty of exercises."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ SCALE = SOLUTION[SOLUTION.index("class Scale") :]
 
 @pytest.fixture
 def stage(tiny: Course) -> Stage:
-    """The tiny stage, whose lab has 400 words, the second exercise, 200 words and an answer."""
+    """The tiny stage with a lab: 400 words, the second exercise, 200 words and an answer."""
     lab = [
         cell("markdown", "word " * 400),
         cell("code", "given = 1  # nobody must read this"),

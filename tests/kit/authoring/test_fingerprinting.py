@@ -1,4 +1,4 @@
-"""Making fingerprints: which programs run, what is kept of them, and how much that may be."""
+"""Tests which programs run for fingerprints, and the data that is kept."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -68,7 +68,7 @@ def test_a_program_that_passes_has_no_wording(public: PublicChecks, made: Made):
 
 
 def test_a_sample_has_the_same_numbers(public: PublicChecks, made: Made):
-    """`verify` compares some programs, so each must have the number that it has among all."""
+    """`verify` compares some programs, so each must have the same number as among all programs."""
     sample = FingerprintMaker(public).make("a digest", only_sample=True)
 
     assert set(sample.compared) < set(made.compared)
@@ -111,7 +111,7 @@ def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
     ],
 )
 def test_the_entries_of_lists_are_kept_once(public: PublicChecks, answer: object, values: int):
-    """A list of tensors is stored as the numbers of its entries, and a list of numbers whole."""
+    """A list of tensors is stored entry by entry, and a list of numbers is stored whole."""
     maker = FingerprintMaker(public)
     (kept,) = maker._keep_answers([answer])
     answers = maker._answers.all()
@@ -122,7 +122,7 @@ def test_the_entries_of_lists_are_kept_once(public: PublicChecks, answer: object
 
 
 def neighbours(answers: list[object]) -> set[tuple[float, float]]:
-    """Return every two numbers that follow each other in the tensors of *answers*."""
+    """Return the pairs of adjacent numbers in the tensors of *answers*."""
     found: set[tuple[float, float]] = set()
     for answer in answers:
         tensors = answer.values() if isinstance(answer, dict) else [answer]
@@ -134,7 +134,7 @@ def neighbours(answers: list[object]) -> set[tuple[float, float]]:
 
 
 def solved(course: Course, stages: list[Stage], *, public: bool) -> set[tuple[float, float]]:
-    """Return the neighbours in all answers of the solutions to the checks of a suite."""
+    """Return the pairs of adjacent numbers in the solution's answers to a suite."""
     found: set[tuple[float, float]] = set()
     with open_suites(course, stages, public=public, diagnose=False) as runner:
         for stage in stages:

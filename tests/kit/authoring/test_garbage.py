@@ -1,4 +1,4 @@
-"""Garbage below right code, which must not be paid."""
+"""Tests that garbage that correct code uses earns hardly any points."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ HEADS = COURSE.stage("09")
 
 @pytest.fixture(scope="module")
 def base() -> Composition:
-    """The right program of stage 09 whose exercises use each other."""
+    """The correct program of stage 09 in which exercises use each other."""
     found = composition(HEADS)
     assert found is not None
     return found
 
 
 def test_the_exercises_that_others_use_are_found(base: Composition):
-    """Finds the heads, which the class that joins them uses."""
+    """The class that joins the heads is found to use the class of a head."""
     assert base.used == ("Attention", "CausalAttention")
     assert composition(COURSE.stage("08")) is None
 
@@ -47,7 +47,7 @@ def test_each_module_of_garbage_can_be_imported(base: Composition):
 
 
 def test_an_exercise_without_early_steps_is_nonsense_in_each_module(base: Composition):
-    """An exercise without early steps is nonsense everywhere: a right one would earn points."""
+    """An exercise without early steps becomes nonsense, because a correct one would earn points."""
 
     def whole(one: Misconception) -> float:
         return float(one.exercise == "Attention")

@@ -1,4 +1,4 @@
-"""START_HERE.md, which students read first."""
+"""Tests START_HERE.md, which students read first."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The folder that a class receives: a wheel and START_HERE.md."""
+"""Tests the folder that a class receives: a wheel and START_HERE.md."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_a_wheel_of_before_is_replaced(course: Course, own: Path):
 
 
 def test_a_changed_title_makes_the_hand_out_stale(course: Course, own: Path):
-    """Wheel and guide hold the title; writing both again settles it."""
+    """The wheel and the guide contain the title, and writing both again updates it."""
     file = course.root / "course.toml"
     file.write_text(file.read_text().replace(course.file.title, "Mine"))
     changed = load(course.root)
@@ -80,7 +80,7 @@ def test_a_solution_in_a_file_for_students_stops_it(course: Course, tmp_path: Pa
 
 
 def test_a_module_that_somebody_solved_stops_it(course: Course, tmp_path: Path):
-    """A solved module in assignments/ stops the hand-out, because students would receive it."""
+    """A solved module in assignments/ is refused, because students would receive it."""
     course.stages[0].assignment.joinpath("tiny.py").write_text("def double(x):\n    return 2 * x\n")
 
     with pytest.raises(CourseError, match="was edited"):

@@ -61,7 +61,7 @@ def test_what_only_hidden_checks_notice_is_counted(write_course: WriteCourse):
 
 
 def test_what_no_check_notices_is_listed(write_course: WriteCourse):
-    """A check that compares nothing lets a wrong sum pass."""
+    """A check that compares no numbers lets a wrong sum pass."""
     course = write_course({SUITE: COMPARES_NOTHING})
     report = reported(course)
     listed = kinds_report.unnoticed(course, course.stages[0])

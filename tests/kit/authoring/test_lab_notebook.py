@@ -176,7 +176,7 @@ def test_a_picture_in_markdown_is_kept(author: Author):
 
 
 def test_building_again_changes_nothing(author: Author, path: Path):
-    """A second build has the same bytes, so a stale file can be recognized by its bytes."""
+    """A second build has the same bytes, so different bytes show that a file is stale."""
     once = author(*WHOLE)
     path.write_bytes(once)
 
@@ -193,7 +193,7 @@ def test_building_again_changes_nothing(author: Author, path: Path):
     ],
 )
 def test_every_minor_version_becomes_the_same(author: Author, path: Path, facts: dict[str, int]):
-    """Authors use different versions of Jupyter; the bytes are the same."""
+    """The bytes are the same for different versions of Jupyter."""
     expected = author(*CHECKS)
     path.write_text(notebook(*CHECKS, **facts))
 
@@ -321,13 +321,13 @@ def test_a_lab_that_would_go_wrong_is_refused(
     ],
 )
 def test_a_mark_scheme_that_nbgrader_would_leave_is_refused(author: Author, scheme: str):
-    """An overlooked marker would give the mark scheme to the class."""
+    """A misspelt marker of a mark scheme is refused, because students would get the scheme."""
     with pytest.raises(CourseError, match="between lines ### BEGIN MARK SCHEME and ###"):
         author(*CHECKS, question(scheme))
 
 
 def test_a_picture_next_to_a_mark_scheme_is_refused(author: Author):
-    """Students would receive the picture, although nbgrader removes the line that shows it."""
+    """A picture in a cell with a mark scheme is refused, because students would receive it."""
     with pytest.raises(CourseError, match="the picture in a cell with a mark scheme"):
         author(*CHECKS, question(attachments=PIXEL))
 
@@ -447,7 +447,7 @@ def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, source: str
 
 
 def test_what_was_encoded_is_decoded():
-    """A notebook that is encoded and decoded has the same text, for any line ends."""
+    """A notebook that is encoded and decoded has the same text, with any line endings."""
     cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "one\r\ntwo\n\nthree"}
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 

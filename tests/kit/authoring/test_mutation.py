@@ -26,7 +26,7 @@ def weigh(scores, given=3):
 @pytest.mark.slow
 @pytest.mark.usefixtures("lent_fork_server")
 def test_what_no_check_catches_survives(tiny, monkeypatch):
-    """No check of the tiny suite looks at how the factor is drawn, so that mutant is reported."""
+    """A mutant of the factor's random draw is reported, because no check tests the draw."""
     grade = functools.partial(mutation.grade, jobs=1)  # the lent fork server has one client
     monkeypatch.setattr(mutation, "grade", grade)
 

@@ -67,7 +67,7 @@ def test_a_prerequisite_that_is_missing_gives_way_to_its_own(made: Course):
 
 
 def test_documented_tensors_are_those_of_the_stages(made: Course):
-    """A tensor that only another stage uses stays away."""
+    """A documented tensor that only an omitted stage uses is left out."""
     text = made.documented.read_text("utf-8")
 
     assert "tiny.numbers" in text
@@ -106,7 +106,7 @@ def test_a_lab_mentions_no_stage_that_is_missing(made: Course):
 
 
 def test_a_title_cannot_end_a_text(three: Course, tmp_path: Path):
-    """A quotation mark in a title would end a string of the lab, a solution or stage.toml."""
+    """A quotation mark in a title does not end a string in a lab, a solution or stage.toml."""
     with forget_suites():
         made = new_course(three, ["03"], tmp_path / "mine")
 

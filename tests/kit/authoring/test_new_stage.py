@@ -1,4 +1,4 @@
-"""`autograder new-stage`: a skeleton that is a stage already."""
+"""Tests `autograder new-stage`, which writes a complete skeleton of a stage."""
 
 from unittest.mock import Mock, create_autospec
 
@@ -19,7 +19,7 @@ from tests.kit.commands import forget_suites
 def test_a_skeleton_holds_as_it_is(
     tiny: Course, lent_fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ):
-    """Built and verified, the new stage has no finding before its author writes a word."""
+    """A new stage that is built and verified without a change has no finding."""
     monkeypatch.setattr(verify, "ForkServer", lambda *_arguments: lent_fork_server)
     new_stage(tiny, "02_layer_norm")
     course = courses.load(tiny.root)
@@ -94,7 +94,7 @@ def test_a_name_that_cannot_be_used_is_refused(tiny: Course, name: str, words: s
 
 
 def test_a_folder_that_exists_is_never_overwritten(tiny: Course):
-    """`new-stage` leaves a folder that an author has begun as it is."""
+    """`new-stage` does not change a folder that exists already."""
     (tiny.root / "solutions/02_layer_norm").mkdir()
 
     with pytest.raises(UsageError, match="exists already"):
@@ -102,7 +102,7 @@ def test_a_folder_that_exists_is_never_overwritten(tiny: Course):
 
 
 def test_comments_among_the_stages_are_kept(tiny: Course):
-    """If a comment of course.toml would be lost, the author must list the stage."""
+    """If a comment in course.toml would be lost, the author has to list the stage."""
     listing = tiny.root / "course.toml"
     listing.write_text(listing.read_text().replace("[", "[  # the first week\n", 1))
 

@@ -83,8 +83,8 @@ CHECKS = [
 ]
 
 
-def seven_points(name: str, module: bytes) -> SubmissionResult:  # noqa: ARG001  # a grader's
-    """Give any module seven points."""
+def seven_points(name: str, module: bytes) -> SubmissionResult:  # noqa: ARG001  # the signature of a grader
+    """Return a grader that gives every module seven points."""
     return SubmissionResult(
         student="x", stage=MASKED.name, status=Status.GRADED, score=7.0, max_score=10.0
     )
@@ -92,7 +92,7 @@ def seven_points(name: str, module: bytes) -> SubmissionResult:  # noqa: ARG001 
 
 @pytest.fixture(scope="module")
 def graded() -> tuple[Prices, dict[str, bytes]]:
-    """The prices of stage 05 by a grader that keeps the modules, and those modules."""
+    """The prices of stage 05, and the modules that were graded for them."""
     modules: dict[str, bytes] = {}
 
     def grade(name: str, module: bytes) -> SubmissionResult:
@@ -140,7 +140,7 @@ def test_verify_reports_ready_made_code_that_earns_too_much():
 
 
 def test_stages_whose_point_a_rule_is_exist():
-    """A stage that is renamed would lose its bound otherwise."""
+    """Every stage in `point_of` exists, so that a renamed stage does not lose its rule."""
     names = {stage.name for stage in COURSE.every_stage}
     rules = read_rules(MASKED.rules).values()
 

@@ -89,7 +89,7 @@ def test_public_checks_are_built_with_what_they_use(built: str):
 
 
 def test_the_arguments_of_each_class_are_a_constant(built: str):
-    """Students' machines read the order of the arguments from the suite; no class, no constant."""
+    """The suite contains the order of constructors' arguments, or nothing if it has no class."""
     constants: dict[str, object] = {}
     exec(built[built.index("CONSTRUCTORS") : built.index("\n}\n") + 3], constants)  # noqa: S102  # our text
 

@@ -28,14 +28,14 @@ HIDES = HIDDEN.replace('points=3, layer="probe"', 'points=3, layer="probe", hidd
 
 
 def built(course: Course) -> PublicRecord:
-    """Build *course*, as a command does; read the record."""
+    """Build *course* as a command does, and read the record."""
     with forget_suites():
         release.build(course)
     return public_record.read(course.stages[0].public_record)
 
 
 def test_the_record_answers_every_public_check(tiny: Course):
-    """The record holds the documented values that checks use, and where a stage's points are."""
+    """The record holds the documented values that checks use, and the points of the stage."""
     record = built(tiny)
 
     assert [*record.replies] == [
@@ -83,7 +83,7 @@ def test_what_cannot_be_recorded_stops_the_release(
 
 
 def test_a_request_that_depends_on_answers_may_be_hidden(write_course: WriteCourse):
-    """A hidden check may send a request that depends on answers: the solution replies."""
+    """A hidden check may send a request that depends on answers, because the solution replies."""
     hidden = ASKS_ABOUT_THE_ANSWER.replace('points=3, layer="probe"', 'points=3, hidden="asks"')
 
     assert "test_doubles_unseen_numbers" not in built(write_course({SUITE: hidden})).replies

@@ -250,7 +250,7 @@ def test_nothing_else_is_written(course, tmp_path):
     ],
 )
 def test_secrets_in_source_stop_the_release(course, stage, name, text):
-    """Students receive source unchanged, so a secret file is refused by name."""
+    """A secret file in source/ is refused by name, because students would receive it."""
     write(stage.source / name, text)
 
     with pytest.raises(CourseError, match=name):
@@ -259,7 +259,7 @@ def test_secrets_in_source_stop_the_release(course, stage, name, text):
 
 
 def test_a_link_in_source_stops_the_release(course, stage):
-    """A link may lead to the solution under a harmless name."""
+    """A link in source/ is refused, because it may lead to the solution."""
     (stage.source / "notes.py").symlink_to(stage.solution)
 
     with pytest.raises(CourseError, match=r"notes\.py is a link"):
@@ -323,7 +323,7 @@ def test_fingerprints_are_built_once_and_released(tiny):
 
 
 def test_fingerprints_come_from_every_module_that_makes_programs():
-    """A sentence or a rule that changes makes them stale; how kinds are searched does not."""
+    """A changed sentence or rule makes fingerprints stale, and a changed search does not."""
     made_by = {path.name for path in release._rules_of_kinds()}
 
     assert {"kinds.toml", "masks.py", "programs.py", "rewriting.py", "vocabulary.py"} <= made_by
@@ -434,7 +434,7 @@ def test_broken_fingerprints_are_stale(tiny, text):
 
 
 def test_a_leak_in_fingerprints_is_reported(course, stage):
-    """A line of the solution within a string of JSON is a leak too."""
+    """A line of the solution within a JSON string is a leak, too."""
     path = stage.source / "fingerprints.json"
     path.write_text(json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
 

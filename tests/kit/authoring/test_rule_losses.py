@@ -1,4 +1,4 @@
-"""Each rule that a stub states is lost by a wrong program, or it is a finding."""
+"""Tests that each rule in a stub is broken by a wrong program, or is a finding."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ IN_PLACE = """    Misconception(
 
 
 def found(write_course: Callable[..., Course], suite: str, rules: str, bank: str = "") -> list[str]:
-    """Build the tiny course with one rule; report what nothing loses."""
+    """Build the tiny course with one rule; report the rules that no program breaks."""
     points = "points=3" if '"double"' in suite else "points=5"
     files = {
         "tests/hidden/rules.toml": rules,
@@ -85,7 +85,7 @@ def test_code_that_breaks_the_rule_must_lose_it(
     *,
     lost: bool,
 ):
-    """Code that breaks the rule fails a public check of it, and passes the other probes."""
+    """Code that breaks the rule must fail a public check of the rule, and pass other probes."""
     suite = KEPT.format(name=name, asked=asked, more=more)
     findings = found(write_course, suite, RULES + breaks)
 

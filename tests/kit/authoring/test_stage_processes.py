@@ -64,7 +64,7 @@ def test_an_error_in_a_process_is_raised():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a signal that only Linux sends")
 def test_no_process_outlives_the_command():
-    """When a command ends in any way, an endless loop of a stage ends with it."""
+    """An endless loop of a stage ends with the command, for any end of the command."""
     arguments = [sys.executable, "-c", ENDLESS, str(COURSE.root)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # a command that is written here
         assert command.stdout is not None

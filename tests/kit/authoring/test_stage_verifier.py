@@ -1,4 +1,4 @@
-"""Code of a stage whose points are known: how close right code comes to a bound."""
+"""Tests the finding about correct code that comes too close to a bound."""
 
 from autograder.authoring.stage_verifier import Room, narrow_rooms
 

@@ -62,14 +62,14 @@ def test_programs_are_rated(rate: Rate, result: str, expected: Steadiness):
     ],
 )
 def test_what_was_undecided_must_be_steadier(tiny: Course, result: str, expected: Steadiness):
-    """A result that was undecided in the last build becomes decided only if it is steady by far."""
+    """A result that was undecided in the last build is decided only if clearly steady."""
     with open_suites(tiny, [tiny.stage(STAGE)]) as runner:
         assert of(runner, result) is Steadiness.STEADY
         assert of(runner, result, in_doubt=True) is expected
 
 
 def test_whole_numbers_and_switches_are_sent_as_they_are():
-    """Whole numbers and switches stay exact; numbers with digits move, equal ones alike."""
+    """Whole numbers and switches stay exact; floats are shifted, equal ones equally."""
     channel = LocalChannel("echo", b"def echo(x):\n    return x\n")
     student = Student(ShiftedChannel(channel, 1e-3))
     exact = torch.tensor([0.0, 2.0, -1000.0, torch.inf])

@@ -317,7 +317,7 @@ def test_a_comment_stays_a_comment(comment):
 
 
 def test_a_module_without_a_region_is_refused():
-    """A module without a region means that a marker was forgotten."""
+    """A module without a region is refused, because a marker was forgotten."""
     with pytest.raises(CourseError, match=r"^attention\.py has no solution"):
         stubs.strip_solutions("a = 1\n", "attention.py")
 
@@ -379,7 +379,7 @@ def test_a_rule_of_one_exercise_is_in_its_docstring(stage: Stage, name: str):
 
 
 def test_a_suite_without_rules_has_the_rule_of_the_grader(stage: Stage):
-    """Known values count only with other inputs, even if no check states a rule."""
+    """The stub states that documented values count only with other inputs, even without rules."""
     stub = stubs.add_rules(UNRULED, stage, BOTH.replace('"dtype",', ""))
 
     assert docstring(stub) == f"Two tiny things.\n\n{stubs.TITLE}\n\n{LAST}"
@@ -418,7 +418,7 @@ def test_a_sentence_continues_the_last_line_of_a_docstring(stage: Stage):
 
 
 def test_a_rule_that_the_stub_does_not_state_is_found(stage: Stage):
-    """Finds a rule that the stub does not state, regardless of line breaks."""
+    """A rule that the stub does not state is found, regardless of line breaks."""
     known = read_rules(stage.rules)
     suite = BOTH.replace('"dtype"', '"refuses"')
     stub = stubs.add_rules(UNRULED, stage, suite)

@@ -11,7 +11,7 @@ from tests.factories import CHAIN, SOLUTION, chain_files
 
 @pytest.fixture
 def lines(tiny: Course, tmp_path: Path, lent_fork_server, monkeypatch):
-    """Diagnose a text as the file of a student in a course; return what an author reads."""
+    """Diagnose a text as a student's file, and return the lines for the author."""
     monkeypatch.setattr(
         "autograder.authoring.trial.ForkServer", lambda *_arguments: lent_fork_server
     )
@@ -25,7 +25,7 @@ def lines(tiny: Course, tmp_path: Path, lent_fork_server, monkeypatch):
 
 
 def test_an_author_reads_how_far_an_explanation_matched(lines):
-    """Each exercise has a line with what is named, and one for each explanation below it."""
+    """Each exercise has a line with its diagnosis, and below it a line for each explanation."""
     shown = lines(SOLUTION.replace("2 * x", "x * x"))
 
     assert shown[0] == "double: 2.5 points lost, named: squares"

@@ -213,7 +213,7 @@ def test_each_part_of_a_stage_is_reported_when_it_begins(added: Course):
 
 @pytest.mark.slow
 def test_kinds_are_counted_on_request(added: Course):
-    """The number of kinds proves nothing, and naming the programs takes a fifth of the time."""
+    """Kinds of mistake are counted only with --verbose, because this takes a fifth of the time."""
     line, _ = verify.verify(added).lines
 
     assert line.endswith("1 correct variant right")
@@ -264,7 +264,7 @@ SHARE = "01_tiny: 1 of 3 misconceptions pass the public suite."
 
 
 def gaps(write_course: WriteCourse, *entries: str) -> list[str]:
-    """Build the tiny course, with a hidden check and more misconceptions; report its gaps."""
+    """Build the tiny course, with a hidden check and more misconceptions; report its findings."""
     bank = MISCONCEPTIONS.removesuffix(")\n") + "".join(entries) + ")\n"
     course = write_course({SUITE: HIDES, BANK: bank})
     with forget_suites():
@@ -273,14 +273,14 @@ def gaps(write_course: WriteCourse, *entries: str) -> list[str]:
 
 
 def test_a_misconception_that_passes_the_public_suite_is_a_finding(write_course: WriteCourse):
-    """A student who makes this mistake would read that every check passes."""
+    """A misconception that passes the public suite without a reason is a finding."""
     (found,) = gaps(write_course, KNOWN_SIZE, MANY)
 
     assert found.startswith(PASSES)
 
 
 def test_a_reason_why_only_hidden_inputs_can_show_it_is_enough(write_course: WriteCourse):
-    """One misconception of 51 may need hidden inputs, as it is less than two in a hundred."""
+    """One misconception of 51 may need hidden inputs, because this is less than 2 %."""
     assert gaps(write_course, LISTED, MANY) == []
 
 
@@ -290,7 +290,7 @@ def test_too_many_are_a_finding_with_reasons_too(write_course: WriteCourse):
 
 
 def test_a_reason_that_is_not_true_is_a_finding(write_course: WriteCourse):
-    """A false reason is a finding: the public suite does notice that the numbers were tripled."""
+    """A false `only_hidden` is a finding: the public suite detects the tripled numbers."""
     tripled = LISTED.replace("2 * x if", "3 * x if")
 
     assert gaps(write_course, tripled) == [
@@ -344,7 +344,7 @@ RULED = EXTRA | {
     ],
 )
 def test_rules_are_verified(write_course: WriteCourse, file: str, old: str, new: str, finding: str):
-    """No rule costs points that students cannot read."""
+    """A graded rule that the stub does not state is a finding."""
     course = write_course(RULED)
     with forget_suites():
         release.build(course)

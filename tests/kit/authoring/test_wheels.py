@@ -59,7 +59,7 @@ def test_no_secret_of_this_course_is_in_the_wheel():
 
 
 def test_pip_finds_each_file_in_the_list(built: Course):
-    """RECORD lists every file of the wheel, itself without a digest."""
+    """RECORD lists every file of the wheel, and itself without a digest."""
     files = contents(wheels.kit_wheel(built, built.every_stage))
     (record,) = (name for name in files if name.endswith("RECORD"))
     rows = {row[0]: row[1:] for row in csv.reader(files[record].decode().splitlines())}
@@ -102,7 +102,7 @@ def test_any_change_gives_another_version(built: Course):
 
 
 def test_a_wheel_holds_the_stages_that_are_asked_for(write_course):
-    """A wheel holds only the requested stages, so a class can get them one by one."""
+    """A wheel contains only the requested stages, so a class can get them one by one."""
     course = write_course(stages=("01_tiny", "02_more"))
     with forget_suites():
         release.build(course)
@@ -119,7 +119,7 @@ def test_a_stage_that_is_not_built_is_refused(tiny: Course):
 
 
 def test_the_wheel_of_solutions_holds_no_suite(tiny: Course):
-    """The wheel of solutions holds the instructor's modules in a course's folders, no suite."""
+    """The wheel of solutions contains the instructor's modules and no suite."""
     wheel = wheels.solutions_wheel(tiny, tiny.every_stage)
     files = contents(wheel)
     modules = [name for name in files if name.startswith("autograder_solutions/")]

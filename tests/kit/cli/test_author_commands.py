@@ -10,7 +10,7 @@ Invoke = Callable[..., Any]  # a Result, which typer has from click or from itse
 
 
 def test_release_lists_what_is_stale_and_builds_it(invoke: Invoke, tiny: Course):
-    """`release --check` is exit code 1 before, 0 after `release`."""
+    """`release --check` has exit code 1 before `release`, and 0 after it."""
     before = invoke("release", "--check")
     built = invoke("release")
     after = invoke("release", "--check")
@@ -57,7 +57,7 @@ def test_release_builds_one_stage_if_asked(invoke: Invoke, write_course: WriteCo
 
 
 def test_release_writes_the_folder_for_a_class(invoke: Invoke, tiny: Course):
-    """`--handout` writes guide and wheel, `--solutions` another wheel elsewhere."""
+    """`--handout` writes the guide and a wheel, and `--solutions` a wheel in a different folder."""
     out, later = tiny.root / "out", tiny.root / "later"
     result = invoke("release", "--handout", out, "--solutions", later)
     (wheel,), (solutions,) = out.glob("*.whl"), later.glob("*.whl")

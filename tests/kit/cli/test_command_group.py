@@ -152,7 +152,7 @@ def test_any_other_missing_module_keeps_its_traceback(
 def test_the_list_and_the_help_of_a_command_agree(
     name: str, panel: str, summary: str, invoke: Invoke
 ):
-    """A command's line in the list is its own help; the list imports no command."""
+    """Each command's line in the list is the command's own help."""
     paragraph = load_command(name).help.partition("\n\n")[0]
     listed = invoke("--help").stdout
 

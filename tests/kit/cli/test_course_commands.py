@@ -15,7 +15,7 @@ Invoke = Callable[..., Any]  # a Result, which typer has from click or from itse
 def test_changes_that_no_check_notices_are_exit_code_1(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ):
-    """A mutant that no check notices has a line, and so has a listed one that is now noticed."""
+    """Each unnoticed mutant, and each listed mutant that is now noticed, has a line."""
     survivor = Mutant("a + b", "a - b", 7, "")
     outdated = Equivalent(was="2 * x", becomes="x + x", reason="equal")
     reports = iter(

@@ -17,7 +17,7 @@ DOUBLE = "01_tiny/double"
 
 @pytest.fixture
 def folder(tiny: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which the learner is: one above the learner's own."""
+    """The folder above the learner's folder, in which commands run."""
     build(tiny)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -24,7 +24,7 @@ Recorded = Callable[..., Path]
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_a_graded_submission_is_printed_and_recorded(invoke: Invoke, module: Path, tmp_path: Path):
-    """Exit code 0, a row in the table, the record where --json says."""
+    """Grading has exit code 0, prints a row, and writes the record to the path of --json."""
     record = tmp_path / "results.json"
     result = invoke(
         "grade", module, "--json", record, "--jobs", 1, "--isolation", detect_capabilities().level
@@ -151,7 +151,7 @@ def full_disk(*_given: object, **_options: object) -> NoReturn:
 def test_a_disk_that_fills_up_meanwhile_keeps_record_and_table(
     invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ):
-    """The earlier record stays whole, the new one is where there is space; exit code 1."""
+    """On a full disk the earlier record stays, and the new record is written elsewhere."""
     file = recorded(5.0)
     file.write_text("the earlier one")
     monkeypatch.setattr("autograder.disk.TemporaryDirectory", full_once())
@@ -167,7 +167,7 @@ def test_a_disk_that_fills_up_meanwhile_keeps_record_and_table(
 
 
 def full_once() -> Callable[..., Any]:
-    """Make temporary folders, but for the first one, where the disk is full."""
+    """Make temporary folders, except the first, which is on a full disk."""
     folders: Iterator[Callable[..., Any]] = chain([full_disk], repeat(TemporaryDirectory))
 
     def make(*given: object, **options: object) -> Any:

@@ -10,7 +10,7 @@ Invoke = Callable[..., Any]  # a Result, which typer has from click or from itse
 
 
 def test_a_column_of_ids_needs_a_roster(invoke: Invoke, module: Path):
-    """The column belongs to a file, which the message asks for."""
+    """The message about --id-column without a roster asks for the roster."""
     result = invoke("grade", module, "--id-column", "SIS Login ID")
 
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""A stage of attention without a single misconception, and a grader that names mistakes in it."""
+"""Provides a stage of attention without misconceptions, and a grader that names its mistakes."""
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace

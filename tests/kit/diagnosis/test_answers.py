@@ -37,7 +37,7 @@ def raised(text: str, line: str, kind: str = "ValueError") -> Raised:
     ],
 )
 def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
-    """Few or equal numbers say nothing, because they may agree by chance."""
+    """Few or equal numbers prove nothing, because they may agree by chance."""
     assert tells(answer) is expected
 
 
@@ -53,7 +53,7 @@ def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
     ],
 )
 def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expected: bool):
-    """Samples show that answers differ, and never do so for two answers that agree."""
+    """Samples of two answers may differ only if the answers differ."""
     assert differ(sample(NUMBERS), sample(other)) is expected
 
 
@@ -67,7 +67,7 @@ def test_a_table_keeps_what_may_agree():
 
 
 def test_another_shape_or_nan_is_another_form():
-    """A shape or NaN that only one of two answers has cannot come from a second mistake."""
+    """A shape or NaN that only one of two answers has is not explained by a second mistake."""
     assert has_form(NUMBERS, form_of(NUMBERS * 2))
     assert has_form(NUMBERS, form_of(NUMBERS * torch.nan))
     assert not has_form(NUMBERS, form_of(NUMBERS.T))
@@ -75,7 +75,7 @@ def test_another_shape_or_nan_is_another_form():
 
 
 def test_the_form_of_gradients_is_that_of_each():
-    """Gradients have the same form if each has; a missing one has no form to compare."""
+    """Gradients have the same form if each of them has; a missing gradient has no form."""
     form = form_of({"a": NUMBERS, "b": None})
 
     assert has_form({"a": NUMBERS, "b": NUMBERS}, form)
@@ -147,7 +147,7 @@ def test_the_same_quantity_may_be_missing_under_another_name(
 def test_a_text_may_leave_open_which_step_it_is_about(
     text: str, *, specific: bool, broadcast: bool
 ):
-    """Some texts fit every step with an axis or two tensors, so they are not specific."""
+    """Texts of exceptions that fit every step with an axis or two tensors are not specific."""
     error = Raised("RuntimeError", text, text, public="f raised an exception.")
 
     assert is_specific(error) is specific

@@ -1,4 +1,4 @@
-"""Error carried forward: what an exercise shows, given the mistake in another."""
+"""Tests errors that are carried forward to the exercises that use a wrong one."""
 
 from types import SimpleNamespace
 
@@ -67,7 +67,7 @@ def test_only_what_an_answer_shows_is_carried(write_course, seen: Observation, c
 
 @pytest.mark.parametrize(("needs", "carried"), [((), set()), (("double",), {"test_a"})])
 def test_a_check_may_pass_the_wrong_exercise(write_course, needs: tuple[str, ...], carried):
-    """A mistake in what a check passes to an exercise counts, though its code never names it."""
+    """A mistake in an object that a check passes to an exercise counts as used by it."""
     stage = write_course(chain_files("01_tiny")).stages[0]
     alone = definitions(parse(((SOLUTION + "\ndef quadruple(x):\n    return 4 * x\n").encode(),)))
     seen = wrong(NUMBERS)

@@ -1,4 +1,4 @@
-"""Right programs with the mistake of another program in them."""
+"""Tests correct programs into which the mistake of another program is put."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tests.kit.diagnosis.conftest import SQUARES
 
 
 def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):
-    """The wrong definition replaces the program's own; imports come along, demos do not."""
+    """The wrong definition replaces the program's own, with its imports but without demos."""
     path = tmp_path / "variant.py"
     path.write_text('print("demo")\n\ndef double(y):\n    return y + y\n\nhalf = 0.5\n', "utf-8")
     text = with_mistakes(path, [SQUARES], SOLUTION)
@@ -54,7 +54,7 @@ def test_nonsense_replaces_numpy_arrays():
     """An array keeps its shape and dtype, and gets numbers without meaning."""
     source = "import numpy\n\ndef double(x):\n    return 2 * x\n" + change("double", NONSENSE)
     scope: dict[str, Any] = {}
-    exec(source, scope)  # noqa: S102  # source of ours
+    exec(source, scope)  # noqa: S102  # source written in this repository
     given = scope["numpy"].ones((2, 3), "float32")
     changed = scope["double"](given)
 

@@ -43,7 +43,7 @@ def test_each_pattern_has_a_sentence_and_a_question(key: str):
     "key", [key for key in KEYS if not PATTERNS[key.split(".")[0]].from_solution]
 )
 def test_next_to_hidden_inputs_a_pattern_has_no_word_of_an_answer(key: str):
-    """Next to hidden inputs a sentence has no place for a word of the answer."""
+    """A sentence about hidden inputs has no placeholder for a word of the answer."""
     pattern = WrongAnswerPattern.of(key, **dict.fromkeys(words_of(key), 187))
 
     assert not re.search(r"\d|[{}]", pattern.diagnosis(shows_values=False).explanation)

@@ -45,17 +45,17 @@ def doubles_a_matrix(student: Student) -> None:
 
 
 def doubles_nothing(student: Student) -> None:
-    """Compare where most mistakes give the right answer."""
+    """Compare on an input for which most mistakes give the correct answer."""
     agrees(student.call("double", torch.zeros(2, 3)), torch.zeros(2, 3))
 
 
 def doubles_two(student: Student) -> None:
-    """Compare where a sum gives what the product does."""
+    """Compare on an input for which a sum equals the product."""
     agrees(student.call("double", torch.tensor([2.0])), torch.tensor([4.0]))
 
 
 def is_defined(student: Student) -> None:
-    """Ask for no value."""
+    """Run a check that asks for no value."""
     expect(student.has("double") and not student.refuses("double", NUMBERS), "It raises.")
 
 
@@ -160,7 +160,7 @@ def test_the_misconception_that_explains_most_is_chosen(make_grader):
 def test_documented_values_alone_name_nothing(
     make_grader, layers: dict[str, str], named: dict[str, str]
 ):
-    """An agreement on documented inputs is a coincidence if inputs of other sizes disagree."""
+    """Equal answers on documented inputs are a coincidence if answers for other sizes differ."""
     grader = make_grader("squares_vectors")
     explained = grader.explain("x ** 2 if x.ndim == 1 else x + 9", layers=layers)
 
@@ -200,7 +200,7 @@ def test_each_alternative_has_its_own_word(make_grader):
 
 
 def test_a_misconception_that_fails_a_passed_check_is_dropped(make_grader):
-    """Code that squares only vectors passes where code that squares matrices too fails."""
+    """A mistake for all sizes does not name code that is wrong only for vectors."""
     explained = make_grader("squares", "squares_vectors").explain(WRONGS["squares_vectors"])
 
     assert names(explained) == {"doubles_numbers": "squares_vectors"}
@@ -236,7 +236,7 @@ def test_replays_are_kept(make_grader):
 
 
 def test_a_matching_exception_is_explained_too(make_grader):
-    """A misconception that another answer proves explains exceptions of the same text."""
+    """A misconception that another answer proves explains exceptions with the same text."""
     explained = make_grader("squares", "needs_a_matrix").explain(
         "x.reshape(2, 3) * 2", doubles_numbers, is_defined
     )

@@ -1,4 +1,4 @@
-"""Dropout: what is said about numbers that are dropped at random."""
+"""Tests the descriptions of results in which dropout sets numbers to zero."""
 
 import pytest
 import torch
@@ -33,5 +33,5 @@ def test_dropout_is_recognized_where_it_changes_a_tensor(p: float, found: bool):
     ],
 )
 def test_kept_numbers_that_are_not_rescaled_are_recognized(answer: object, found: bool):  # noqa: FBT001  # a parameter of the test
-    """Any numbers may be dropped; those that both programs keep are compared."""
+    """Only numbers that both programs keep are compared, because dropout is random."""
     assert (describe_dropout(answer, X * DROPPED, STEPS) is not None) is found

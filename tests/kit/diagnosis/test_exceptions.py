@@ -1,4 +1,4 @@
-"""Exceptions: what is said about those that Python and torch raise, provoked for real."""
+"""Tests the explanations of exceptions that Python and torch really raise."""
 
 import re
 from collections.abc import Iterator
@@ -328,7 +328,7 @@ def test_every_text_is_provoked():
     ],
 )
 def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
-    """A sentence that shows anything but groups of its patterns is refused."""
+    """A sentence with a placeholder that is not a group of its patterns is refused."""
     right = {"patterns": ["of (?P<a>.)"], "sentence": "It is.", "question": "Why?"}
 
     assert msgspec.convert(right | {"shown": "It is {a}."}, ErrorText).shown
@@ -337,7 +337,7 @@ def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
 
 
 def test_hidden_sentences_hold_nothing_of_the_text():
-    """A sentence for hidden inputs has no place for words and no size."""
+    """A sentence for hidden inputs has no placeholder for words or sizes."""
     sentences = [row.sentence for _, row in ERROR_TEXTS]
 
     assert not [text for text in sentences if "{" in text or re.search(r"[2-9]", text)]
@@ -360,7 +360,7 @@ def test_a_refusal_of_the_students_own_is_explained():
 
 
 def test_code_that_does_not_end_is_explained():
-    """Code without end is explained; a check that did not run for lack of time is not."""
+    """Endless code is explained, and a check that did not run for lack of time is not."""
     found = explain_exception(NotFinished("Not within 3 s.", public="Not in time."))
 
     assert found is not None
@@ -369,7 +369,7 @@ def test_code_that_does_not_end_is_explained():
 
 
 def test_a_text_of_another_type_is_not_explained():
-    """A text is explained only for its own type of exception, also an empty text."""
+    """A text, even an empty one, is explained only for its own type of exception."""
     assert explain_exception(raised("next(iter([]))")) is None
 
 
@@ -381,7 +381,7 @@ def test_an_unknown_text_is_not_explained():
 
 
 def without_result() -> Raised:
-    """Return the fault of a function without ``return`` whose gradients are asked for."""
+    """Return the fault of a check of gradients on a function without ``return``."""
     student = Student(LocalChannel("theirs", f"{START}\ndef f(x):\n    x * x\n".encode()))
     with pytest.raises(Raised) as caught:
         student.gradients("f", torch.ones(2), cotangent=torch.ones(2))

@@ -136,7 +136,7 @@ def refused(text: str) -> Raised:
     ],
 )
 def test_exceptions_of_kinds_are_compared_by_the_quantities_of_the_line(known, seen, match):
-    """Type, text and quantities must agree, as where programs run."""
+    """Recorded exceptions match if type, text and quantities agree, as for programs that run."""
     kept = fingerprints.shown_by(Observation((), stopped("scores = queries @ keys.T"))).end
     first = len(known.mistakes)
     one = fingerprints.Print(0, (), (first,))

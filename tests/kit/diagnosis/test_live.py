@@ -1,4 +1,4 @@
-"""Naming mistakes that nobody wrote down: in a stage without a single misconception."""
+"""Tests the names of mistakes in a stage without misconceptions."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new
 
 
 def test_a_mistake_that_only_raises_is_named(grader: Grader):
-    """The sentence first names the mistakes that raise the exception, and then explains it.
+    """The sentence first names the mistakes that raise the exception, then explains it.
 
     Without a product, or without the transposition, the same sizes meet in the next product.
     """
@@ -93,7 +93,7 @@ def test_a_mistake_that_only_raises_is_named(grader: Grader):
 
 
 def test_a_refusal_of_what_is_right_is_named(grader: Grader):
-    """A refusal of valid arguments is named, for any words of the exception."""
+    """A refusal of valid arguments is named, with any text of the exception."""
     code = ATTEND.format("(queries @ keys.T / 2).softmax(-1) @ values").replace("!=", "==")
 
     assert grader.kinds("attend", code) == {"check_wrong"}
@@ -154,7 +154,7 @@ def test_a_misconception_is_named_where_it_alone_shows(write_stage):
 
 
 def raises(text: str) -> Failure:
-    """The check of `attend`, of code that raises *text* in it."""
+    """Return the check of `attend` for code that raises *text* there."""
     error = Raised("RuntimeError", text, f"attend raised it\n{text}", public="It raised.")
     return Failure(item_of("attend", attends), Observation((), error))
 

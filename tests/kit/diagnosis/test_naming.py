@@ -1,4 +1,4 @@
-"""Programs that explain failed checks, as diagnoses."""
+"""Tests the diagnoses that are made from programs that explain failed checks."""
 
 from autograder.diagnosis.naming import (
     Mistake,
@@ -25,12 +25,12 @@ def several(count: int, kind: str = "scale_missing") -> list[Mistake]:
 
 
 def test_of_each_group_the_first_is_named():
-    """Programs of one group show the same, and are one mistake to a student."""
+    """Programs of one group give the same answers and are named as one mistake."""
     assert one_of_each_group([SCALE, SCALE, AXIS]) == [SCALE, AXIS]
 
 
 def test_two_mistakes_that_fit_are_both_named_once():
-    """The title of two mistakes is the whole explanation, so nothing is printed twice."""
+    """The title of two mistakes is the whole explanation, so no sentence is printed twice."""
     named = name_alike([SCALE, AXIS])
 
     assert named is not None
@@ -49,7 +49,7 @@ def test_of_many_only_a_common_kind_is_said():
 
 
 def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
-    """A mistake found by its exception is named with that reason."""
+    """The sentence about a mistake that was found by its exception states this reason."""
     named = name_same_error([SCALE], refused=False)
 
     assert named is not None
@@ -58,7 +58,7 @@ def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
 
 
 def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():
-    """An exception says less than numbers do; alone it is said."""
+    """A kind about a length is named by its exception only if no other kind fits."""
     longer = SCALE._replace(
         id="length_extra", explanation="Longer.", title="Longer", group="length"
     )
@@ -71,7 +71,7 @@ def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():
 
 
 def test_sizes_that_do_not_fit_name_no_two_kinds():
-    """An exception about sizes, which many steps raise, names no two kinds."""
+    """An exception about sizes never names two kinds, because many steps raise it."""
     one, two, product = (
         name_same_error(found, refused=False, broadcasts=broadcasts)
         for found, broadcasts in (([SCALE], True), ([SCALE, AXIS], True), ([SCALE, AXIS], False))

@@ -1,4 +1,4 @@
-"""When two runs of a check show the same, and when only the text of an exception agrees."""
+"""Tests which runs of a check are equal, and which differ only in an exception."""
 
 import math
 
@@ -63,7 +63,7 @@ def test_answers_that_agree_are_the_same(left: object, right: object):
     ],
 )
 def test_answers_that_differ_are_not_the_same(left: object, right: object):
-    """Two lists of answers with one difference are not the same."""
+    """Two lists of answers with one difference are not equal."""
     assert compare(ran(left), ran(right)) is Match.NO
 
 
@@ -74,7 +74,7 @@ def test_answers_in_between_are_undecided(distance: float):
 
 
 def test_every_answer_counts():
-    """One different answer is enough, and so is one answer more."""
+    """Two runs differ if one answer differs or one run has one more answer."""
     assert compare(ran(X, X), ran(X + 1, X)) is Match.NO
     assert compare(ran(X, X), ran(X)) is Match.NO
 
@@ -106,7 +106,7 @@ def test_without_answers_the_messages_must_agree():
 
 
 def test_the_text_of_an_exception_alone_is_not_a_proof():
-    """Equal exceptions prove a mistake only if they quote the same code, too."""
+    """Equal exceptions prove a mistake only if they also quote the same code."""
     left = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 4: x @ w"))
     right = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 9: torch.mm(a, b)"))
     elsewhere = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 5: x @ w"))

@@ -1,4 +1,4 @@
-"""Patterns: what they say about a wrong answer, and that they say nothing about a right one."""
+"""Tests that patterns describe wrong answers and ignore correct ones."""
 
 import math
 import re
@@ -105,7 +105,7 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
     ],
 )
 def test_the_pattern_of_a_wrong_tensor_is_named(name: str, answer, expected):
-    """Each heuristic recognizes its own kind of mistake, and none before it does."""
+    """Each heuristic recognizes its own kind of mistake, and no earlier heuristic does."""
     assert name_of(answer, expected) == name
 
 
@@ -154,7 +154,7 @@ def test_an_axis_is_named_only_if_it_is_certain():
 
 
 def test_axes_are_named_by_their_position():
-    """The first axis of a tensor is called the first."""
+    """The first axis of a tensor is called the first axis."""
     missing, swapped = patterns.find_pattern(X.sum(1), X), patterns.find_pattern(X.mT, X)
 
     assert missing.sentence == "The shape has one axis too few: the second axis is missing."
@@ -243,7 +243,7 @@ def test_the_first_pattern_of_several_tensors_is_returned():
 
 
 def test_a_parameter_is_named():
-    """Parameters are compared by name; only what a module draws is looked for."""
+    """Parameters are compared by name, and only random draws are recognized in them."""
     right = {"W_q": X, "W_k": W}
     found = patterns.find_pattern({"W_q": X, "W_k": W.mT}, right, "parameters")
 
@@ -360,7 +360,7 @@ def test_a_missing_gradient_is_recognized_where_one_is_expected(
 def test_missing_parameters_are_recognized_where_some_are_expected(
     answer: object, expected: object, found
 ):
-    """A module without parameters, or buffers, is wrong if the solution's has some."""
+    """A module without parameters, or buffers, is wrong if the module of the solution has some."""
     assert (name_of(answer, expected, "parameters") == "no_parameters") is found
     assert (name_of(answer, expected, "buffers") == "no_buffers") is found
 
@@ -382,5 +382,5 @@ def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list,
 
 
 def test_the_right_result_is_not_an_intermediate_step():
-    """The right result is not called an intermediate step; the check has a different fault."""
+    """The right result is not called an intermediate step, because the fault is elsewhere."""
     assert patterns.matches_intermediate_step(ARANGE, ARANGE, [("matmul", ARANGE)]) is None

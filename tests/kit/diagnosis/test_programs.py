@@ -1,4 +1,4 @@
-"""The programs of one exercise: compiled once, asked only as far as needed."""
+"""Tests that programs are compiled once and run only as far as needed."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def test_a_check_that_gives_an_answer_back_gives_each_program_its_own(
 def test_a_program_without_the_answer_to_give_back_is_asked_no_further(
     grader: Grader, programs: Programs
 ):
-    """A program that lacks an answer which the check passes back gets no more requests."""
+    """A program gets no more requests if the check needs an answer that the program lacks."""
     item = item_of("attend", attends_to_its_answer)
     channel = RecordingChannel(grader.solution)
     solved = grader.run(item, channel)
@@ -92,7 +92,7 @@ def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):
 
 
 def test_of_a_pair_only_its_answers_are_kept(programs: Programs, script: Script):
-    """A pair is compiled again if it must answer more."""
+    """A pair of mistakes is compiled again if it gets more requests."""
     pair = number_of(programs, "scale_missing"), number_of(programs, "softmax_axis")
     seen = sought(script.solved)
 

@@ -30,7 +30,7 @@ def mistake(number: int, kinds: Sequence[str]) -> Mistake:
 
 @dataclass
 class Table:
-    """Evidence as a table: what each program shows in each failed check, and what it fails."""
+    """Evidence as a table: the result of each program in each failed check."""
 
     failed: Sequence[FailedCheck]
     shown: Mapping[str, Mapping[int, Match]]
@@ -116,7 +116,7 @@ def test_a_mistake_must_pass_what_the_code_passed():
 
 
 def test_three_kinds_are_named_together_and_four_are_not():
-    """Up to three kinds with the same answers are named together, and four are not."""
+    """Up to three kinds with the same answers are named together, but not four."""
     three, four = (Table([wrong("a")], {"a": same(*some)}) for some in ((1, 2, 3), (1, 2, 3, 4)))
 
     assert names(three) == {"a": "scale_missing / softmax_axis / mask_missing"}

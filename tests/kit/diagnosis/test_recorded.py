@@ -67,7 +67,7 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
 def test_fingerprints_and_code_name_the_same_kind(course: Course):
     """Both sources give each program with a kind of mistake the same name, even if it raises.
 
-    Answers that rounding could decide are not recorded, so there the two may differ.
+    Answers that rounding could decide are not recorded, so the two sources may differ there.
     """
     stage = course.stage("01")
     known = fingerprints.find(stage.fingerprints)

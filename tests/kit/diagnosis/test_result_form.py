@@ -62,5 +62,5 @@ def test_an_exception_as_a_result_is_recognized(kind: str, name: str | None):
     ],
 )
 def test_the_form_is_described(check: str, result: str, name: str, grader: Grader):
-    """No wrong program shows the same, but the form of the result is seen."""
+    """The form of a result is recognized even if no wrong program has the same answers."""
     assert name in grader.kinds("attend", ATTEND.format(check, result))

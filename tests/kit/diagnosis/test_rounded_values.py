@@ -30,7 +30,7 @@ from autograder.suite.noise import is_same
     ],
 )
 def test_answers_are_the_same_up_to_noise(left, right, same):
-    """The same rule as for live answers holds after a round trip through JSON."""
+    """Answers are compared by the same rule after a round trip through JSON."""
     kept = json.loads(json.dumps(to_json_value(left), allow_nan=False))
 
     assert is_same(to_json_value(right), kept) is same

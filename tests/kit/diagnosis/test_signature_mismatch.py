@@ -1,4 +1,4 @@
-"""Conventions: what is said about code that follows those of another course."""
+"""Tests the descriptions of code that follows the conventions of another course."""
 
 from collections.abc import Callable
 
@@ -44,7 +44,7 @@ BOOLEANS = (
 
 
 def sentence(code: str, check: Callable[[Student], object], owner: str = "Layer") -> str:
-    """Run *check* on the solution and on *code*; describe the exception with which that ends."""
+    """Run *check* on the solution and on *code*; describe the exception that ends it."""
     solution = LocalChannel("ours", SOLUTION.encode())
     recording = RecordingChannel(solution)
     check(Student(recording))

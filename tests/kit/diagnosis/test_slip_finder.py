@@ -1,4 +1,4 @@
-"""When one mistake is all that is wrong in an exercise."""
+"""Tests when one mistake is the only fault of an exercise."""
 
 from types import SimpleNamespace
 
@@ -38,7 +38,7 @@ def answered(answer: Tensor) -> Failure:
 
 
 def slip_of(*programs: Candidate, failures: tuple[Failure, ...]) -> Slip | None:
-    """Return the slip that is found for *failures* if each of *programs* explains them."""
+    """Return the slip for *failures* if each of *programs* explains these."""
     source = SimpleNamespace(
         programs=lambda _: SimpleNamespace(mistake=lambda number: MISTAKES[number]),
         script=lambda _: SimpleNamespace(solved=Observation((), None, methods=LOOKS)),
@@ -113,7 +113,7 @@ def test_an_exception_next_to_a_probe_that_is_explained_belongs_to_the_slip():
 
 
 def test_a_check_that_did_not_look_at_the_rule_is_not_proved():
-    """A check that failed before it looked at the rule does not prove that the rule is kept."""
+    """A check that fails before it tests the rule does not prove that the rule is kept."""
     early, late = (
         slip_of(
             Candidate((0,), frozenset({"forbidden"})),

@@ -127,7 +127,7 @@ def test_first_and_last_name_find_a_student():
     ],
 )
 def test_no_student_is_guessed(students: list[str], words: str):
-    """Unknown and doubtful students get no cell, and a remark each."""
+    """Each unknown or doubtful student gets a remark and no cell."""
     roster = ROSTER.replace("6.00", "")
     done = canvas(table_of_rows(*map(row, students)), roster.encode())
 
@@ -246,7 +246,7 @@ def test_nothing_is_written_where_no_assignment_has_the_points(grades: MakeGrade
 
 
 def test_semicolons_and_a_byte_order_mark_stay(grades: MakeGradeTable):
-    """Canvas's semicolons and byte order mark stay."""
+    """Semicolons and the byte order mark of a file from Canvas stay."""
     roster = b"\xef\xbb\xbfStudent;ID;SIS Login ID;Section;Tiny things (7)\r\nA;1;ada;S;\r\n"
     done = canvas(grades(ada=7.5), roster)
 

@@ -71,7 +71,7 @@ def test_points_are_whole_hundredths(
 def test_a_test_has_message_and_diagnosis(
     submission: MakeSubmission, results: MakeResults, push: Push, failed_check: CheckResult
 ):
-    """Further keys of a test are kept by the collector."""
+    """A test may have further keys, because the collector keeps them."""
     (test,) = accepted(classroom50(results(submission(failed_check)), push).content)["tests"]
 
     assert test["test-name"] == "double: Twice one is two."
@@ -119,5 +119,5 @@ def test_the_push_is_read_from_the_environment(push: Push):
 
 def test_outside_of_the_runner_the_export_is_refused():
     """Outside of the runner the export is refused, with the name of the missing variable."""
-    with pytest.raises(UsageError, match="CLASSROOM, SUBMISSION_TAG not set"):
+    with pytest.raises(UsageError, match="CLASSROOM, SUBMISSION_TAG must be set"):
         push_of(RUNNER | {"CLASSROOM": "", "SUBMISSION_TAG": ""}, "")

@@ -1,4 +1,4 @@
-"""The zip of feedback pages: names as Canvas and Moodle read them, and what the pages say."""
+"""Tests the zip of feedback pages: the names for Canvas and Moodle, and the pages."""
 
 import io
 import re
@@ -78,7 +78,7 @@ def test_canvas_finds_every_student_by_the_names(tiny: Course, graded: Results):
 
 
 def test_canvas_attaches_the_page_to_the_module(tiny: Course, graded: Results):
-    """Canvas gets the page with the module of a student's files, in any order."""
+    """For Canvas, the page is attached to the student's module, for any order of the files."""
     download = ("lovelaceada_101_554_a.txt", "lovelaceada_101_553_lab.ipynb", *CANVAS)
     made = feedback_zip(tiny, graded, FeedbackRequest(platform="canvas", download=download))
 
@@ -86,7 +86,7 @@ def test_canvas_attaches_the_page_to_the_module(tiny: Course, graded: Results):
 
 
 def test_canvas_needs_its_download(tiny: Course, graded: Results):
-    """A zip for Canvas needs the download, because only it has the number of the file."""
+    """A zip for Canvas needs the download, because only the download has the number of the file."""
     with pytest.raises(UsageError, match="--download"):
         feedback_zip(tiny, graded, FeedbackRequest(platform="canvas"))
 

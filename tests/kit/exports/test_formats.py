@@ -43,7 +43,7 @@ def worksheet(tmp_path: Path) -> Path:
 def test_every_format_is_made_from_one_request(
     name: str, tiny: Course, record: Path, worksheet: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A request holds all that any format needs; the runner of Classroom 50 sets variables."""
+    """Return a request with everything that any format needs, and the runner's variables."""
     for variable, value in RUNNER.items():
         monkeypatch.setenv(variable, value)
     download = worksheet if name == "moodle" else None
@@ -55,7 +55,7 @@ def test_every_format_is_made_from_one_request(
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_missing_is_named(name: str, tiny: Course):
-    """Each format reports in a sentence what it lacks."""
+    """Each format reports missing data in a sentence."""
     with pytest.raises(UsageError, match="This format needs"):
         FORMATS[name].make(ExportRequest(course=tiny))
 
@@ -80,7 +80,7 @@ def test_the_only_stage_with_grades_needs_no_name(tiny: Course, worksheet: Path)
 
 
 def test_the_gradebooks_grades_count_before_the_records(tiny: Course, record: Path):
-    """The gradebook's grades come before the record's, because they hold manual scores."""
+    """The gradebook's grades come before the record's, because they contain manual scores."""
     grades = table_of_rows(row("emmy"))
     request = ExportRequest(course=tiny, record=record, grades=grades)
 
@@ -129,7 +129,7 @@ def test_a_file_that_is_not_a_record_is_named(tiny: Course, tmp_path: Path):
 
 
 def test_a_missing_download_is_named(tiny: Course, record: Path, tmp_path: Path):
-    """A missing download is reported with the file that the LMS writes."""
+    """The message about a missing download names the file that the LMS writes."""
     request = ExportRequest(course=tiny, record=record, download=tmp_path / "gone.csv")
     with pytest.raises(UsageError, match=r"gone\.csv can't be read"):
         find_format("moodle").make(request)

@@ -25,7 +25,7 @@ from tests.factories import MakeCheck, MakeResults, MakeSubmission, table_of_row
 def test_a_score_belongs_to_its_student_and_stage(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """Stages come from the course with their titles, exercises with what they are worth."""
+    """Stages come from the course with their titles, and exercises with their points."""
     grades = grade_table(results(submission(check())), tiny)
     score = grades.rows[0].scores["01_tiny"]
 
@@ -43,7 +43,7 @@ def test_a_grader_error_is_no_score(
     results: MakeResults,
     broken: SubmissionResult,
 ):
-    """A grader error leaves a cell empty, even where others count 0, and a remark names it."""
+    """A grader error leaves a cell empty, even if other missing grades count 0."""
     grades = grade_table(results(submission(check()), broken), tiny)
 
     assert list(settle_ungraded(grades, zero=True).scores("01_tiny")) == [
@@ -62,7 +62,7 @@ def test_a_grader_error_is_no_score(
 def test_a_submission_with_nothing_to_grade_is_empty_unless_zero_is_asked_for(
     tiny: Course, results: MakeResults, unread: SubmissionResult, zero, score, words
 ):
-    """No zero is written that nobody asked for, and a remark lists the students."""
+    """A missing grade is written as 0 only on request, and a remark lists the students."""
     grades = settle_ungraded(grade_table(results(unread), tiny), zero=zero)
 
     assert grades.rows[0].scores["01_tiny"].score == score
@@ -146,7 +146,7 @@ def test_names_are_sanitized(tiny: Course, submission: MakeSubmission, results: 
     ],
 )
 def test_the_number_is_what_the_download_ends_with(student: str, number: str):
-    """The number is found also before the digest that keeps changed names different."""
+    """The number is found even if a digest that keeps changed names different follows it."""
     assert lms_number(student) == number
 
 
@@ -168,7 +168,7 @@ def test_a_shortened_id_gives_no_shortened_number(length: int):
     ],
 )
 def test_spelling_does_not_prevent_a_match(one: str, other: str):
-    """Identifiers are compared without case, encoding of accents, and spaces."""
+    """Identifiers are compared regardless of case, encoding of accents, and spaces."""
     assert comparable(one) == comparable(other)
 
 

@@ -31,7 +31,7 @@ VISIBILITIES = {"visible", "hidden", "after_due_date", "after_published"}
 
 
 def refuse(constant: str) -> None:
-    """JSON knows no NaN and no infinity."""
+    """Results with NaN or infinity are refused, because JSON cannot contain them."""
     raise AssertionError(constant)
 
 

@@ -1,4 +1,4 @@
-"""The one submission of a group counts for each member."""
+"""Tests that the submission of a group counts for each member."""
 
 import pytest
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ def test_each_member_has_the_score(student: str):
 
 
 def test_a_member_who_is_known_keeps_one_row():
-    """A member with a row in the gradebook, but no submission, gets no second row."""
+    """A member who has a row in the gradebook but no submission gets no second row."""
     known = replace(row("ben", email="ben@example.org"), scores={})
     shared = share_scores(table_of_rows(row("ada", 7.5), known), GROUPS)
 

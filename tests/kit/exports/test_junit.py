@@ -22,7 +22,7 @@ COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 def parsed(content: bytes) -> list[ET.Element]:
     """The suites, after a check of what pytest's xunit2 family allows."""
-    top = ET.fromstring(content)  # noqa: S314  # we wrote it ourselves
+    top = ET.fromstring(content)  # noqa: S314  # the kit wrote this XML
     assert top.tag == "testsuites"
     for suite in top:
         cases = suite.findall("testcase")

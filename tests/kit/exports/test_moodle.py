@@ -92,7 +92,7 @@ def test_an_address_and_names_of_a_gradebook_find_a_student():
     ],
 )
 def test_no_student_is_guessed(students: list[str], words: str):
-    """Unknown and doubtful students get no grade, and a remark each."""
+    """Each unknown or doubtful student gets a remark and no grade."""
     done = moodle(table_of_rows(*map(row, students)), WORKSHEET.encode(), "01_tiny")
 
     assert cells(done.content) == cells(WORKSHEET.encode())
@@ -226,7 +226,7 @@ def test_a_formula_of_a_student_is_in_a_remark():
 
 
 def test_a_worksheet_without_any_of_the_students_is_a_problem():
-    """A worksheet without any of the students is of another course or assignment."""
+    """A worksheet that contains none of the students is reported as the wrong one."""
     done = moodle(table_of_rows(row("nobody")), WORKSHEET.encode(), "01_tiny")
 
     assert done.problem.startswith("The worksheet contains none of the students with a score")

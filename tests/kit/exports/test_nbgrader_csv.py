@@ -36,7 +36,7 @@ NBGRADER = (
 
 
 def lines(content: bytes) -> list[dict[str, str]]:
-    """The lines as a reader sees them; a cell too many or too few is seen, too."""
+    """Return the rows of the file; a row with too many or too few cells is an error."""
     page = content.decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(page, newline=""), strict=True))
     assert all(None not in line and None not in line.values() for line in rows)

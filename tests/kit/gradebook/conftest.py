@@ -40,7 +40,7 @@ from tests.kit.commands import forget_suites
 
 @pytest.fixture(scope="session", autouse=True)
 def no_jupyter_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep this machine's settings of Jupyter out of the tests."""
+    """Keep this machine's Jupyter settings out of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CONFIG", "DATA"):
             patch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path_factory.mktemp(name.lower())))
@@ -49,7 +49,7 @@ def no_jupyter_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture(scope="session", autouse=True)
 def alembic_is_asked_once() -> Iterator[None]:
-    """Ask alembic once for its version, which takes seconds, not for each new gradebook."""
+    """Ask alembic for its version only once, because each call takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
         ask_alembic_once(patch)
         yield
@@ -57,7 +57,7 @@ def alembic_is_asked_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course whose gradebook has its lab and no student yet; to be copied."""
+    """A course whose gradebook has the lab and no students, for copying."""
     return write_template(tmp_path_factory.mktemp("template") / "course")
 
 
@@ -70,7 +70,7 @@ def course(template: Path, tmp_path: Path) -> Iterator[Course]:
 
 @pytest.fixture
 def write_lab(course: Course) -> WriteLab:
-    """Build the lab of the course again, from other cells or with other points."""
+    """Build the lab of the course again, from different cells or with different points."""
     return partial(authored, course.stage(STAGE).lab)
 
 
@@ -132,7 +132,7 @@ def graded() -> Made:
 
 @pytest.fixture
 def write(course: Course, work: StudentWork) -> WriteBook:
-    """Write results into the gradebook; every submission that is not given is the solution."""
+    """Write results into the gradebook; by default each submission is the solution."""
 
     def write_all(*results: SubmissionResult, **given: Submission) -> Written:
         submissions = [given.get(item.student) or work(item.student) for item in results]

@@ -153,7 +153,7 @@ def merge(master: Notebook) -> Merge:
 
 
 def check_valid(made: Notebook) -> None:
-    """Validate *made* with nbformat and nbgrader, as formgrader does; each name is there once."""
+    """Validate *made* with nbformat and nbgrader, as formgrader does; each name occurs once."""
     node = nbformat.from_dict(made)
     nbformat.validate(node)
     MetadataValidator().validate_nb(node)
@@ -161,7 +161,7 @@ def check_valid(made: Notebook) -> None:
 
 
 def answer(text: str, name: str = "why", **fields: object) -> Cell:
-    """A cell of the student's with this *name*."""
+    """Return a student's cell with this *name*."""
     return {**cell("markdown", text, name, grade=True, solution=True, points=3), **fields}
 
 
@@ -192,7 +192,7 @@ def test_the_master_is_not_changed(master: Notebook, merge: Merge):
 
 
 def test_answers_are_the_students(merge: Merge):
-    """Written answers and sketches are in the instructor's cells."""
+    """Written answers and sketches are placed in the instructor's cells."""
     sketch = cell("code", "x = 1 if 1<2 else 0", "sketch", grade=True, solution=True, points=99)
     made = by_name(merge(answer("Since x + x."), sketch))
 
@@ -237,7 +237,7 @@ def test_a_renamed_answer_is_shown_but_not_graded(merge: Merge):
 
 
 def test_deleted_cells_are_restored_in_their_place(merge: Merge):
-    """Restored cells follow the same cell as before, however few are left."""
+    """A restored cell follows the same cell as before, even if few cells are left."""
     made = merge(cell("markdown", "mine"), answer("Mine."), cell("markdown", "below"))
 
     assert names(made) == list(NAMES)
@@ -270,7 +270,7 @@ def test_a_retyped_check_is_code_again(master: Notebook, merge: Merge):
 
 
 def metadata_of(**facts: object) -> dict[str, object]:
-    """Metadata of a cell that claims to be a check, with its own *facts*."""
+    """Return the metadata of a cell that claims to be a check, with these *facts*."""
     known = {"grade_id": "double", "grade": True, "locked": True, "schema_version": 3}
     return {"nbgrader": {**known, "points": 5, "solution": False, "task": False, **facts}}
 
@@ -303,7 +303,7 @@ def metadata_of(**facts: object) -> dict[str, object]:
     ],
 )
 def test_forged_metadata_changes_nothing(master: Notebook, merge: Merge, metadata: object):
-    """Points, types and names are the master's; nothing of the student's metadata is left."""
+    """Points, types and names are the master's; none of the student's metadata is left."""
     made = merge(answer("Mine."), {**cell("code", "x"), "metadata": metadata})
 
     assert lab_notebook.grade_cell_points(made) == lab_notebook.grade_cell_points(master)
@@ -325,7 +325,7 @@ def test_only_the_sources_are_kept(merge: Merge):
 
 
 def test_a_raw_cell_is_shown_as_text(merge: Merge):
-    """In nbconvert's pages, raw cells would be HTML."""
+    """Raw cells become text, because they would be HTML in nbconvert's pages."""
     made = merge(answer("a"), cell("raw", "<img src=x onerror=alert(1)>"))
     shown = [item for item in made["cells"] if "img" in item["source"]]
 
@@ -334,7 +334,7 @@ def test_a_raw_cell_is_shown_as_text(merge: Merge):
 
 
 def test_removed_pictures_have_no_link(merge: Merge):
-    """On a page whose text shows a picture that is not attached, nbconvert fails."""
+    """Only links to attached pictures stay, because nbconvert fails on others."""
     text = "![a](attachment:a.png) ![b](attachment:b.svg) ![c](attachment:c.png)"
     made = by_name(merge(answer(text, attachments={"a.png": PNG, "b.svg": SVG})))["why"]
 
@@ -366,7 +366,7 @@ def test_the_lessons_keep_their_pictures(master: Notebook):
 
 
 def test_thousands_of_cells_do_not_hide_an_answer(merge: Merge):
-    """Some of thousands of cells are shown, including those that are graded by hand."""
+    """Only some of thousands of cells are shown, including those that are graded by hand."""
     made = merge(*(cell("code", f"x = {i}") for i in range(1900)), answer("Mine."))
 
     assert by_name(made)["why"]["source"] == "Mine."
@@ -374,7 +374,7 @@ def test_thousands_of_cells_do_not_hide_an_answer(merge: Merge):
 
 
 def test_sources_are_bounded(merge: Merge):
-    """The sources of cells are bounded, so no page blocks the browser."""
+    """The sources of cells are bounded, so that no page blocks the browser."""
     long = "x" * (2 * MAX_SOURCE)
     made = merge(answer(long), cell("code", long), cell("code", long, "sketch"))
 
@@ -435,7 +435,7 @@ def test_a_notebook_without_cells_is_blank(master: Notebook, merge: Merge, data:
 def test_an_answer_is_blank_if_nothing_was_written(
     master: Notebook, merge: Merge, text: str, *, is_blank: bool
 ):
-    """Blank answers earn 0 at once, the others wait to be graded by hand."""
+    """Blank answers get 0 points at once, and other answers wait to be graded by hand."""
     blank = unanswered(master, merge(answer(text), answer("x = 1", "sketch")))
 
     assert ("why" in blank) is is_blank
@@ -538,7 +538,7 @@ def render_escaped(text: str, images: dict | None = None) -> str:
 
 
 def read(page: str) -> str:
-    """The text and the elements of *page* as they look: without colours, ids and joiners."""
+    """Return the text and the elements of *page* without colours, ids and joiners."""
     return html.unescape(re.sub(r'</?span.*?>| (?:id|href)=".*?"', "", page)).replace(JOINER, "")
 
 
@@ -560,13 +560,13 @@ def rendered_raw(text: str) -> str:
     """Render *text* without escaping it; a missing picture ends the rendering."""
     try:
         return render(text, IMAGES)
-    except Exception:  # noqa: BLE001  # nbconvert's own way to say so
+    except Exception:  # noqa: BLE001  # nbconvert raises it for a missing picture
         return "<script>"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_of_mathjax_is_left(command: str):
-    """A command that links, names, styles or defines is only a backslash before a word."""
+    """A TeX command that links, names, styles or defines is shown as text."""
     formula = f"${{x \\{command}{{y}}{{z}}}}$"
 
     assert f"\\{command}" not in render_escaped(formula)

@@ -85,7 +85,7 @@ def test_a_failure_of_the_grader_keeps_the_older_grade(
 def test_nothing_to_grade_waits_for_a_grade_by_hand(
     course: Course, write: WriteBook, work: StudentWork
 ):
-    """Exercises have no score and wait, blank answers are 0, and the lab says why."""
+    """Without readable code, exercises have no score and wait, and the lab gives the reason."""
     message = "No tiny.py was submitted: it is empty."
     empty = work(module=None, problem=message)
     result = record("ada", (), status=Status.UNREADABLE, message=message)
@@ -108,7 +108,7 @@ def test_nothing_to_grade_waits_for_a_grade_by_hand(
 def test_a_module_counts_without_a_readable_lab(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, data: bytes | None, says: str
 ):
-    """A module counts without a lab; written answers are missing, and the lab says so."""
+    """A module counts without a lab; written answers are missing, and the lab states this."""
     write(graded(double=2.5), ada=work(lab=data))
     lab = lab_of(course.root)
 
@@ -209,7 +209,7 @@ def test_the_secret_of_a_submission_is_carried(
     course: Course, write: WriteBook, graded: Made, work: StudentWork,
     secret: bytes | None, kept: bytes | None,
 ):  # fmt: skip
-    """`nbgrader release_feedback` reads it as text."""
+    """The timestamp is stored in the text form that `nbgrader release_feedback` reads."""
     write(graded(), ada=work(secret=file_of("submission_secret.txt", secret)))
 
     assert autograded(course.root).get("submission_secret.txt") == kept

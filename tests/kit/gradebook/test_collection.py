@@ -1,4 +1,4 @@
-"""`autograder collect` fills `submitted/`: files as submitted, times, and one identity each."""
+"""Tests `autograder collect`: files as submitted, times, and one id for each student."""
 
 import zipfile
 from collections.abc import Callable, Mapping
@@ -91,7 +91,7 @@ def test_an_earlier_attempt_is_stored_apart(packed: Packed, course: Course):
 
 @pytest.mark.slow
 def test_the_grades_find_their_way_back(packed: Packed, course: Course):
-    """A download that is graded directly fills Canvas's export; a PDF leaves its cell empty."""
+    """A download that is graded directly fills in Canvas's export; a PDF's cell stays empty."""
     packed({"lovelaceada_101_9_tiny.py": RIGHT, "hoppergrace_102_8_x.pdf": b"%PDF"})
     grade = ("grade", "submissions.zip", "--stage", "1", "--gradebook", "--roster", "canvas.csv")
     run(course.root, "autograder", *grade)
@@ -170,7 +170,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, co
 
 @pytest.mark.slow
 def test_equal_files_earn_equal_points_by_every_route(packed: Packed, course: Course):
-    """Nbgrader's commands, ours, and a grade of the download itself, for a file of any name."""
+    """A file of any name gets equal points by nbgrader's commands, ours, and a direct grading."""
     packed({"ada_1_9_SelfAttention_final_FINAL.py": RIGHT, "bob_2_8_work.rar": b"Rar!"})
     archive = course.root / "downloaded" / STAGE / "archive"
     archive.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""``nbgrader_config.py``, when one of nbgrader's commands reads it."""
+"""Tests ``nbgrader_config.py`` as nbgrader's commands read it."""
 
 import sys
 from collections.abc import Callable

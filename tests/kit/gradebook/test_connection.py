@@ -35,7 +35,7 @@ from tests.kit.commands import run
 
 
 def wait_for_no_lock(course: Course) -> None:
-    """Let the gradebook fail at once where it is locked, and not after five seconds."""
+    """Make a locked gradebook fail at once and not after five seconds."""
     book = f"sqlite:///{course.root / 'gradebook.db'}?timeout=0"
     add_settings(course, f"c.CourseDirectory.db_url = {book!r}\n")
 
@@ -109,7 +109,7 @@ def test_a_file_that_raises_is_reported(course: Course):
 
 
 def test_a_file_that_exits_is_reported(course: Course):
-    """A configuration file that exits is reported, as ours does if the kit is damaged."""
+    """A configuration file that exits is reported; the kit's file exits if the kit is damaged."""
     (course.root / "nbgrader_config.py").write_text("raise SystemExit('no kit')", "utf-8")
 
     with pytest.raises(UsageError, match=r"nbgrader_config\.py can't be used: SystemExit: no kit"):
@@ -184,7 +184,7 @@ def test_a_missing_course_is_reported(tmp_path: Path):
 
 @pytest.fixture
 def class_(course: Course, released: dict[str, Any]) -> Course:
-    """The course with one submission, a journal of which would be in results.json.journal."""
+    """The course with one submission, and the path of the journal of its grading."""
     folder = course.root / "submitted" / "ada" / STAGE
     folder.mkdir(parents=True)
     (folder / "tiny.py").write_text(SOLUTION)

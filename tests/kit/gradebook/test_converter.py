@@ -126,7 +126,7 @@ def install_kernel(folder: Path) -> Path:
 
 
 def reuse(fork_server: ForkServer, patch: pytest.MonkeyPatch) -> None:
-    """Grade with *fork_server*, so that a test need not wait until another has torch."""
+    """Grade with *fork_server*, so that a test does not wait for torch."""
     patch.setattr(grading, "ForkServer", lambda *_arguments, **_options: nullcontext(fork_server))
     patch.setattr(grading, "cores", lambda: 1)
 
@@ -165,7 +165,7 @@ def test_rows_and_files_are_those_of_our_command(
 
 
 def test_no_kernel_was_started(graded: Graded, monkeypatch: pytest.MonkeyPatch):
-    """No kernel was started: a Python kernel that leaves a trace has left none."""
+    """No kernel is started: a Python kernel that would leave a trace has left none."""
     monkeypatch.setenv("JUPYTER_PATH", str(graded.kernels))
 
     assert str(graded.trace) in KernelSpecManager().get_kernel_spec("python3").argv
@@ -216,7 +216,7 @@ def test_lateness_costs_what_the_instructor_set(graded: Graded):
 def test_a_newer_submission_is_graded_again(
     course: Course, api: NbGraderAPI, stamp: bytes, points: float
 ):
-    """The rule is nbgrader's; manual scores stay in any case."""
+    """Nbgrader's rule decides which submissions are graded again; manual scores always stay."""
     submit(course.root, "ada", {"timestamp.txt": IN_TIME})
     api.autograde(STAGE, "ada", force=False)
     query(course.root, "update grade set manual_score = 1.5 where auto_score is null")
@@ -279,7 +279,7 @@ def test_an_assignment_that_is_not_a_stage_is_refused(course: Course):
 
 
 def test_the_button_grades(course: Course, api: NbGraderAPI):
-    """The button grades again each time, as it always forces."""
+    """Formgrader's button grades again each time."""
     done = api.autograde(STAGE, "ada")
     before = rows(course.root)
     submit(course.root, "ada", {"tiny.py": WRONG.encode()})
@@ -319,7 +319,7 @@ def test_the_button_reports_a_missing_grade(
 def test_nbgraders_own_converter_refuses(
     course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
 ):
-    """Nbgrader's own converter, which would run the code in a kernel, refuses and says why."""
+    """Nbgrader's own converter, which would run the code in a kernel, refuses with a reason."""
     trace = course.root / "student-code-ran"
     code = cell("code", f"open({str(trace)!r}, 'w')")
     submit(course.root, "ada", {"lab.ipynb": notebook(*CELLS, code)})

@@ -46,14 +46,14 @@ def penalties(root: Path) -> list[tuple]:
     ],
 )
 def test_the_time_is_absolute_or_relative(when: str, hours: int):
-    """A day ends at the time of day of the due date."""
+    """An extension by days keeps the time of day of the due date."""
     assert parse_extension(when, DUE) == dt.timedelta(hours=hours)
 
 
 @pytest.mark.parametrize(
     ("when", "words"),
     [
-        pytest.param("next week", "'next week' is not a time", id="words"),
+        pytest.param("next week", "'next week' is not a valid time", id="words"),
         pytest.param("2026-10-31", "is not after the due date of the class", id="earlier"),
         pytest.param("0d", "is not after the due date of the class", id="no-time"),
     ],

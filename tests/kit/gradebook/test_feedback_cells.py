@@ -32,7 +32,7 @@ def shorten(course: Course, graded: Made, work: StudentWork, write: WriteBook) -
 
 @pytest.mark.parametrize("step", [ShortenFeedback, RemoveMarkScheme])
 def test_a_step_accepts_the_options_of_nbconvert(step: type, caplog: pytest.LogCaptureFixture):
-    """Nbconvert gives every step this option, and a step that does not know it warns."""
+    """The step accepts an option that nbconvert passes to every step, without a warning."""
     config = Config(NbConvertBase={"display_data_priority": ["text/html"]})
     made = step(config=config)
 

@@ -136,7 +136,7 @@ def test_a_missing_submission_is_0(exported: Exported):
     ],
 )
 def test_options_choose_rows(exported: Exported, options: dict, students: list[str]):
-    """The export of nbgrader itself chooses the same."""
+    """An option chooses students as in nbgrader's own export."""
     assert [line["student_id"] for line in exported(**options)] == students
     assert exported(CsvExportPlugin, **options) == [] or students
 
@@ -163,7 +163,7 @@ def test_no_name_is_a_formula(course: Course, exported: Exported, text: str):
 
 
 def test_other_assignments_come_after_the_stages(course: Course, exported: Exported):
-    """A gradebook may hold more than the stages of this course."""
+    """Assignments in the gradebook that are not stages of the course are left out."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student("ada")
         book.add_assignment("00_before")
@@ -207,7 +207,7 @@ def test_the_command_uses_our_plugin(course: Course):
 
 
 def test_names_are_known_as_far_as_the_gradebook_has_them(course: Course):
-    """A student without a name is left out of the names, so the export shows the id."""
+    """A student without a name is exported with the id."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student("ada", first_name="Ada", last_name="Lovelace")
         book.add_student("plato", first_name="Plato")

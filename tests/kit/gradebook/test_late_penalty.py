@@ -27,7 +27,7 @@ c.DailyPenalty.percent = 20
     ],
 )
 def test_each_day_that_has_begun_costs_a_share(late: float, options: dict, penalty: float | None):
-    """Ten points, ten percent of them for each day, unless the options say otherwise."""
+    """Ten points, and by default a penalty of ten percent for each day."""
     assert DailyPenalty(**options).late_submission_penalty("ada", 10.0, late) == penalty
 
 

@@ -89,7 +89,7 @@ DRAWN = cell("markdown", "Draw it.", "sketch", task=True, locked=True, points=1)
 def test_other_cells_are_refused_once_there_are_submissions(
     course: Course, write: WriteBook, graded: Made, write_lab: WriteLab, cells: tuple, says: str
 ):
-    """Grades would lose their cells, so the message names these, and nothing is changed."""
+    """If grades would lose their cells, the message names the cells, and nothing is changed."""
     write(graded())
     before = dump(course.root)
     write_lab(*cells)
@@ -120,7 +120,7 @@ def test_stages_are_registered_in_a_new_gradebook(course: Course, work: StudentW
 
 
 def test_nbgraders_own_command_registers_the_same(course: Course, template: Path):
-    """After `nbgrader generate_assignment`, the gradebook has the same rows."""
+    """After `nbgrader generate_assignment`, the gradebook has the same rows as by the kit."""
     (course.root / "gradebook.db").unlink()
     done = NbGraderAPI(config=NbgraderSetup.of_course(course).config).generate_assignment(STAGE)
 

@@ -75,7 +75,7 @@ def test_a_blank_answer_is_0_and_does_not_wait(
 def test_answers_are_graded_as_nbgrader_grades_them(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable, book
 ):
-    """The step of nbgrader itself, run on the written notebook, changes no row of an answer."""
+    """Nbgrader's own step on the written notebook changes no row of an answer."""
     write(graded(), ada=work(lab=answered(sketch="x = 1")))
     before = rows(course.root)
     path = course.root / "autograded" / "ada" / STAGE / "lab.ipynb"
@@ -277,7 +277,7 @@ def test_an_extension_removes_the_penalty(
 def test_the_penalty_is_nbgraders(
     course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
-    """The step of nbgrader itself finds the same; manual scores and extra credit count."""
+    """Nbgrader's own step computes the same totals, with manual scores and extra credit."""
     add_settings(course, ZERO)
     write(graded(double=2.5), ada=work(stamp=LATE))
     query(course.root, "update grade set manual_score = 1, extra_credit = 0.5")
@@ -335,7 +335,7 @@ def test_a_review_that_is_due_stays_due(
 def test_other_code_is_reviewed_although_it_earns_the_same(
     course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
-    """A manual score of an exercise was given to the code that was read."""
+    """A manual score of an exercise needs a review if the code has changed."""
     write(graded())
     query(course.root, "update grade set manual_score = 4, needs_manual_grade = 0")
     write(graded())

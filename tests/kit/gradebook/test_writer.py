@@ -134,7 +134,7 @@ def test_the_gradebook_has_one_course(course: Course, write: WriteBook, graded: 
 def test_a_full_disk_costs_one_student(
     course: Course, write: WriteBook, graded: Made, monkeypatch: pytest.MonkeyPatch
 ):
-    """On a full disk, one student's rows and files stay as they were; others are written."""
+    """If a student's files cannot be written, their rows and files stay; others are written."""
     write(graded("ada", double=2.5))
     before = rows(course.root), autograded(course.root)
     real = Path.write_bytes

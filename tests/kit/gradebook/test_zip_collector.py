@@ -110,7 +110,7 @@ def test_an_only_entry_may_be_what_one_student_submitted(download: Download, cou
 
 
 def test_the_gradebook_confirms_a_packed_class(download: Download, course: Course):
-    """The gradebook knows everybody in a packed class, and nobody of the archive's name."""
+    """An only entry is a class if the gradebook has every name in it but not its own."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.update_or_create_student("s1", lms_user_id="1201")
     download({"submissions.zip": archive({"a" + MODULE: b"1"})})
@@ -126,7 +126,7 @@ def test_a_damaged_archive_stops_nobody_else(download: Download, course: Course)
 
 
 def test_no_bomb_is_unpacked(download: Download, course: Course):
-    """A bomb in a class's archive is left out with a reason, and a student's stays packed."""
+    """A bomb in a class's archive is left out with a reason, and a student's is not unpacked."""
     bomb = archive({"tiny.py": b"0" * (4 * 2**20)})
     members = {"a_1201_88_hw.zip": bomb, "b_1202_89_data.bin": b"0" * (4 * 2**20)}
     download({"submissions.zip": archive(members)}, UNWRAP)
@@ -149,7 +149,7 @@ def test_a_late_mark_becomes_a_time_after_the_due_date(download: Download, cours
 
 
 def test_the_gradebook_is_the_roster(download: Download, course: Course):
-    """Students whose number it knows get their own ids, in nbgrader's command, too."""
+    """In nbgrader's command, too, students with a number in the gradebook keep their ids."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.update_or_create_student("s1", lms_user_id="1201")
     download({"lovelaceada" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})

@@ -18,7 +18,7 @@ def without_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bundled(write_course: WriteCourse, without_secret: None) -> Callable[..., bytes]:  # noqa: ARG001  # only its effect
+def bundled(write_course: WriteCourse, without_secret: None) -> Callable[..., bytes]:  # noqa: ARG001  # requested only for its effect
     """Bundle the tiny course."""
 
     def bundle(stages: tuple[str, ...] = ("01_tiny",), **options: str) -> bytes:
@@ -46,5 +46,5 @@ def laid_out(tmp_path: Path, bundled: Callable[..., bytes]) -> LayOut:
 
 @pytest.fixture
 def without_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report the process's user as an ordinary one."""
+    """Make the process report an ordinary user."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -1,4 +1,4 @@
-"""The zip that Gradescope takes."""
+"""Tests the zip for Gradescope."""
 
 import shutil
 import stat

@@ -1,4 +1,4 @@
-"""A container grades its submission, or gives no grade; here in this process."""
+"""Tests that a container grades its submission or gives no grade, in this process."""
 
 import io
 import json
@@ -74,7 +74,7 @@ pytestmark = pytest.mark.skipif(CAPABILITIES.level != "full", reason=CAPABILITIE
     ],
 )
 def test_any_files_are_one_submission(files: dict[str, bytes], score: float, laid_out: LayOut):
-    """Any files are one result in Gradescope's format, with a reason if nothing is graded."""
+    """Any files lead to one result in Gradescope's format, with a reason if none is graded."""
     answer = grade_container(laid_out(files))
 
     assert answer["score"] == score
@@ -203,7 +203,7 @@ def without_landlock(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.usefixtures("without_landlock")
 def test_less_isolation_than_configured_is_refused(laid_out: LayOut):
-    """A bundle made with `--isolation full` grades with nothing less."""
+    """A bundle made with `--isolation full` does not grade with less isolation."""
     root = laid_out({"tiny.py": RIGHT}, least="full")
 
     with pytest.raises(

@@ -55,7 +55,7 @@ class Workers:
         return task
 
     def answers(self, tasks: Sequence["Task"]) -> dict["Task", object]:
-        """Answer; an answer that is missing for one submission is missing for the task."""
+        """Answer a task; without an answer for one submission, the task has no answer."""
         return {task: self._answer(self._there.pop(task)) for task in tasks}
 
     def _answer(self, together: Sequence[Submission]) -> object:
@@ -74,7 +74,7 @@ class Task:
 
 @pytest.fixture
 def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[..., tuple[Results, Workers]]:
-    """Grade ada, bea and one who submitted nothing, and more, by workers that answer as given."""
+    """Grade ada, bea, a student without a submission, and more, by workers with given answers."""
 
     def grade(answers: Answers, *more: str) -> tuple[Results, Workers]:
         nothing = Submission(student="cleo", stage="01_tiny", code=None, problem="No code here.")
@@ -206,6 +206,6 @@ def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, gra
 
 
 def test_an_exception_of_a_task_ends_the_run(run):
-    """An exception of a task, as without the kit, is not the submission's fault."""
+    """An exception of a task, for example if the kit is missing, is not the submission's fault."""
     with pytest.raises(ClusterError, match="failed on the cluster: ModuleNotFoundError: no kit"):
         run(lambda _submission: ModuleNotFoundError("no kit"))

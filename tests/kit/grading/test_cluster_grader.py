@@ -1,4 +1,4 @@
-"""Answers tasks on a cluster's worker; a stand-in replaces each grading process."""
+"""Tests the answers of a cluster worker; stand-ins replace the grading processes."""
 
 from collections.abc import Iterator
 from threading import Event
@@ -71,7 +71,7 @@ class StandIn:
 
 @pytest.fixture(autouse=True)
 def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
-    """Put stand-ins in the place of grading processes; forget the runs afterwards."""
+    """Replace grading processes by stand-ins, and forget the runs afterwards."""
     found = Processes([], [])
 
     def start(_run: ClusterRun) -> StandIn:

@@ -1,4 +1,4 @@
-"""Refuses connections and workers, each with a sentence."""
+"""Tests which connections and workers are refused, and the messages."""
 
 import pytest
 from msgspec.structs import replace

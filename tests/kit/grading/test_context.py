@@ -100,7 +100,7 @@ def test_only_the_first_check_of_an_exercise_grades_the_order(write_course):
 
 
 def test_a_public_suite_contains_the_order(tiny: Course):
-    """A student's machine has no solution, so the suite itself contains the order, if it is new."""
+    """Without a solution, the order of arguments is read from the suite."""
     suite = tiny.stages[0].source / "test_public.py"
     known = {"Scale": ("d_in", "d_out")}
     [new, old] = (*checks_in(suite, "Scale", CONSTRUCTORS=known), *checks_in(suite, "Scale"))

@@ -109,7 +109,7 @@ def test_a_wrong_digit_of_the_course_accuses_nobody(
 
 
 def test_nothing_readable_needs_no_sandbox(tiny: Course, class_: list[Submission]):
-    """A class without any code gets results all the same."""
+    """A class without any code also gets results."""
     results = grade(tiny, [class_[2]], isolation="process")
 
     assert summary(results) == [EXPECTED[2]]
@@ -145,7 +145,7 @@ def test_a_bug_of_ours_costs_one_grade(
 
 @pytest.mark.usefixtures("lent_fork_server")
 def test_results_say_what_decided_them(tiny: Course, class_: list[Submission]):
-    """A result records what decided it, even if nothing could be read; keys differ by student."""
+    """A result has an audit even if nothing could be read, and keys differ between students."""
     level = detect_capabilities().level
     results = grade(tiny, class_[:3], isolation=level, jobs=1)
     audits = [result.audit for result in results.submissions]
@@ -162,7 +162,7 @@ def test_results_say_what_decided_them(tiny: Course, class_: list[Submission]):
 def test_results_say_whether_hidden_inputs_were_secret(
     tiny: Course, class_: list[Submission], monkeypatch: pytest.MonkeyPatch
 ):
-    """The record holds whether hidden inputs were secret, which changes no grade here."""
+    """The record states whether hidden inputs were secret."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     public = grade(tiny, class_[:1], isolation=detect_capabilities().level, jobs=1)
     (tiny.root / ".course-secret").write_text("hush")
@@ -413,7 +413,7 @@ def hungry(request: pytest.FixtureRequest, write_course: WriteCourse) -> Course:
 @needs_limit_of_memory
 @pytest.mark.usefixtures("lent_fork_server")  # which has one client
 def test_a_process_without_memory_costs_no_points(hungry: Course, submit):
-    """A submission that no longer fits into a full process is graded in a new one."""
+    """A submission that does not fit into the memory of a used process is graded in a new one."""
     class_ = [submit(HALF, student=f"student{number}") for number in range(6)]
     results = grade(hungry, class_, isolation="process", jobs=1)
 

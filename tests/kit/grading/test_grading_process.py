@@ -1,4 +1,4 @@
-"""A grading process answers what arrives by a pipe, and ends with the process that started it."""
+"""Tests that a grading process answers requests from a pipe and ends with its parent."""
 
 import gc
 import os

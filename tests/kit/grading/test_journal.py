@@ -32,7 +32,7 @@ def class_(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def record(tmp_path: Path) -> Path:
-    """Where the record would be."""
+    """The path of the record."""
     return tmp_path / "results.json"
 
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_read_is_graded_again(
 
 
 def test_outdated_lines_are_dropped_in_the_end(run, graded: list[str], class_: Path, record: Path):
-    """The journal does not grow with each regrade; students who are not graded now stay."""
+    """The journal does not grow with each regrade, and keeps students who are not graded now."""
     run()
     for number in range(7):
         (class_ / "bea" / "tiny.py").write_text(f"x = {number}\n")
@@ -180,7 +180,7 @@ def test_outdated_lines_are_dropped_in_the_end(run, graded: list[str], class_: P
 
 
 def test_a_line_without_its_end_stays_a_line(run, graded: list[str], class_: Path, record: Path):
-    """A line without its end stays a line, even where outdated lines around it are dropped."""
+    """An incomplete line does not merge with a new line, even if outdated lines are dropped."""
     run()
     journal_of(record).write_bytes(journal_of(record).read_bytes()[:-1])
     for number in range(7):
@@ -263,7 +263,7 @@ class FullAfter:
         raise OSError(28, "No space left on device")
 
     def __getattr__(self, name: str) -> object:
-        """Return any other attribute of the file."""
+        """Return all other attributes of the file."""
         return getattr(self._stream, name)
 
 
@@ -279,7 +279,7 @@ def test_the_journal_may_be_read_by_those_who_may_read_the_record(run, graded, r
 def test_a_result_of_another_code_is_not_used(
     tiny: Course, class_: Path, record: Path, graded: list[str]
 ):
-    """A file that changes between listing and grading is stored by the graded contents."""
+    """A file that changes between listing and grading is stored by its graded contents."""
     with Journal(record) as journal:
         submissions = LazySubmissions.of([find(class_, tiny.stages)])
         original = (class_ / "ada" / "tiny.py").read_text()

@@ -1,4 +1,4 @@
-"""A check is not run again for replies with which it has passed; nothing else changes."""
+"""Tests that a check is not run again for replies with which it has passed."""
 
 import pickle
 from collections.abc import Callable, Iterator
@@ -190,7 +190,7 @@ def test_a_large_reply_is_not_kept(grade: Grade, runner: SuiteRunner):
 def test_a_check_that_asks_otherwise_for_the_same_replies_runs_as_it_is(
     write_course, fork_server: ForkServer, submit
 ):
-    """A check that depends on more than replies runs as it is."""
+    """A check that depends on more than replies runs each time."""
     suite = """
 import itertools
 from autograder.suite.checks import check

@@ -1,4 +1,4 @@
-"""Words the outcome of a check and of a submission for students."""
+"""Tests the texts about the outcomes of checks and of submissions."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -124,7 +124,7 @@ def test_a_public_check_shows_values_in_every_layer():
 
 
 def test_a_public_check_shows_why_an_answer_is_unusable():
-    """If a public check cannot use an answer, the message shows the check's own error."""
+    """If a public check cannot use an answer, the message shows the error of the check."""
     error = AttributeError("a list has no shape")
 
     assert (

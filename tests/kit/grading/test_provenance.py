@@ -1,4 +1,4 @@
-"""The digests by which a journal knows whether a grade still holds."""
+"""Tests the digests by which a journal recognizes that a grade is still valid."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def write(path: str, text: str = "new") -> Callable[[Path], object]:
     ],
 )
 def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Path], object]):
-    """A change of anything that decides a grade changes the key."""
+    """A change to anything that affects a grade changes the key."""
     before = key(two)
     change(two.root)
 
@@ -74,7 +74,7 @@ def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Pat
     ],
 )
 def test_what_decides_no_grade_changes_no_key(two: Course, change: Callable[[Path], object]):
-    """A change of anything else does not change the key."""
+    """A change to anything else keeps the key."""
     before = key(two)
     change(two.root)
 

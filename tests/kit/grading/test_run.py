@@ -1,4 +1,4 @@
-"""A grading run: what is refused before it, and which files it writes."""
+"""Tests the checks before a grading run, and the files that it writes."""
 
 from collections.abc import Callable
 from pathlib import Path

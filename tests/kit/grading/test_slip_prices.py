@@ -1,4 +1,4 @@
-"""Prices of a mistake that is all that is wrong in an exercise."""
+"""Tests the price of a mistake that is the only fault of an exercise."""
 
 import pytest
 from msgspec.structs import replace
@@ -150,7 +150,7 @@ def test_slips_that_may_be_different_mistakes_cost_in_each_exercise():
 
 
 def test_a_course_may_let_the_same_slip_cost_in_each_exercise():
-    """`same_mistake_once = false` turns it off."""
+    """`same_mistake_once = false` makes a repeated mistake cost points in each exercise."""
     graded = [exercise("First", failed(), by=slip()), exercise("Second", failed(), by=slip())]
     strict = Grading(same_mistake_once=False)
 

@@ -229,7 +229,7 @@ def test_a_misspelt_exercise_is_recognized(graded: Graded):
 
 
 def test_a_failing_cell_is_a_notice(graded: Graded):
-    """The line that failed is reported; the lines and cells below it run."""
+    """The line that failed is reported, and the lines and cells below it run."""
     result = graded("1 / 0\n", "undefined\ndef double(x):\n    return x + x\n")
 
     assert result.status is Status.GRADED
@@ -312,7 +312,7 @@ def test_an_error_on_the_solution_is_a_grader_error(write_course, open_session, 
 
 
 def test_a_suite_may_replace_a_fixture_of_the_kit(graded: Graded, write_course):
-    """A suite may define its own `probe`, which can ask for the kit's."""
+    """A suite may define its own `probe`, which can use the kit's fixture."""
     own = "\n@pytest.fixture\ndef probe(probe):\n    return probe.seed, 7\n"
     suite = suite_of("assert probe[1] == 7")[SUITE].replace("(student)", "(student, probe)")
     code = "def double(x):\n    return 2 * x\n"
@@ -469,7 +469,7 @@ def test_the_points_of_each_exercise_are_summed(tiny: Course):
 
 @pytest.fixture
 def carried(graded: Graded, write_course) -> Callable[..., dict[str, tuple[float, str]]]:
-    """Grade text in the course whose exercises use each other: points, and what they are given."""
+    """Grade text in the course whose exercises use each other: points and givens."""
 
     def grade(text: str, changed: dict[str, str] | None = None) -> dict[str, tuple[float, str]]:
         course = write_course(chain_files("01_tiny") | (changed or {}))
@@ -612,7 +612,7 @@ def test_a_slip_keeps_no_credit_above_what_computes_nothing(carried, double: str
     ],
 )
 def test_an_exception_below_hides_no_mistake_above(carried, quadruple: str):
-    """With a stand-in for the exercise that raises, the one above shows its own mistake."""
+    """With a stand-in for an exercise that raises, the user of it shows its own mistake."""
     text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0")
     text += CHAIN.replace("return double(double(x))", quadruple)
 
@@ -620,7 +620,7 @@ def test_an_exception_below_hides_no_mistake_above(carried, quadruple: str):
 
 
 def test_an_exception_below_costs_nothing_above(carried):
-    """With a stand-in for the exercise that raises, the one above shows that it is right."""
+    """With a stand-in for an exercise that raises, the user of it is found correct."""
     text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0") + CHAIN
 
     assert carried(text, WITH_LAW)["quadruple"] == (3.0, "double")

@@ -42,7 +42,7 @@ def quick_ticks(monkeypatch):
 
 
 def test_a_check_without_time_left_is_ended():
-    """A check without time left ends in the middle of a loop that asks nothing."""
+    """A check without time left ends even in a loop without requests."""
     with pytest.raises(Fault) as caught, limited(lambda: 0.0):
         in_a_check(function_of("test_stage", "work"))
 
@@ -61,7 +61,7 @@ def test_a_check_with_time_left_goes_on():
 @pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(time_limit.SHIELDED))
 def test_a_request_is_answered_to_its_end(module):
-    """A check whose time is up ends after the request, so the data of others stays whole."""
+    """A check whose time is up ends after the request, so that other data stays intact."""
     answered = []
     answer = function_of(module, "work")
 

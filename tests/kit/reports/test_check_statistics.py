@@ -1,4 +1,4 @@
-"""How a class did in each check."""
+"""Tests the statistics of a class for each check."""
 
 from collections.abc import Callable
 
@@ -44,7 +44,7 @@ def test_the_share_counts_every_graded_submission(student: Student, submission: 
 
 
 def test_difficulty_leaves_out_who_has_not_written_the_exercise(student: Student):
-    """An unwritten exercise says nothing about the check."""
+    """An unwritten exercise does not count in the difficulty of a check."""
     blank = student(FAILED, status=Status.NOT_IMPLEMENTED)
     found = first(student(PASSED), student(FAILED), blank, blank)
 
@@ -77,7 +77,7 @@ def test_discrimination_compares_with_the_other_checks(
 
 
 def test_a_small_class_has_no_discrimination(student: Student):
-    """A small class has no discrimination, which would be chance."""
+    """A small class has no discrimination, because it would be due to chance."""
     half = LEAST_SUBMISSIONS // 2
     small = [*[student(PASSED, 2.0)] * half, *[student(FAILED)] * (half - 1)]
     lonely = [*[student(PASSED, 2.0)] * LEAST_SUBMISSIONS, student(FAILED), student(FAILED)]

@@ -94,7 +94,7 @@ def test_each_student_is_linked_with_the_first_exercise(submission: MakeSubmissi
 def test_the_links_of_a_large_class_are_bounded(
     submission: MakeSubmission, failed, monkeypatch: pytest.MonkeyPatch
 ):
-    """The number of students is right all the same."""
+    """The number of students is correct even if some are not listed."""
     monkeypatch.setattr(class_mistakes, "MAX_LINKED", 2)
     tally = MistakeTally()
     for row in range(3):

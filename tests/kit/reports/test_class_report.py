@@ -80,7 +80,7 @@ def test_all_mistakes_are_listed(
 
 
 def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_class: Results):
-    """Unreadable files and grader errors, with the reason, but no ordinary wrong answer."""
+    """Manual review lists unreadable files and grader errors, but no ordinary wrong answers."""
     page = class_page(tiny, graded_class)
     listed = words(
         page[page.index("Submissions that need manual review") : page.index("Exercises</h3>")]
@@ -236,7 +236,7 @@ def test_a_row_says_who_what_and_how_many_points():
 
 
 def test_no_grade_is_not_a_zero():
-    """Where the grader failed, the table shows none."""
+    """After a grader error, the table shows "none" in place of points."""
     failed = table_submission(
         status=Status.GRADER_ERROR, score=None, max_score=None, message="Ours."
     )

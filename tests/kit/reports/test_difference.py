@@ -1,4 +1,4 @@
-"""Two records: who gained, who lost, by which check."""
+"""Tests the comparison of two records."""
 
 import pytest
 from msgspec.structs import replace
@@ -64,7 +64,7 @@ def test_who_gained_and_who_lost_is_named_with_the_check(results, submission, ri
 
 
 def test_a_change_of_points_alone_is_shown_in_points(results, submission, right):
-    """The suite gives other points for the same outcome, so the outcome is printed once."""
+    """If only the points of a check changed, its outcome is printed once."""
     other = replace(right, points=2.5, max_points=2.5)
 
     assert "+0.5  double, test_doubles: passed (ok), 2 of 2 → 2.5 of 2.5 points" in lines(
@@ -105,7 +105,7 @@ def test_a_grade_that_is_missing_is_neither_gained_nor_lost(results, submission,
 
 
 def test_other_circumstances_are_named(results, submission, right):
-    """Another suite, another version and other limits are named, with any grades."""
+    """A different suite, version or limit is listed, even if no grade differs."""
     old = replace(results(submission(right, audit=AUDIT)), settings=SETTINGS)
     other = replace(SETTINGS, torch="2.4", kit_sha256="z", limits={"call_seconds": 4.0})
     new = replace(

@@ -77,7 +77,7 @@ def test_every_circumstance_is_named(results, submission, check):
 
 
 def test_every_check_has_its_points_and_the_reason(results, submission, check):
-    """Message, mistake, and points that are carried forward."""
+    """An explanation contains the message, the mistake, and points that are carried forward."""
     failed = check(Outcome.FAILED, message="Too large.\nBy 3.", diagnosis=MISTAKE)
     result = submission(failed, check(name="test_more", given="Scale"))
     lines = list(explanation_lines(results(result), result))

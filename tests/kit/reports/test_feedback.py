@@ -40,7 +40,7 @@ def test_exercises_are_open_until_no_point_is_missing():
 
 
 def test_a_message_next_to_full_points_is_not_a_problem():
-    """A message next to full points has a title that says that no points are lost."""
+    """The title of a message about a check with full points states that no points are lost."""
     assert FEEDBACK.message_title == "What happened"
     assert replace(FEEDBACK, score=4.0).message_title == "No points lost, but worth knowing"
 
@@ -101,7 +101,7 @@ def test_a_vector_has_no_row_to_name():
 
 
 def test_an_entry_that_is_not_a_number_has_no_shade():
-    """NaN and infinities are neither large nor small."""
+    """NaN and infinities have no shade."""
     row = (("0.5", "nan", "-inf"),)
     table = tensor_tables(Grid(row, row, row, ((False, True, True),), ("a",), ("a", "b", "c")))[1]
 

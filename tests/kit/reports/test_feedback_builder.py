@@ -119,7 +119,7 @@ def test_an_exercise_has_a_state_in_words(
     outcomes: list[tuple[Outcome, Status]],
     state: str,
 ):
-    """The state of an exercise says in words what is left to do."""
+    """The state of an exercise describes in words the work that is left."""
     checks = [check(outcome, status=status) for outcome, status in outcomes]
 
     assert build_feedback(tiny, submission(*checks)).exercises[0].state == state

@@ -69,7 +69,7 @@ def test_an_empty_row_inside_a_part_counts():
 
 
 def test_pages_show_every_row_once_and_begin_again():
-    """A line below says which rows these are; behind the last page comes the first."""
+    """A line below the page gives its rows, and the first page follows the last."""
     pages = [render(page(ROWS, 40, 2, number), 40, colour=False) for number in range(4)]
 
     assert pages[0] == "row 0\nrow 1\nRows 1 to 2 of 5\n"

@@ -38,7 +38,7 @@ def test_the_same_file_is_a_group(student: Student):
 
 
 def test_the_same_code_in_other_words_is_a_group(student: Student):
-    """A group says which of its members are the same file."""
+    """A group marks the members that submitted the same file."""
     run = [student("ada", "x", "s"), student("bob", "y", "s"), student("cy", "x", "s")]
     (group,) = similar_groups(run)
 

@@ -154,7 +154,7 @@ def test_a_self_check_shows_the_first_problem_and_the_next_step(
 def test_a_note_is_shown_below_what_passes(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """A check with full points that says something is shown, on a grade and on one's own check."""
+    """A message of a check with full points is shown in both kinds of feedback."""
     noted = check(message="This counts, but it is unclear.")
     done = self_check(tiny, submission(noted))
     graded = feedback_text(tiny, submission(noted, failed_check), 80, colour=False)
@@ -198,7 +198,7 @@ def test_what_stopped_the_whole_file_is_shown_once(
 
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_a_hostile_self_check_stays_inside_the_terminal(tiny: Course, hostile: Results, width: int):
-    """No control character, and no line wider than the terminal."""
+    """The output has no control characters and no line wider than the terminal."""
     for result in hostile.submissions:
         text = self_check(tiny, result, width)
 

@@ -15,18 +15,18 @@ NAMES = ("d_in", "d_out", "dropout")
 
 
 def swapped(d_in: int, dropout: float = 0.0, d_out: int = 1) -> None:
-    """The arguments in another order."""
+    """A class with the arguments in a different order."""
 
 
 def only_by_name(d_in: int, *, d_out: int, dropout: float) -> None:
     """All arguments, of which two can't be given by position."""
 
 
-def one_more(d_in: int, verbose: bool, d_out: int, dropout: float) -> None:  # noqa: FBT001  # as students write
+def one_more(d_in: int, verbose: bool, d_out: int, dropout: float) -> None:  # noqa: FBT001  # students write such signatures
     """One more argument between them."""
 
 
-def right(d_in: int, d_out: int, dropout: float, verbose: bool = False) -> None:  # noqa: FBT001, FBT002  # as students write
+def right(d_in: int, d_out: int, dropout: float, verbose: bool = False) -> None:  # noqa: FBT001, FBT002  # students write such signatures
     """The arguments in their order, and one more at the end."""
 
 
@@ -60,12 +60,12 @@ def test_code_with_another_order_gets_its_arguments_by_name(code: Callable[..., 
 
 @pytest.mark.parametrize("code", [right, other_names, any_number, one_by_position, 3])
 def test_other_code_gets_its_arguments_by_position(code: Callable[..., None]):
-    """The right order, other names and code without a signature get the values as they are."""
+    """Values stay positional for the right order, other names, and code without a signature."""
     require_order(code, NAMES)
 
     assert arranged(code, NAMES, (3, 2, 0.5)) == ((3, 2, 0.5), {})
 
 
 def test_surplus_arguments_stay_where_they_are():
-    """A call with more values than there are names goes by position, and fails as it would."""
+    """A call with more values than names is positional, and fails as any such call does."""
     assert arranged(swapped, NAMES, (1, 2, 3, 4)) == ((1, 2, 3, 4), {})

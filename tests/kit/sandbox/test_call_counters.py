@@ -115,7 +115,7 @@ def in_a_pool(call) -> None:
 
 @pytest.mark.parametrize("run", [in_a_thread, in_a_bare_thread, in_a_pool])
 def test_calls_in_a_thread_are_counted(watching, run):
-    """Calls in any thread are counted, although torch counts in each thread alone."""
+    """Calls in any thread are counted, although torch counts each thread separately."""
     with watching.counting():
         run(lambda: torch.softmax(torch.ones(3), dim=-1))
 

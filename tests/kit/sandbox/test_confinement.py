@@ -1,4 +1,4 @@
-"""A confined worker: what it can do, and what it can't.
+"""Tests the abilities and the limits of a confined worker.
 
 One process with torch serves all tests: it forks a worker for each, as the fork server does, so a
 test costs milliseconds. A script runs in the worker and assigns the result to ``answer``.
@@ -405,14 +405,14 @@ answer = 'raised'
     ],
 )
 def test_limits_what_is_used(worker, script, answer):
-    """Too much is an exception in the worker and does not affect the machine."""
+    """Exceeding a limit is an exception in the worker and does not affect the machine."""
     assert worker(script) == answer
 
 
 @needs_full
 @needs_root
 def test_limits_threads(worker):
-    """A worker that starts endless threads gets an exception, long before its memory is used up."""
+    """A worker that starts endless threads gets an exception, long before the memory is used up."""
     endless = """
 try:
     while True:
@@ -589,7 +589,7 @@ def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
 
 
 def test_a_fork_makes_no_lock_for_each_handler_of_torch():
-    """A fork renews no lock of a logging handler, because the list of handlers is emptied."""
+    """A fork does not renew locks of logging handlers, because the list of handlers is empty."""
     handler = logging.StreamHandler()
     listed = logging._at_fork_reinit_lock_weakset
 

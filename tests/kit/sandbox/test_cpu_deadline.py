@@ -81,7 +81,7 @@ def test_the_kernel_measures_how_long_a_process_waits_for_a_processor():
 def test_a_worker_that_sleeps_uses_its_time_up():
     """A call that sleeps is stopped when its limit has passed on the clock.
 
-    Its start may have waited for a processor, for which it is given time: less than a second.
+    A worker gets less than a second of extra time for a start that waits for a processor.
     """
     with subprocess.Popen(["/bin/sleep", "100"]) as sleeper:
         deadline = CpuDeadline(sleeper.pid, 50.0, 1000.0)
@@ -95,7 +95,7 @@ def test_a_worker_that_sleeps_uses_its_time_up():
 
 @needs_proc
 def test_the_clock_decides_about_a_process_that_has_ended():
-    """Where /proc shows nothing about a process, its limit passes on the clock."""
+    """Without information in /proc, the limit of a process is measured on the clock."""
     deadline = CpuDeadline(2**22 + 1, 5.0, 100.0)
     deadline._deadline -= 5.0
     deadline._start -= 5.0

@@ -100,7 +100,7 @@ def factor() -> Tensor:
 
 
 def test_the_table_has_exactly_the_verbs_of_the_protocol():
-    """No verb is without a function, and no function without a verb."""
+    """Each verb has a function, and each function has a verb."""
     assert set(VERBS) == set(get_args(Verb))
 
 
@@ -193,7 +193,7 @@ def test_another_order_is_a_problem_where_it_is_graded(ask: Ask):
 
 
 def test_forward_and_mode_use_the_module_of_the_handle(ask: Ask, scale: int, factor: Tensor):
-    """Training scales, evaluation does not, as forward says."""
+    """The mode that `train` and `eval` set affects forward."""
     x = torch.ones(2)
     trained = value(ask("forward", handle=scale, args=(x,)))
     value(ask("mode", handle=scale, name="eval"))
@@ -222,7 +222,7 @@ def test_move_lists_device_and_dtype(ask: Ask, scale: int):
 
 
 def test_replace_puts_a_parameter_of_another_shape_in_place(ask: Ask, scale: int):
-    """``None`` takes one away, and a name without a parameter gets one."""
+    """``None`` removes a parameter, and a name without a parameter gets one."""
     values = {"factor": torch.tensor([[2.0, 3.0]]), "unused": None, "new": torch.ones(1)}
     value(ask("replace", handle=scale, kwargs=values))
     found = value(ask("parameters", handle=scale))
@@ -265,7 +265,7 @@ def test_load_finds_a_name_in_other_letter_case(ask: Ask, scale: int):
 
 
 def test_load_refuses_what_does_not_fit(ask: Ask, scale: int):
-    """A value without a parameter is a problem of the module, not an exception of its code."""
+    """A value for a missing parameter is a problem of the module, not an exception of its code."""
     problem = problem_in(ask("load", handle=scale, kwargs={"weight": torch.ones(2)}))
 
     assert problem.kind == "missing"
@@ -337,7 +337,7 @@ def test_in_a_notebook_cell_and_line_are_reported():
 
 
 def test_a_failing_cell_is_reported_and_skipped():
-    """Cells after a failing one still define what they define."""
+    """Cells after a failing cell still run."""
     ask = asking("1 / 0", "def f(:", "def f(): return 3")
 
     assert [(item["place"], item["type"]) for item in ask.imported] == [
@@ -527,7 +527,7 @@ def test_a_definition_that_fails_leaves_the_earlier_one():
     ],
 )
 def test_any_exception_becomes_data(statement: str, kind: str, type_: str, text: str):
-    """No exception of a student's leaves the executor, and each is described."""
+    """No exception of student code leaves the executor, and each is described."""
     odd = (
         "class Mute(Exception):\n    def __str__(self): raise SystemExit\n"
         "class Meta(type):\n    __name__ = property(lambda self: 1 / 0)\n"

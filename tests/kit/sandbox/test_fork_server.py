@@ -164,7 +164,7 @@ def test_a_fork_server_that_does_not_start_is_an_error_of_the_grader():
 
 
 def test_a_worker_that_does_not_end_holds_nobody_up(monkeypatch: pytest.MonkeyPatch):
-    """A killed worker that the kernel does not end holds nobody up for long."""
+    """A killed worker that the kernel does not end delays others only briefly."""
     monkeypatch.setattr(fork_server_module, "END_SECONDS", 0.01)
     monkeypatch.setattr("os.kill", lambda _pid, _signal: None)
     monkeypatch.setattr("os.waitpid", lambda _pid, _flags: (0, 0))

@@ -54,7 +54,7 @@ def test_the_reason_says_what_is_missing(monkeypatch, platform, machine, reason)
 
 
 def test_roots_hold_python_and_not_the_course():
-    """Python's own folders are among them; home, /etc and the course are not."""
+    """A worker may read Python's own folders, but not the home, /etc or the course."""
     roots = {Path(root) for root in readable_roots()}
 
     assert any(Path(os.__file__).is_relative_to(root) for root in roots)

@@ -1,4 +1,4 @@
-"""Values of a check in the parameters of a student's module."""
+"""Tests copying values of a check into the parameters of a student's module."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ class Layers(nn.Module):
 
 
 def test_load_copies_values_into_the_parameters_that_are_there():
-    """A parameter stays the same object, which the code may have kept elsewhere."""
+    """A loaded parameter stays the same object, because the code may refer to it elsewhere."""
     module = Layers(bias=True)
     kept = module.layer.bias
     load(module, VALUES, ())
@@ -68,7 +68,7 @@ def test_a_value_without_a_place_is_refused(name: str, value: Tensor, words: str
 
 
 def test_replace_puts_values_of_any_shape_in_place():
-    """A replaced parameter has the shape of the value; None takes one away."""
+    """A replaced parameter has the shape of the value; None removes a parameter."""
     module = Layers(bias=True)
     replace(module, {"layer.weight": torch.ones(5, 2), "layer.bias": None})
 
@@ -77,12 +77,12 @@ def test_replace_puts_values_of_any_shape_in_place():
 
 
 def test_replace_refuses_an_unknown_layer():
-    """A parameter of a layer that is not there is refused with the name of the layer."""
+    """A parameter of a missing layer is refused with the name of the layer."""
     with pytest.raises(MissingError, match="no module other"):
         replace(Layers(bias=True), {"other.weight": torch.ones(2)})
 
 
 def test_a_value_must_be_a_tensor():
-    """Another value is refused with its type."""
+    """A value of any other type is refused with its type."""
     with pytest.raises(TypeError, match="not str"):
         require_tensor("one")

@@ -8,7 +8,7 @@ from autograder.sandbox.name_uses import MAX_NAME, NameReader, dotted, odd_word,
 
 
 def mentions(source: str, **aliases: str) -> dict[str, bool]:
-    """The names that source uses, and whether the thing itself is passed on."""
+    """Return the names that a source uses, and whether each object is passed on."""
     reader = NameReader(aliases, bound={"own"}, classes={"Thing"})
     return {
         item.name: item.is_passed_on
@@ -33,7 +33,7 @@ def mentions(source: str, **aliases: str) -> dict[str, bool]:
     ],
 )
 def test_each_way_to_use_a_name_is_a_mention(source: str, name: str, is_passed_on: object):
-    """A name that is only called at once is not passed on."""
+    """The object of a name that is only called is not passed on."""
     found = mentions(source, F="torch.nn.functional")
 
     assert found[name] is is_passed_on

@@ -51,7 +51,7 @@ print(json.dumps([found == list(WRITTEN), faults(), faults(lambda: prefault.copy
 @pytest.mark.skipif(not POPULATES, reason="this kernel copies no pages beforehand")
 @pytest.mark.parametrize("way", ["in-one-call", "one-by-one"])
 def test_a_fork_copies_at_once_what_another_has_written_to(way: str):
-    """A fork writes without a fault to pages that another has written to, on old kernels too."""
+    """A fork writes without page faults to pages that an earlier fork has written to."""
     done = subprocess.run(  # noqa: S603  # this Python and our own lines
         [sys.executable, "-c", SCRIPT, way], capture_output=True, text=True, check=True
     )
@@ -74,7 +74,7 @@ def test_without_a_list_of_its_memory_nothing_is_learned(monkeypatch: pytest.Mon
 
 
 def test_where_nothing_is_learned_nothing_is_copied(monkeypatch: pytest.MonkeyPatch):
-    """On macOS, which has none of the calls, workers start without them."""
+    """On macOS, which lacks these system calls, workers start without them."""
     monkeypatch.delattr("os.pidfd_open", raising=False)
 
     prefault.copy_now(b"")

@@ -25,7 +25,7 @@ def test_only_root_changes_to_another_user(monkeypatch):
 
 
 def test_root_changes_to_nobody(monkeypatch):
-    """A worker of root becomes nobody, on Linux only."""
+    """On Linux, a worker of root becomes the user nobody."""
     monkeypatch.setattr("os.geteuid", lambda: 0)
 
     assert unprivileged_owner() == (NOBODY if sys.platform == "linux" else None)

@@ -9,7 +9,7 @@ import autograder
 
 
 def test_a_process_that_computes_too_long_is_ended():
-    """The system counts the processor time, so that nothing in the process can go on."""
+    """The system ends a process that exceeds its limit of processor time."""
     script = "from autograder.sandbox.process_limits import limit_processor_time\n"
     script += "limit_processor_time(0.1)\n"
     command = [sys.executable, "-c", script + "while True: pass"]

@@ -236,7 +236,7 @@ def test_numbers_are_those_of_the_kernels_headers(arch):
 
 
 def test_forbidden_names_are_real():
-    """A misspelt name in the list would prove nothing."""
+    """Every name in the list of calls exists, because a misspelt name would prove nothing."""
     if not all(header.is_file() for header in HEADERS.values()):
         pytest.skip("the kernel's headers are not installed")
     known = {**read_header(HEADERS["x86_64"]), **read_header(HEADERS["aarch64"])}
@@ -265,7 +265,7 @@ def test_is_not_available_off_linux(monkeypatch):
 
 
 def test_is_not_available_on_an_unknown_machine(monkeypatch):
-    """A filter with the numbers of another machine would be wrong."""
+    """On an architecture with unknown call numbers, seccomp is not available."""
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
 
     assert not seccomp.available()

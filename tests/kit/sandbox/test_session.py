@@ -492,7 +492,7 @@ def test_a_reply_is_bounded_before_it_is_decoded(open_session, value: str):
 
 
 def test_the_answers_of_one_check_have_one_limit(open_session):
-    """Many answers cost no more memory than one may; the next check has its own limit."""
+    """Many answers together stay within one limit of memory, and the next check has its own."""
     session = open_session("def f():\n    return [0.0] * 9000\n")
     session.begin("first")
     session.ask("call", name="f")
@@ -568,7 +568,7 @@ def test_a_submission_has_a_limit_of_seconds(open_session):
 
 
 def test_a_submission_has_a_limit_on_the_clock(open_session):
-    """A multiple of a submission's seconds is its limit on the clock."""
+    """A submission also has a limit on the clock, a multiple of its seconds."""
     session = open_session(BREAKING)
     session.open()
     before = session._wall_seconds

@@ -42,7 +42,7 @@ def call(opened: Session, *args: object) -> object:
 
 
 def test_a_module_answers_and_what_it_prints_is_seen(workers: SpawnedWorkers):
-    """Output of the import and of the call are told apart, as with forked workers."""
+    """Output of the import and output of the call are separate, as with forked workers."""
     with closing(session(workers, PRINTS)) as opened:
         answer = call(opened, 21)
 
@@ -116,7 +116,7 @@ def test_large_tensors_pass_through_the_pipes(workers: SpawnedWorkers):
 
 @pytest.mark.slow
 def test_processes_and_folders_are_gone_at_the_end():
-    """At the end no process runs and no folder is left."""
+    """After the end, no process runs and no folder is left."""
     with SpawnedWorkers(LIMITS) as workers:
         opened = session(workers, PRINTS)
         opened.open()

@@ -81,7 +81,7 @@ def test_one_limit_holds_for_all_that_a_student_packs(collected, write, write_zi
 
     submission, _ = collected(class_)
 
-    refused = [notice for notice in submission.notices if "one student submits" in notice]
+    refused = [notice for notice in submission.notices if "one student may submit" in notice]
     assert submission.code is not None
     assert len(refused) == min(number - 1, MAX_FAULTS)
 

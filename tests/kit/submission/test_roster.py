@@ -118,7 +118,7 @@ def test_a_column_is_chosen_as_the_id(read: Read, text: str, column: str, ids: l
 def test_a_missing_column_is_named_with_the_columns_that_exist(read: Read):
     """A wrong name of a column is not ignored."""
     with pytest.raises(
-        UsageError, match=r"no column 'Login' for --id-column. Its columns are .*ID"
+        UsageError, match=r"no column 'Login', which --id-column names. Its columns are .*ID"
     ):
         read(CANVAS, id_column="Login")
 

@@ -1,4 +1,4 @@
-"""Builders for tests of rules: what they make of code, and an exercise that is rewritten."""
+"""Builds the mistakes that rules make in code, for tests of these rules."""
 
 import ast
 import difflib
@@ -20,7 +20,7 @@ from autograder.diagnosis.mistakes.rules import RULES
 def made_by(rules: ModuleType, code: str) -> dict[str, str]:
     """Return the mistakes of *rules* in the exercise `wanted` of *code*; all compile.
 
-    By sentence: the lines that differ in the first program of which it is said.
+    Return, for each sentence, the changed lines of the first program that it describes.
     """
     exercise = ExerciseCode(code, "wanted", ["wanted"])
     right = exercise.text([]).splitlines()

@@ -144,7 +144,7 @@ def test_other_code_has_none():
 
 
 def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
-    """A mistake in a loop is said of repetitions, which may be heads, not of positions."""
+    """The sentence about a mistake in a loop mentions repetitions, not positions."""
     loop = made_by(contracts, LOOP)
     mask = made_by(contracts, F + "    return torch.arange(n) < x\n")
 

@@ -92,7 +92,7 @@ def test_other_code_has_none():
 
 
 def test_sizes_are_said_by_what_they_count():
-    """A size that no name explains is one of two."""
+    """A size without a known name is described as one of two sizes."""
     made = made_by(heads, SPLIT)
 
     assert made["The numbers of heads and features of a head are swapped."] == (

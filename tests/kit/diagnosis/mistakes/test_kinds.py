@@ -25,7 +25,7 @@ VARIANTS = [f"{name}.{variant}" for name, kind in KINDS.items() for variant in k
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_has_a_sentence_and_a_question(kind: str):
-    """No sentence holds code: it says what shows, and never what to type."""
+    """No sentence contains code, so it describes an effect and not the correction."""
     words = KINDS[kind]
 
     assert words.explanation.endswith(".")
@@ -43,7 +43,7 @@ def test_each_variant_has_a_sentence_and_a_question():
 
 
 def keys_of_rules() -> set[str]:
-    """Return each text in the modules with the rules that is a kind, or a kind and a variant."""
+    """Return each text in the modules of rules that has the form of a kind or a variant."""
     trees = [ast.parse(path.read_text("utf-8")) for path in RULES.glob("*.py")]
     texts = [getattr(node, "value", None) for tree in trees for node in ast.walk(tree)]
     found = [KEY.fullmatch(text) for text in texts if isinstance(text, str)]
@@ -71,7 +71,7 @@ def test_each_placeholder_that_is_allowed_is_used():
 
 
 def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
-    """Words fill the placeholders; the first one may begin the sentence."""
+    """Words replace the placeholders, and the first one may begin the sentence."""
     compared = wording_at("operand_repeated.compared", {"what": "the keys"})
     size = wording_at("scale_wrong_power.size", {"what": "the scores"})
 

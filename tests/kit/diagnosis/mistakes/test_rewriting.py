@@ -60,7 +60,7 @@ def test_a_program_is_compiled_without_docstrings(exercise: ExerciseCode):
     """The compiled program defines the exercise and its helpers."""
     namespace: dict[str, object] = {"other": lambda y: y}
     code = exercise.compile([mistake("scale_missing", put(division(exercise), "LEFT"))], "x.py")
-    exec(code, namespace)  # noqa: S102  # the code of this test
+    exec(code, namespace)  # noqa: S102  # it runs code of this test
 
     assert namespace["wanted"](4) == 5
     assert namespace["wanted"].__doc__ is None

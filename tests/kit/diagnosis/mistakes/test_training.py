@@ -101,13 +101,13 @@ def wrong(code: str) -> object:
     rules = (training.kept_gradients, training.kept_caches)
     made = [one for scope in exercise.scopes for rule in rules for one in rule(scope)]
     names = {"torch": torch, "nn": torch.nn}
-    exec(exercise.compile(made[:1], "wrong.py"), names)  # noqa: S102  # the test's own code
+    exec(exercise.compile(made[:1], "wrong.py"), names)  # noqa: S102  # it runs code of this test
     return names["wanted"]
 
 
 @pytest.mark.parametrize("code", [ZEROED, FUNCTIONAL], ids=["zero-grad", "functional"])
 def test_only_the_second_step_shows_kept_gradients(code: str):
-    """Kept gradients show only in the second step, because the first has none to add."""
+    """Gradients that are not cleared have an effect only from the second step on."""
     step, model = wrong(code), torch.nn.Linear(2, 1)
     gradients = []
     for _ in range(2):

@@ -29,7 +29,7 @@ from autograder.diagnosis.mistakes.vocabulary import (
     ],
 )
 def test_a_quantity_is_known_by_its_name(code: str, role: str):
-    """Names that texts about attention use say what a quantity is."""
+    """A quantity is recognized by the names that texts about attention use."""
     assert role_of(ast.parse(code, mode="eval").body) == role
 
 
@@ -65,7 +65,7 @@ def test_a_size_is_known_by_its_name(code: str, said: str):
     ],
 )
 def test_alternatives_are_said_once(sentences: list[str], joined: str):
-    """Two mistakes with one sentence need no alternative."""
+    """Two mistakes with the same sentence are not listed as alternatives."""
     assert alternatives(sentences, more=False) == joined
 
 
