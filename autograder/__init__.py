@@ -1,3 +1,3 @@
-"""Builds, checks and grades a course; code of students runs in a sandbox."""
+"""Builds, verifies and grades a course; student code runs in a sandbox."""
 
 __version__ = "0.2.0"

@@ -7,9 +7,9 @@ LOADING_TORCH: Final = frozenset({"check", "hunt", "watch"})
 
 
 def main() -> None:
-    """Run a command; one that imports torch first shows that it has begun.
+    """Run a command; a command that imports torch first prints that it has started.
 
-    On a cold disk the imports take many seconds, so this module imports nothing before.
+    On a cold disk the imports take many seconds, so this module imports nothing earlier.
     """
     if LOADING_TORCH.intersection(sys.argv[1:2]) and sys.stderr.isatty():
         sys.stderr.write("Loading torch …\n")

@@ -1,7 +1,7 @@
 """Reads ``course.toml`` and ``source/*/stage.toml``, and derives the path of every other file.
 
-An unknown key raises ``CourseError`` with its name and place, so that a typing error can't switch
-a limit off unnoticed.
+An unknown key raises ``CourseError`` with its name and place, so that a misspelt key cannot turn
+off a limit unnoticed.
 """
 
 import importlib.util
@@ -108,7 +108,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def effort(self) -> StageEffort:
-        """Minutes and difficulty; unknown without the file, which is for information alone."""
+        """Minutes and difficulty; unknown without the file, which is only informative."""
         try:
             return msgspec.json.decode(self.effort_file.read_bytes(), type=StageEffort)
         except (OSError, ValueError, RecursionError):
@@ -213,7 +213,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages that give points: what is graded, and has columns and assignments."""
+        """The stages that give points; only these are graded and exported."""
         return tuple(stage for stage in self.every_stage if stage.file.graded)
 
     @cached_property
@@ -228,7 +228,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
     def stage(self, wanted: str) -> Stage:
         """Find a stage by name, number (``04`` or ``4``) or module; raises ``UsageError``.
 
-        Of two stages of one module the first is returned.
+        If two stages have the same module, the first is returned.
         """
         if found := self._by_name.get(wanted):
             return found
@@ -261,7 +261,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
 
 class _HandoutStage(Stage, frozen=True, dict=True):
-    """A stage without a course around it: its source is the student's own folder."""
+    """A stage outside a course; its source is the student's own folder."""
 
     @property
     def source(self) -> Path:
@@ -294,7 +294,7 @@ def handout(folder: Path) -> Handout:
 
 
 def installed_handouts() -> Path:
-    """Return the folder of the stages that the installed kit holds; a wheel of a course has it."""
+    """Return the folder of the stages in the installed kit, which a course's wheel contains."""
     return Path(__file__).parent / ASSIGNMENTS
 
 

@@ -14,7 +14,7 @@ Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The resources of a submission; each limit is far above honest use, as it loses points."""
+    """The resources of a submission; limits are far above ordinary use."""
 
     import_seconds: Positive = 10.0
     call_seconds: Positive = 3.0
@@ -38,13 +38,13 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How submissions are graded.
 
-    *carry_forward*: a mistake costs nothing in the exercises that use the wrong one, see
-    ``carry_forward``. *same_mistake_once*: a mistake that is made in several exercises costs in one
-    of them. *slip_credit*: the share of the points that a check keeps if one named mistake is all
-    that is wrong in its exercise. ``slip_prices`` describes these two. *rule_share*: the share of
-    the points of a computation that code keeps if it breaks a rule that is the point of its stage.
-    *isolation* is the weakest level for student code, unless a command sets another one. Labs are
-    built without questions to answer in words if *written* is false.
+    *carry_forward*: a mistake costs no points in the exercises that use the wrong one; see
+    ``carry_forward``. *same_mistake_once*: a mistake in several exercises costs points in one of
+    them. *slip_credit*: the share of the points that a check keeps if one named mistake is the only
+    fault of its exercise. ``slip_prices`` describes these two. *rule_share*: the share of the
+    points of a computation that code keeps if it breaks a rule that is the point of its stage.
+    *isolation* is the weakest level for student code, unless a command sets a different level. Labs
+    are built without questions to answer in words if *written* is false.
     """
 
     carry_forward: bool = True
@@ -58,7 +58,7 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A function or class that students write in the stage's module.
 
-    Its hints are in ``hints.toml``, so that nobody reads all three by accident, or here.
+    Its hints are in ``hints.toml``, so that nobody reads all three by accident.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """About how many minutes an exercise takes, and how hard it is: one to three; 0 is unknown."""
+    """The estimated minutes of an exercise and its difficulty from one to three; 0 is unknown."""
 
     minutes: int = 0
     difficulty: int = 0
@@ -79,7 +79,7 @@ class Effort(msgspec.Struct, frozen=True):
 
 
 class StageEffort(msgspec.Struct, frozen=True):
-    """About how many minutes a stage takes, those of reading, and the figures of each exercise."""
+    """The estimated minutes of a stage, those for reading, and the figures of each exercise."""
 
     minutes: int = 0
     reading: int = 0
@@ -102,7 +102,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The tokens that are looked at."""
+        """The tokens that the columns represent."""
         return self.keys or self.tokens
 
 
@@ -114,7 +114,7 @@ class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The content of ``stage.toml``; a stage that is not *graded* is for practice alone."""
+    """The content of ``stage.toml``; a stage that is not *graded* is only for practice."""
 
     format_version: Literal[1]
     title: str

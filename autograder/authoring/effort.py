@@ -1,8 +1,8 @@
 """Measures the minutes and the difficulty of each exercise, in the same way for the whole course.
 
-It counts the words that a student reads up to the exercise, in the lab and in the stub, and the
-statements of the solution, so that two stages can be compared. Code cells of a lab do not count,
-because students run them and need not read them.
+The figures count the words that a student reads before the exercise, in the lab and in the stub,
+and the statements of the solution, so that stages can be compared. Code cells of a lab do not
+count, because students only run them.
 """
 
 import ast
@@ -30,7 +30,7 @@ _Cell = dict[str, Any]
 def measure(stage: Stage, stub: str) -> StageEffort:
     """Return the figures of *stage*, from its solution, its lab and the text of its *stub*.
 
-    Text after the last exercise counts for the stage alone.
+    Text after the last exercise counts only for the stage.
     """
     names = [exercise.name for exercise in stage.exercises]
     cells = _cells(stage.lab)

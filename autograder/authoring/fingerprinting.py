@@ -1,7 +1,7 @@
-"""Makes the fingerprints of a stage: runs wrong programs in its public checks, and keeps numbers.
+"""Makes fingerprints of a stage: runs wrong programs in its public checks, records numbers.
 
 The programs are the misconceptions, and the solution with one kind of mistake each. Pairs of kinds
-are left out: there are thousands of them.
+are left out, because there are thousands of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ Item = TypeVar("Item")
 
 
 class PublicChecks(NamedTuple):
-    """The public checks of a stage, how to run one, and the stage's solution."""
+    """The public checks of a stage, a function that runs one, and the stage's solution."""
 
     stage: Stage
     solution: LocalChannel
@@ -107,7 +107,7 @@ class Showings:
 
 
 class _Numbers:
-    """Gives each value a number, equal values the same one."""
+    """Gives each value a number; equal values get the same number."""
 
     def __init__(self) -> None:
         self._values: list[Any] = []
@@ -211,10 +211,10 @@ class FingerprintMaker:
         return bool(showings.shown)
 
     def _examine(self, label: str, exercise: str, channel: LocalChannel) -> Showings:
-        """Run the checks of *exercise*, then some of them with slightly other numbers.
+        """Run the checks of *exercise*, then some of them with slightly different numbers.
 
-        First all run once, as on a student's machine: Python may name another line of an exception
-        when it has executed a function several times.
+        All checks first run once, as on a student's machine, because Python may report a different
+        line of an exception after it has executed a function several times.
         """
         showings, run = Showings(), self._public.run
         checks = self._public.of(exercise)

@@ -1,6 +1,6 @@
-"""Grades right code above exercises that compute nothing.
+"""Grades correct code that uses exercises that compute nothing.
 
-Such a module must earn hardly more than one in which these exercises are blank. Otherwise the last
+Such a module may earn hardly more than one in which these exercises are blank. Otherwise the last
 exercise of a stage would earn the points of the others.
 """
 
@@ -31,21 +31,21 @@ Share = Callable[[Misconception], float]
 
 
 class Garbage(NamedTuple):
-    """A module with garbage in the exercises that others use; *name* says which garbage."""
+    """A module with garbage in the exercises that others use; *name* describes the garbage."""
 
     name: str
     module: str
 
 
 class Composition(NamedTuple):
-    """A right program, and its exercises that others of them use."""
+    """A correct program, and those of its exercises that other exercises use."""
 
     path: Path
     used: tuple[str, ...]
 
 
 def composition(stage: Stage) -> Composition | None:
-    """Return the right program whose exercises use each other most; ``None`` if none do."""
+    """Return the correct program whose exercises use each other most, or ``None``."""
     names = [exercise.name for exercise in stage.exercises]
     found = [Composition(path, tuple(used_exercises(path, names))) for path in _right(stage)]
     best = max(found, key=lambda one: len(one.used))
@@ -53,10 +53,10 @@ def composition(stage: Stage) -> Composition | None:
 
 
 def blanks(base: Composition) -> str:
-    """Return *base* with nothing in the used exercises but the constructors of classes.
+    """Return *base* with only the constructors of classes in the used exercises.
 
     They return nothing. With NotImplementedError, the checks of exercises that use them would not
-    run, and the points of right constructors would seem to come from garbage.
+    run, and the points of correct constructors would seem to come from garbage.
     """
     tree = ast.parse(base.path.read_bytes())
     for node in tree.body:
@@ -73,9 +73,9 @@ def garbage(
 ) -> Iterator[Garbage]:
     """Yield *base* with garbage: arguments, early steps, and nonsense of the right shape.
 
-    *share* tells how much of an exercise's work a mistake does. An exercise in which no step can be
-    returned too early is nonsense in each module: if it were right, its points would seem to come
-    from garbage.
+    *share* returns the share of an exercise's work that a mistake still does. An exercise in which
+    no step can be returned too early becomes nonsense in each module; if it were correct, its
+    points would seem to come from garbage.
     """
     hollow = {name: _hollow(kinds_of(stage, solution), name, share) for name in base.used}
     rest = "".join(change(name, LENIENT) for name in base.used if not hollow[name])
@@ -99,7 +99,7 @@ def used_exercises(path: Path, names: Collection[str]) -> Iterator[str]:
 
 
 def _hollow(kinds: Sequence[Kind], exercise: str, share: Share) -> list[Misconception]:
-    """List the programs of *exercise* that return too early, by how much of the work they do."""
+    """List the programs of *exercise* that return too early, by their share of the work."""
     found = [
         (done, number, one)
         for number, kind in enumerate(kinds)

@@ -1,4 +1,4 @@
-"""Writes START_HERE.md, which students read first: how to install the kit, and how to begin."""
+"""Writes START_HERE.md, which students read first: how to install the kit and to start."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ TWO_FILES: Final = (
 def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -> bytes:
     """Return the guide to the stages that *efforts* names, with the minutes that they take.
 
-    *wheel* is the name of the file with the kit, where it is known.
+    *wheel* is the name of the file with the kit, if it is known.
     """
     stages = [course.stage(name) for name in efforts]
     has_labs = any(stage.lab.is_file() for stage in stages)

@@ -1,4 +1,4 @@
-"""Writes the folder that a class receives: a wheel with the stages, and how to install it."""
+"""Writes the folder that a class receives: a wheel with the stages, and START_HERE.md."""
 
 import zipfile
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ DEFAULT: Final = "handout"  # below the course; `release` keeps this one up to d
 def write(course: Course, stages: Sequence[Stage], folder: Path) -> list[Path]:
     """Write wheel and guide of the *stages*, which must have been built; return their paths.
 
-    A wheel that was written there before is removed.
-    Raises ``CourseError`` if a file for students holds a solution.
+    An older wheel in the folder is removed. Raises ``CourseError`` if a file for students holds a
+    solution.
     """
     for finding in (*release.leaks(course), *release.kept(course)):
         raise CourseError(finding)
@@ -44,7 +44,7 @@ def stale(course: Course) -> list[Path]:
 
 
 def refresh(course: Course) -> list[Path]:
-    """Write the course's hand-out again if it is stale; return what was written."""
+    """Write the course's hand-out again if it is stale; return the paths that were written."""
     if not stale(course):
         return []
     folder = course.root / DEFAULT

@@ -1,7 +1,7 @@
-"""Reports how well the kinds of mistake fit a stage: which programs fail, and how they are named.
+"""Reports, for the kinds of mistake in a stage, which programs fail and get a name.
 
-The names are those of a student's machine, by fingerprints, so no program runs for them. The hidden
-suite runs only those programs that pass every public check.
+The names come from fingerprints, as on a student's machine, so no program runs. Only programs that
+pass every public check run in the hidden suite.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ OTHER, UNNAMED = "another kind", "none"
 
 
 class HiddenEnd(Enum):
-    """How a program that passes every public check ends in the hidden suite."""
+    """The result in the hidden suite of a program that passes every public check."""
 
     FAILS = auto()
     DIFFERS = auto()  # it passes, but an answer is not the solution's
@@ -48,8 +48,9 @@ class HiddenEnd(Enum):
 class KindsReport(NamedTuple):
     """The results of the programs with one kind of mistake in one stage.
 
-    *names* counts how those that fail a public check are named. Of the others, *only_hidden* fail a
-    hidden check, and *unnoticed* pass every check though an answer differs from the solution's.
+    *names* counts the names of the programs that fail a public check. Of the others, *only_hidden*
+    fail a hidden check, and *unnoticed* pass every check although an answer differs from the
+    solution's.
     """
 
     kinds: int
@@ -92,7 +93,7 @@ def report(runner: SuiteRunner, stage: Stage, known: Fingerprints) -> KindsRepor
 
 
 def unnoticed(course: Course, stage: Stage) -> tuple[Kind, ...]:
-    """List the programs that pass every check of *stage* though an answer differs."""
+    """List the programs that pass every check of *stage* although an answer differs."""
     known = fingerprints.from_json(stage.fingerprints.read_bytes())
     with open_suites(course, [stage]) as runner:
         return report(runner, stage, known).unnoticed

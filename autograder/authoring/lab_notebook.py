@@ -2,7 +2,7 @@
 
 nbgrader's own preprocessors build the students' version, in the order of ``nbgrader
 generate_assignment``, so that both commands write the same bytes. The points of an exercise come
-from the hidden suite only.
+only from the hidden suite.
 """
 
 import json
@@ -37,11 +37,11 @@ def build_source_lab(
 ) -> bytes:
     """Return the lab at *path* as it should be in ``source/``.
 
-    *points* are those of each exercise, by name; *effort* has the minutes for the line on the
-    time. Outputs and an editor's metadata are removed; raises ``CourseError`` if a grade cell is
-    missing, occurs twice, or belongs to no exercise.
+    *points* are those of each exercise, by name; *effort* has the minutes for the line on the time.
+    Outputs and an editor's metadata are removed; raises ``CourseError`` if a grade cell is missing,
+    occurs twice, or does not belong to an exercise.
     """
-    import nbformat  # noqa: PLC0415  # takes one second, needed for building only
+    import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
 
     try:
         with warnings.catch_warnings(action="ignore"):  # about cell ids, which are replaced below
@@ -69,7 +69,7 @@ def build_source_lab(
 
 
 def build_student_lab(text: bytes, *, written: bool = True) -> bytes:
-    """Return the students' version of the source lab *text*, maybe without *written* questions."""
+    """Return the students' version of the lab *text*, with or without *written* questions."""
     steps = ("ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums")
     return encode(_preprocess(_instructor_version(text, written=written), *steps))
 
@@ -77,7 +77,7 @@ def build_student_lab(text: bytes, *, written: bool = True) -> bytes:
 def instructor_notebook(text: bytes, *, written: bool = True) -> Notebook:
     """Return the instructor's version of the source lab *text*, which has the mark schemes.
 
-    It may be without *written* questions, as the students' version.
+    It may lack *written* questions, as the students' version does.
     """
     return dict(_instructor_version(text, written=written))
 
@@ -108,7 +108,7 @@ def grade_cell_points(notebook: Notebook) -> dict[str, float]:
 
 
 def decode(data: bytes) -> Notebook:
-    """Decode a notebook from ``encode`` without nbformat, which would check it again, slowly.
+    """Decode a notebook from ``encode`` without nbformat, which would validate it slowly again.
 
     Raises ``ValueError`` for text that is not JSON.
     """
@@ -120,14 +120,14 @@ def decode(data: bytes) -> Notebook:
 
 def encode(notebook: Any) -> bytes:
     """Encode *notebook*; equal notebooks give equal bytes."""
-    import nbformat  # noqa: PLC0415  # takes one second, needed for building only
+    import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
 
     text: str = nbformat.writes(nbformat.from_dict(notebook), version=nbformat.NO_CONVERT)
     return (text.rstrip("\n") + "\n").encode()
 
 
 def _instructor_version(text: bytes, *, written: bool) -> Any:
-    import nbformat  # noqa: PLC0415  # takes one second, needed for building only
+    import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
 
     notebook = nbformat.reads(text.decode(), as_version=4)
     if not written:
@@ -138,7 +138,7 @@ def _instructor_version(text: bytes, *, written: bool) -> Any:
 
 def _preprocess(notebook: Any, *steps: str) -> Any:
     """Run the preprocessors of nbgrader that are named *steps* on *notebook*."""
-    from nbgrader import preprocessors  # noqa: PLC0415  # takes two seconds, for building only
+    from nbgrader import preprocessors  # noqa: PLC0415  # takes two seconds, and only building needs it
 
     for name in steps:
         step = getattr(preprocessors, name)()
@@ -163,7 +163,7 @@ def _problems(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> 
 
 
 def _metadata_problems(number: int, cell: Any) -> Iterator[str]:
-    """Say why nbgrader can't know the cell's role, or its points."""
+    """Report metadata from which nbgrader can't read the cell's role or points."""
     metadata = _metadata(cell)
     if not metadata:
         return

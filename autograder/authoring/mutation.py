@@ -1,9 +1,8 @@
 """Finds small mistakes in a solution that its hidden suite does not catch.
 
-A mutant is a copy of the solution with one small mistake: it changes one place of the syntax tree
-inside a solution region, an operator, a constant, a comparison, an argument, a name, a statement.
-Mutants that behave like the solution are listed, with the reason, in the stage's
-``equivalents.toml``.
+A mutant is a copy of the solution with one small mistake: one changed operator, constant,
+comparison, argument, name or statement in a solution region. Mutants that behave like the solution
+are listed, with the reason, in the stage's ``equivalents.toml``.
 """
 
 import ast
@@ -67,7 +66,7 @@ class Mutant(NamedTuple):
 
 
 class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A mutant that still does what the exercise asks, and the reason."""
+    """A mutant that still meets the requirements of the exercise, and the reason."""
 
     was: str
     becomes: str
@@ -92,7 +91,7 @@ class MutationReport(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Killed share of the mutants that are not equivalent."""
+        """The share of killed mutants among those that are not equivalent."""
         real = self.killed + len(self.survived)
         return self.killed / real if real else 1.0
 

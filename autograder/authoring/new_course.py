@@ -1,7 +1,7 @@
-"""Makes a course from some stages of another one: a separate folder that `verify` accepts.
+"""Makes a new course from some stages of a course, in a separate folder.
 
-Stages keep their names and numbers. A text about a stage that is left out contains its title
-instead, and a prerequisite that is left out is replaced by its own prerequisites.
+Stages keep their names and numbers. Mentions of an omitted stage are replaced by its title, and a
+prerequisite that is left out is replaced by its own prerequisites.
 """
 
 import json
@@ -71,10 +71,10 @@ def new_course(
     folder: Path,
     report: release.Report = release.no_report,
 ) -> NewCourse:
-    """Write the stages *wanted* of *course* into *folder*, and build what students receive.
+    """Write the stages *wanted* of *course* into *folder*, and build the files for students.
 
-    *report* gets a line for each stage, and for each later step.
-    Raises ``UsageError`` for an unknown stage, or a *folder* that holds something.
+    *report* gets a line for each stage, and for each later step. Raises ``UsageError`` for an
+    unknown stage, or a *folder* that is not empty.
     """
     chosen = {course.stage(name).name for name in wanted}
     stages = [stage for stage in course.every_stage if stage.name in chosen]
@@ -109,8 +109,8 @@ def new_course(
 def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> None:
     """Copy the numbers that were built for *course*, which take minutes to compute.
 
-    They hold for the stages of *made* whose code is the same. Sentences of misconceptions may name
-    *missing* stages; where the solution or the suite does, the numbers are computed again.
+    They are valid for the stages of *made* whose code is the same. Sentences of misconceptions may
+    name *missing* stages; where the solution or the suite does, the numbers are computed again.
     """
     from autograder.diagnosis.fingerprints import Fingerprints, sealed, to_json  # noqa: PLC0415  # imports torch
 
@@ -209,7 +209,7 @@ def _documented_of(text: str, names: Sequence[str]) -> str:
 
 
 def _lab_without(text: str, missing: Mapping[str, str]) -> str:
-    """Return the lab *text* without mentions of *missing* stages; its first cell says so."""
+    """Return the lab *text* without mentions of *missing* stages; its first cell lists them."""
     notebook = json.loads(text)
     titles: list[str] = []
     for cell in notebook["cells"]:
@@ -243,5 +243,5 @@ def _rename_mentions(text: str, missing: Mapping[str, str]) -> str:
 
 
 def _plain(title: str) -> str:
-    """Return *title* without what would end a string in Python, TOML or JSON."""
+    """Return *title* without characters that would end a string in Python, TOML or JSON."""
     return re.sub(r"[\"'\\]", "", title)

@@ -1,6 +1,6 @@
-"""Writes the skeleton of a stage: small and complete, so that `release` and `verify` accept it.
+"""Writes the skeleton of a stage: a small, complete stage that `release` and `verify` accept.
 
-An author replaces it piece by piece, and the course holds after each step.
+An author replaces it piece by piece, and the course stays valid after each step.
 """
 
 import json
@@ -130,7 +130,7 @@ def new_stage(course: Course, name: str) -> tuple[Path, ...]:
 
 
 def _problem(course: Course, name: str, module: str) -> str:
-    """Say why *name* can't be the name of a stage; empty if it can."""
+    """Return the reason why *name* can't be the name of a stage; empty if it can."""
     if not _NAME.fullmatch(name):
         return (
             f"{name!r}: the name of a stage is a number and the name of its module, such as "
@@ -187,7 +187,7 @@ def _lab() -> str:
 
 
 def _cell(kind: str, source: str, **role: object) -> dict[str, object]:
-    """Return a cell as an author would write it; *role* is nbgrader's metadata of it."""
+    """Return a cell as an author would write it; *role* is its nbgrader metadata."""
     runs: dict[str, object] = {"execution_count": None, "outputs": []}
     code = runs if kind == "code" else {}
     metadata = {"nbgrader": role} if role else {}

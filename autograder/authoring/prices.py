@@ -1,7 +1,8 @@
-"""Grades modules whose price an instructor can check, and reports prices that are not fair.
+"""Grades modules with known mistakes, and reports unfair numbers of points.
 
-The kit makes the modules from the solution of a stage: with one kind of mistake, with the same one
-wherever it fits, with two, and with a rule that is broken in every exercise that it concerns.
+The kit makes the modules from the solution of a stage: with one kind of mistake, with the same kind
+in each exercise in which it fits, with two kinds, and with a rule broken in each exercise that it
+concerns.
 """
 
 import statistics
@@ -33,7 +34,7 @@ MODULES: Final = 16  # at most, of each row of the table
 
 
 class Module(NamedTuple):
-    """A module whose price is measured; *slips* are what is wrong in it."""
+    """A module whose price is measured; *slips* are its mistakes."""
 
     name: str
     text: str
@@ -41,7 +42,7 @@ class Module(NamedTuple):
 
 
 class Priced(NamedTuple):
-    """A module and its points; *raised* says that a check ended with an exception."""
+    """A module and its points; *raised* is true if a check ended with an exception."""
 
     module: Module
     score: float
@@ -83,7 +84,7 @@ class Prices(NamedTuple):
             yield f"hollow.py earns {self.hollow:g}; the limit is {HOLLOW:g}."
 
     def unusual_medians(self) -> Iterator[str]:
-        """Report rows whose median is not where an instructor expects it."""
+        """Report rows whose median is outside the range that an instructor expects."""
         for name, row, (low, high) in (
             ("one slip", self.one, ONE_MEDIAN),
             ("two different slips", self.two, TWO_MEDIAN),
@@ -140,12 +141,12 @@ def _price(grade: Grade, module: Module) -> Priced:
 
 
 def _answering(found: Iterable[Priced]) -> tuple[Priced, ...]:
-    """Keep the modules that fail a check and raise nothing: one that raises is unfinished."""
+    """Keep the modules that fail a check without an exception; others are unfinished."""
     return tuple(one for one in found if not one.raised and one.score < STAGE_POINTS)
 
 
 def _slips(stage: Stage) -> list[Kind]:
-    """List the first program with each kind of mistake that computes, in each exercise."""
+    """List the first program with each kind of mistake in each exercise, if it computes."""
     found: dict[tuple[str, str], Kind] = {}
     for one in kinds_of(stage, solution_channel(stage.solution)):
         if computes(one.rewrite.kind, one.rewrite.explanation):
@@ -201,10 +202,10 @@ def _module(stage: Stage, kinds: Sequence[Kind]) -> Module:
 def _rule_breakers(
     stage: Stage, checks: Sequence[CollectedCheck]
 ) -> Iterator[tuple[Module, float]]:
-    """Yield the solution that breaks a rule which is the point of *stage*, and its most points.
+    """Yield the solution with a rule of *stage* broken, and the points that it may earn.
 
-    Exercises that others use stay right, because points would be carried to the exercises that use
-    them.
+    Exercises that others use stay correct, because points would be carried to the exercises that
+    use them.
     """
     for rule in read_rules(stage.rules).values():
         if stage.name not in rule.point_of:

@@ -23,7 +23,7 @@ GROUPS = ("standard library", "installed", "autograder")  # of imports, in this 
 
 
 class SuiteStatement(NamedTuple):
-    """A statement at module level: the names that it binds and uses, and its text."""
+    """A statement at module level: with the names that it binds and uses, and its text."""
 
     binds: frozenset[str]
     uses: frozenset[str]

@@ -32,7 +32,7 @@ def open_recorder(course: Course, stages: Sequence[Stage]) -> Iterator["Recorder
 
 
 class Recorder:
-    """Runs the public checks of one stage after another with the public seed."""
+    """Runs the public checks of the stages, one after another, with the public seed."""
 
     def __init__(self, runner: SuiteRunner, context: RecordingContext) -> None:
         self._runner = runner
@@ -68,8 +68,8 @@ class Recorder:
     ) -> bytes:
         """Encode the record of *stage*; raises ``CourseError`` if students must not have it.
 
-        It must hold no word that is not in *known_text*, the other files that students have.
-        Numbers that agree with the *known* record, that of the last build, keep their digits.
+        The record must not contain a word that is not in *known_text*, the other files for
+        students. Numbers that agree with the *known* record of the last build keep their digits.
         """
         record = self.record(stage, made_from)
         if known is not None:
@@ -124,7 +124,7 @@ class Recorder:
         return observation, recorder.exchanges if recorder else []
 
     def _run_alike(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run a check; raises ``CourseError`` if it asks the solution for something else."""
+        """Run a check; raises ``CourseError`` if its requests to the solution differ."""
         observation, exchanges = self._run(item, channel)
         requests = [exchange.request for exchange in exchanges]
         if requests != self._requests[item.nodeid][: len(requests)]:

@@ -1,11 +1,11 @@
 """Builds the files for students, in one direction: solutions → source → assignments.
 
-nbgrader copies every file of ``source/<stage>/`` unchanged and strips notebooks only, so no
-solution and no hidden check may ever be there. Students receive the checks that are not hidden,
-with a record of what the solution replies to them, and fingerprints instead of misconceptions.
-Record and fingerprints are numbers that take time to compute, so a digest of their sources shows
-whether they are stale. Somebody may have solved an exercise in a built module; digests of the stubs
-that were built last show that, and such a module is kept.
+nbgrader copies every file of ``source/<stage>/`` and strips only notebooks, so this folder must
+never contain a solution or a hidden check. Students receive the checks that are not hidden, with a
+record of the solution's replies, and fingerprints instead of misconceptions. Record and
+fingerprints are numbers that take time to compute, so a digest of their sources shows whether they
+are stale. A built module in which somebody has solved an exercise is kept; digests of the last
+built stubs show this.
 """
 
 import hashlib
@@ -35,9 +35,9 @@ RECORDS_VERSION = 12  # add one when the same sources would give another record 
 
 
 def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
-    """Return the content of every built file; raises ``CourseError`` if one held secrets.
+    """Return the content of every built file; raises ``CourseError`` if one contains secrets.
 
-    Records and fingerprints are taken from the disk; ``outdated_stages`` says which are stale.
+    Records and fingerprints are taken from the disk; ``outdated_stages`` lists the stale ones.
     With *stages*, only their files and the guide are built; the digests of other stubs stay.
     """
     built: dict[Path, bytes] = {}
@@ -84,7 +84,7 @@ def edited_modules(course: Course) -> list[Path]:
 
 
 def kept(course: Course) -> Iterator[str]:
-    """Say of each edited module that it is kept, and what to do."""
+    """Report that each edited module is kept, with the command to run."""
     for path in edited_modules(course):
         yield (
             f"{path} was edited, so `release` keeps it, but students must not receive it. "
@@ -127,7 +127,7 @@ def _points_of_labs(course: Course, among: Sequence[Stage]) -> list[tuple[Stage,
     stages = [stage for stage in among if stage.lab.is_file()]
     if not stages:
         return []
-    from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch, for labs only
+    from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch, and only labs need it
 
     with open_suites(course, stages) as runner:
         points = [(stage, runner.points(stage)) for stage in stages]
@@ -188,7 +188,7 @@ def left_out(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def leaks(course: Course) -> Iterator[str]:
-    """Report each line of a stage's solution that is in a file for its students.
+    """Report each line of a stage's solution that occurs in a file for students.
 
     Edited modules are left out: a learner's own code is not a leak, and ``kept`` reports them.
     """
@@ -258,7 +258,7 @@ def _recorded_digest(path: Path) -> str:
 def _build_records(course: Course, stages: Sequence[Stage], report: Report) -> None:
     if not stages:
         return
-    from autograder.authoring.stage_processes import in_processes  # noqa: PLC0415  # imports torch, for this step only
+    from autograder.authoring.stage_processes import in_processes  # noqa: PLC0415  # imports torch, and only this step needs it
 
     in_processes(partial(_write_records, course, report), stages)
 

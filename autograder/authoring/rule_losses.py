@@ -1,7 +1,7 @@
 """Proves that the rules of a stub are graded: a wrong program breaks each rule of an exercise.
 
-The wrong programs are the misconceptions and kinds of mistake of the stage, whose ends in the
-public suite are known, and else the solution with the code in front that *breaks* the rule.
+The wrong programs are the misconceptions and kinds of mistake of the stage, whose results in the
+public suite are known, or otherwise the solution preceded by the code that *breaks* the rule.
 """
 
 import textwrap
@@ -82,7 +82,7 @@ def _is_lost(rule: str, checks: Sequence[CollectedCheck], known: Fingerprints) -
 def _breaks(
     rule: Rule, exercise: str, checks: Sequence[CollectedCheck], stage: Stage, runner: SuiteRunner
 ) -> bool:
-    """Whether the solution that breaks *rule* fails a check of it, and is right in other probes."""
+    """Whether the solution that breaks *rule* fails a check of the rule and passes other probes."""
     if not rule.breaks:
         return False
     program = stage.solution.read_text("utf-8") + BREAKER.format(

@@ -29,7 +29,7 @@ PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes
 
 
 class Room(NamedTuple):
-    """How far the right code that comes closest to the bound of a check is from it."""
+    """The distance to the bound of a check of the correct code that comes closest."""
 
     check: str
     times: float  # the noise
@@ -96,14 +96,14 @@ class StageVerifier:
         return {item.exercise: item for item in reversed(self._bank)}.values()
 
     def check_stub(self) -> Iterator[str]:
-        """The stub imports and earns nothing."""
+        """Report a stub that cannot be imported or earns points."""
         text = stubs.strip_solutions(self._solution, self._stage.solution.name)
         result = self._grade("the stub", text.encode())
         if result.score != 0 or result.message:
             yield f"the stub scores {result.score}; it must import and earn 0. {result.message}"
 
     def check_full_marks(self, name: str, module: bytes) -> Iterator[str]:
-        """The *module* loses no point, and passes every check."""
+        """Report a *module* that loses points or fails a check."""
         result = self._grade(name, module)
         failed = [check for check in _checks(result) if check.outcome is not Outcome.PASSED]
         problem = f"{failed[0].name}: {failed[0].message}" if failed else result.message
@@ -111,14 +111,14 @@ class StageVerifier:
             yield f"{name} scores {result.score} of {result.max_score}. {problem}"
 
     def check_import(self, variant: Path) -> Iterator[str]:
-        """Every statement of *variant* runs: a sandbox forgives those that raise."""
+        """Report a statement of *variant* that raises; the sandbox would skip it."""
         try:
             self._import(variant)
         except CourseError as error:
             yield f"variant {variant.name} can't be imported. {error}"
 
     def check_placeholder(self) -> Iterator[str]:
-        """Tensors of zeros in the right shapes earn next to nothing."""
+        """Report a module of zeros in the right shapes that earns too much."""
         path = self._stage.hidden / "hollow.py"
         if not path.is_file():
             yield f"{path.name} is missing; write a module that returns zeros of the right shapes."
@@ -128,7 +128,7 @@ class StageVerifier:
             yield f"zeros of the right shapes earn {result.score}."
 
     def check_garbage(self) -> Iterator[str]:
-        """Garbage below right code earns hardly more than blanks there."""
+        """Report garbage used by correct code that earns much more than blanks."""
         base = composition(self._stage)
         if base is None:
             return
@@ -140,7 +140,7 @@ class StageVerifier:
                 yield f"{what}: garbage earns {score:g} points, and blanks earn {blank:g}."
 
     def _share(self, item: Misconception) -> float:
-        """Return how much of its exercise's work *item* does."""
+        """Return the share of its exercise's work that *item* does."""
         items = [check.item for check in self._checks_of(item.exercise)]
         return self._runner.diagnostician(self._stage).source.share(item, items)
 
@@ -149,7 +149,7 @@ class StageVerifier:
         return [check for check in checks if check.spec.exercise == exercise]
 
     def check_prices(self) -> Iterator[str]:
-        """A slip, the same one everywhere, and ready-made code earn what is fair."""
+        """Report slips and ready-made code that earn an unfair number of points."""
         checks = self._runner.checks(self._stage.name)
         yield from unfair_prices(self._stage, checks, self._grade)
 
@@ -168,7 +168,7 @@ class StageVerifier:
             yield f"misconception {item.id} can't be run. {error}"
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
-        """The misconception *item* loses points, and its diagnosis names it."""
+        """Report the misconception *item* if it loses no points or is not named."""
         try:
             diagnostician = self._runner.diagnostician(self._stage)
             diagnoses = diagnostician.names(self._checks_of(item.exercise), item)
@@ -181,13 +181,13 @@ class StageVerifier:
             yield from _wrong_names(item, set(chain.from_iterable(diagnoses.values())))
 
     def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
-        """A worker shows of *item* what this process does, so that its diagnosis names it."""
+        """Report *item* if its answers in a worker differ from those in this process."""
         result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
         found = [check.diagnosis for check in _checks(result) if check.diagnosis]
         yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
 
     def smallest_rooms(self) -> Iterator[Room]:
-        """Yield for each check with a bound how close right code comes to it."""
+        """Yield, for each check with a bound, the smallest distance of correct code."""
         right = dict(self._importable())
         for check in self._runner.checks(self._stage.name):
             rooms = {name: self._runner.run(check.item, one).room for name, one in right.items()}
@@ -196,7 +196,7 @@ class StageVerifier:
                 yield Room(check.name, rooms[closest], closest)
 
     def _importable(self) -> Iterator[tuple[str, LocalChannel]]:
-        """Yield right modules by name; ``check_import`` reports those that can't be imported."""
+        """Yield correct modules by name; ``check_import`` reports those that can't be imported."""
         for path in (self._stage.solution, *self._variants):
             with contextlib.suppress(CourseError):
                 yield path.name, self._import(path)
@@ -227,7 +227,7 @@ class StageVerifier:
 
 
 def narrow_rooms(stage: str, rooms: Sequence[Room]) -> Iterator[str]:
-    """Report bounds that right code may cross on another machine."""
+    """Report bounds that correct code may cross on a different machine."""
     for room in rooms:
         if room.times < MARGIN:
             yield (

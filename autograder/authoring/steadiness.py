@@ -1,8 +1,9 @@
 """Tests whether rounding could decide the answers of a program to a check.
 
-Another processor rounds each step of a program differently. Here every number that a check sends is
-moved by more than that, up and down. A program that enlarges this beyond the noise, or that ends
-differently because it rounds or compares, has no result that holds on every machine.
+Another processor rounds each step of a program differently. This module shifts every number that a
+check sends by more than such an error, up and down. A program that enlarges this beyond the noise,
+or that ends differently because it rounds or compares, has no result that is the same on every
+machine.
 """
 
 from enum import Enum, auto
@@ -28,7 +29,7 @@ ALIKE = {Match.YES, Match.TEXT_ONLY}
 
 
 class Steadiness(Enum):
-    """Whether a program shows the same on every machine."""
+    """Whether a program gives the same results on every machine."""
 
     UNSTEADY = auto()
     BORDERLINE = auto()  # on another machine it could look steady, or unsteady
@@ -36,7 +37,7 @@ class Steadiness(Enum):
 
 
 class ShiftedChannel:
-    """Asks another channel with slightly other numbers; whole numbers are exact and stay."""
+    """Asks a different channel with slightly shifted numbers; whole numbers stay unchanged."""
 
     def __init__(self, channel: Channel, share: float) -> None:
         self._channel = channel
@@ -73,7 +74,7 @@ class ShiftedChannel:
 def steadiness(
     seen: Observation, check: pytest.Item, channel: Channel, run: Run, *, in_doubt: bool = False
 ) -> Steadiness:
-    """Return whether the program behind *channel* shows what was *seen* on every machine.
+    """Return whether the program behind *channel* gives the results *seen* on every machine.
 
     What was undecided in the last build, and so is *in_doubt*, must be steady by twice as much:
     otherwise it would be steady on one machine and not on the next.

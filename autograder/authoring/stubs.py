@@ -1,9 +1,9 @@
-"""Builds a stage's stub: removes the code between solution markers, writes the graded rules in.
+"""Builds a stage's stub: removes the code between solution markers and inserts the graded rules.
 
 A marker is a comment alone on its line. A line that only resembles a marker raises ``CourseError``
 with file and line, because an overlooked marker would give the solution to the class. A rule that
 holds for the whole stage is in the module's docstring, and any other rule is in the docstring of
-each exercise that it concerns, unless that docstring states it already.
+each exercise that it concerns, unless that docstring already states it.
 """
 
 import ast
@@ -340,7 +340,7 @@ def _extend_module(lines: list[str], tree: ast.Module, new: Sequence[str]) -> No
 
 
 def _open_docstring(lines: list[str], scope: _Documented) -> tuple[int, int, str]:
-    """Take the closing quotes off a docstring; return its first and last line and the quotes."""
+    """Remove the closing quotes of a docstring; return its first and last line and the quotes."""
     node = scope.body[0]
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     text, quotes = lines[last].rstrip()[:-3].rstrip(), lines[last].rstrip()[-3:]

@@ -1,4 +1,4 @@
-"""Shows an author why a submission gets its diagnosis: every explanation that was tried."""
+"""Shows an author why a submission gets its diagnosis: lists every explanation that was tried."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from autograder.submission import Code, Submission
 class Trial(NamedTuple):
     """The result of a submission, and the explanations that were tried, the best first.
 
-    *not_carried* says of exercises that use wrong ones why they kept no points.
+    *not_carried* gives the reasons why exercises that use wrong ones kept no points.
     """
 
     result: SubmissionResult
@@ -48,7 +48,7 @@ def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
 
 
 def lines_of(trial: Trial) -> list[str]:
-    """Describe a trial: for each exercise what is named, and what was tried."""
+    """Describe a trial: for each exercise, the diagnosis and the explanations that were tried."""
     lines = []
     for exercise in trial.result.exercises:
         named = {

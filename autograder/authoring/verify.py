@@ -35,9 +35,9 @@ GAP_SHARE = 0.02  # of a stage's misconceptions may pass the public suite, each 
 
 
 class VerifyReport(NamedTuple):
-    """A line for each stage that says what was tried, and the findings.
+    """A summary line for each stage, and the findings.
 
-    *details* state how far right code is from the bounds of the checks.
+    *details* state the distance of correct code from the bounds of the checks.
     """
 
     lines: tuple[str, ...]
@@ -142,7 +142,7 @@ def stage_prices(course: Course, stages: Sequence[Stage]) -> Iterator[Prices]:
 
 
 def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[DocumentedTensor]:
-    """List the documented tensors that *stages* are to use."""
+    """List the documented tensors that *stages* must use."""
     names = {stage.name for stage in stages}
     tensors = documented.read(course.documented).values()
     return [tensor for tensor in tensors if names.intersection(tensor.stage)]
@@ -251,7 +251,7 @@ def wrong_records(stage: Stage, recorder: Recorder, *, quick: bool = False) -> I
 
 
 def _other_texts(stage: Stage, known: fingerprints.Fingerprints) -> Iterator[str]:
-    """Name the misconceptions about which *known* has other texts."""
+    """Name the misconceptions for which *known* has different texts."""
     texts = {item.id: written(item) for item in misconceptions.read(stage.misconceptions)}
     for one in known.mistakes:
         if texts.get(one.id) != one:
@@ -268,7 +268,7 @@ def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:
 
 
 def public_gaps(stage: Stage) -> Iterator[str]:
-    """Report the misconceptions that pass the public suite, where green must mean right."""
+    """Report the misconceptions that pass the public suite without a reason."""
     known = fingerprints.find(stage.fingerprints)
     if known is None:
         return  # `wrong_records` or `stale_files` reports it

@@ -1,7 +1,7 @@
-"""Builds wheels: the kit with the public part of a course in it, and the solutions of a course.
+"""Builds wheels: one with the kit and the public part of a course, and one with the solutions.
 
-A wheel is a zip with metadata and a list of its files. The kit's files and its metadata are those
-that run here, however they were installed, so neither a build tool nor a network is needed.
+A wheel is a zip with metadata and a list of its files. The files and the metadata of the kit are
+those of this installation, so neither a build tool nor a network is needed.
 """
 
 import base64
@@ -86,7 +86,7 @@ def solutions_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
 
 
 def _kit_files() -> dict[str, bytes]:
-    """Return the files of the running kit, without the stages that it may hold itself."""
+    """Return the files of the running kit, without stages that it may contain."""
     package = Path(autograder.__file__).parent
     return {
         f"{package.name}/{path.relative_to(package).as_posix()}": path.read_bytes()

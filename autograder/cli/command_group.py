@@ -95,7 +95,8 @@ class CommandGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; print an error as one message, without a traceback, and exit.
 
-        The exit code is 2, or 1 if it is unclear whose a submission is, or if some are set aside.
+        The exit code is 2, or 1 if the owner of a submission is unclear, or submissions are set
+        aside.
         """
         try:
             return super().invoke(ctx)
@@ -118,6 +119,6 @@ def load_command(name: str) -> Any:
 
 
 def _command(ctx: Any) -> str:
-    """Return the command's name, with the option that may be why it needs a library."""
+    """Return the command's name, with the option that may need a library."""
     name, *options = ctx.meta[_WORDS]
     return f"{name} --gradebook" if "--gradebook" in options else str(name)

@@ -98,7 +98,7 @@ def diagnose(
 def doctor(*, course_folder: options.CourseOption = None) -> None:
     """Check this machine: isolation, torch, and whether it computes the documented tensors.
 
-    Without a course: whether checks run here.
+    Without a course, check only whether checks run here.
     """
     healthy = True
     course = _course_here() if course_folder is None else load(course_folder)
@@ -127,7 +127,7 @@ def bundle(
 ) -> None:
     """Pack the course for a platform that runs the grader itself: a zip for Gradescope.
 
-    The file holds solutions and hidden suites; keep it as secret as these.
+    The file contains solutions and hidden suites, so keep it secret.
     """
     course = inputs.find_course(course_folder)
     stages = [course.graded_stage(stage)] if stage else course.stages

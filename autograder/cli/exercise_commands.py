@@ -97,8 +97,8 @@ def progress(
     state = Progress.read(handout.root)
     output.print_lines(progress_lines(handout, state))
     if report is not None:
-        from autograder.student import course_page  # noqa: PLC0415  # a page is seldom wanted
-        from autograder.student.warm_checker import WarmChecker  # noqa: PLC0415  # starts a process
+        from autograder.student import course_page  # noqa: PLC0415  # only --report needs it
+        from autograder.student.warm_checker import WarmChecker  # noqa: PLC0415  # starts a process that most commands do not need
 
         typer.echo("Drawing the pictures of your stages; this takes some seconds.")
         with closing(WarmChecker(handout)) as checker:

@@ -33,7 +33,7 @@ app = typer.Typer()
 
 
 @app.command()
-def grade(  # noqa: PLR0913  # each is an option of the command
+def grade(  # noqa: PLR0913  # each parameter is an option of the command
     paths: Annotated[
         list[Path],
         Argument(
@@ -92,8 +92,8 @@ def grade(  # noqa: PLR0913  # each is an option of the command
 ) -> None:
     """Grade submissions with the hidden suites, each in a sandbox.
 
-    With --json, each result is kept in FILE.journal at once: an interrupted run resumes
-    where it stopped, and a regrade grades only what changed.
+    With --json, each result is stored in FILE.journal at once: an interrupted run resumes, and a
+    regrade grades only what changed.
 
     Exit code 0 when grading worked, with any grades; 1 when the grader itself failed somewhere,
     when it could not write all of it, or when it is unclear whose a submission is: it is set aside,
@@ -128,7 +128,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
 
 
 @app.command()
-def collect(  # noqa: PLR0913  # each is an option of the command
+def collect(  # noqa: PLR0913  # each parameter is an option of the command
     stage: Annotated[str, Argument(metavar="STAGE", help="The stage, by name or number.")],
     paths: Annotated[
         list[Path],
@@ -149,7 +149,7 @@ def collect(  # noqa: PLR0913  # each is an option of the command
 ) -> None:
     """Collect a download into nbgrader's submitted/ folder, with times and the course's ids.
 
-    No archive is unpacked, and a damaged one affects its own student only. Exit code 1 when it is
+    No archive is unpacked, and a damaged archive affects only its student. Exit code 1 when it is
     unclear whose a submission is: it is set aside, or nothing is collected if that holds for all.
     """
     course = inputs.find_course(course_folder)
@@ -255,7 +255,7 @@ def _grade(run: Run, journal: Journal) -> Results:
 
 @contextmanager
 def _saying_where_to_go_on(journal: Path | None) -> Iterator[None]:
-    """After Ctrl-C, and where the cluster ends the run, say that nothing is lost."""
+    """After Ctrl-C or an error of the cluster, print how to resume the run."""
     try:
         yield
     except (KeyboardInterrupt, ClusterError) as error:

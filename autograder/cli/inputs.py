@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def find_course(folder: Path | None) -> Course:
-    """Load the course in *folder*, or the one around the current folder."""
+    """Load the course in *folder*, or the course that contains the current folder."""
     return load(folder if folder is not None else find_root(Path.cwd()))
 
 
@@ -32,7 +32,7 @@ def open_gradebook(course: Course) -> "CourseGradebook":
 def read_roster(
     file: Path | None, book: "CourseGradebook | None", id_column: str = ""
 ) -> Roster | None:
-    """Read the roster, or ask the gradebook; None: nobody has another id."""
+    """Read the roster, or ask the gradebook; None if there are no other ids."""
     if id_column and file is None:
         msg = "--id-column names a column of the roster. Pass the roster too, with --roster."
         raise UsageError(msg)

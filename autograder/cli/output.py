@@ -19,13 +19,13 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def print_remarks(remarks: Iterable[str]) -> None:
-    """Print *remarks* where they do not mix with the output."""
+    """Print *remarks* to stderr, apart from the output."""
     for remark in remarks:
         typer.echo(remark, err=True)
 
 
 def print_progress(line: str) -> None:
-    """Print a *line* of progress, also from another process and where there is no terminal."""
+    """Print a *line* of progress, also from a different process and without a terminal."""
     typer.echo(line, err=True)
 
 
@@ -36,7 +36,7 @@ def terminal() -> tuple[int, bool]:
 
 
 def write_export(name: str, made: ExportFile, file: Path) -> None:
-    """Write *made* to *file*; print its remarks, and where it is."""
+    """Write *made* to *file*; print its remarks and its path."""
     print_remarks(made.remarks)
     if made.problem:
         raise UsageError(made.problem)

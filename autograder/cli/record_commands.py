@@ -60,7 +60,7 @@ def explain(
 
 
 @app.command()
-def export(  # noqa: PLR0913  # each is an option of the command
+def export(  # noqa: PLR0913  # each parameter is an option of the command
     form: Annotated[
         str, Argument(metavar="[FORMAT]", help="Leave it out to list all formats.")
     ] = "",
@@ -117,7 +117,7 @@ def export(  # noqa: PLR0913  # each is an option of the command
 
 
 @app.command()
-def feedback(  # noqa: PLR0913  # each is an option of the command
+def feedback(  # noqa: PLR0913  # each parameter is an option of the command
     platform: Annotated[
         Literal["canvas", "moodle"], Argument(metavar="PLATFORM", help="canvas or moodle.")
     ],

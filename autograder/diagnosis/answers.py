@@ -28,7 +28,7 @@ MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chan
 
 
 class Sample(NamedTuple):
-    """A few numbers of an answer, and its scale, which show that another one differs."""
+    """A few numbers of an answer and its scale, which can show that two answers differ."""
 
     shape: tuple[Any, ...]
     numbers: tuple[float, ...]
@@ -72,7 +72,7 @@ def sample(answer: Any) -> Sample | None:
 
 
 def differ(left: Sample | None, right: Sample | None) -> bool:
-    """Whether the numbers alone show that two answers are different; NaN shows nothing."""
+    """Whether the numbers alone show that two answers are different; NaN is not evidence."""
     if left is None or right is None:
         return False
     if left.shape != right.shape:
@@ -132,7 +132,7 @@ def tells(answer: Any) -> bool:
 def more_than_a_constant(answer: Any) -> bool:
     """Whether *answer* holds more than NaN or one constant, which any code could return.
 
-    Where a mistake makes everything NaN, the code above it may be anything.
+    If a mistake makes everything NaN, the code that uses the result could be anything.
     """
     match answer:
         case Tensor():
@@ -149,12 +149,12 @@ def more_than_a_constant(answer: Any) -> bool:
 
 
 def last_tells(seen: Observation) -> bool:
-    """Whether the last answer says enough."""
+    """Whether the last answer is enough evidence."""
     return bool(seen.answers) and tells(seen.answers[-1][1])
 
 
 def effort(seen: Observation, requests: int) -> tuple[bool, int, int]:
-    """Order failed checks: those whose last answer says something, the smallest first.
+    """Order failed checks: those whose last answer is evidence first, then the smallest.
 
     *requests* is the number of requests of the check, as far as it is known.
     """
@@ -168,7 +168,7 @@ def is_raised(error: BaseException | None) -> bool:
 
 
 def same_answers(seen: Observation, solved: Observation) -> bool:
-    """Whether all answers are the solution's: the check failed for another reason."""
+    """Whether all answers equal the solution's, so that the check failed for a different reason."""
     if len(seen.answers) > len(solved.answers):
         return False
     pairs = zip(seen.answers, solved.answers, strict=False)
@@ -190,7 +190,7 @@ def form_of(answer: Any) -> Any:
 
 
 def has_form(answer: Any, form: Any) -> bool:
-    """Whether *answer* has *form*; it may lack NaN, but not have it elsewhere."""
+    """Whether *answer* has *form*; it may lack NaN, but not have NaN in other places."""
     mine = form_of(answer)
     match mine, form:
         case Form(), Form():
@@ -220,10 +220,10 @@ def refuses(error: BaseException | None) -> bool:
 
 
 def is_specific(error: BaseException | None) -> bool:
-    """Whether an end says more than the type of an exception.
+    """Whether the end of a check is more specific than the type of an exception.
 
-    Its text does, and so does a refusal, or code that does not end. The number of an axis does not,
-    because each step that takes an axis may raise it.
+    The text of an exception is specific, and so are a refusal and endless code. The number of an
+    axis is not, because every step with an axis may raise it.
     """
     text = str(getattr(error, "text", ""))
     tells_step = bool(SPECIFIC.search(text)) and not text.startswith(AXIS_ONLY)
@@ -236,7 +236,7 @@ def broadcasts(error: BaseException | None) -> bool:
 
 
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:
-    """Whether two runs ended alike, if each may use its own words."""
+    """Whether two runs ended in the same way, regardless of wording."""
     return ended_alike(left, right) or in_other_words(left, right)
 
 
@@ -269,7 +269,7 @@ def may_share_step(mine: Collection[str], theirs: Collection[str]) -> bool:
 
 
 def quoted_roles(error: BaseException | None) -> set[str]:
-    """Return the quantities that the line which an exception quotes names."""
+    """Return the quantities in the line that an exception quotes."""
     quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
     if quoted.startswith('"'):
         return set()  # a line of a docstring: the step was made by a rewrite, which has no line

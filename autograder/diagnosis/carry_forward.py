@@ -1,21 +1,21 @@
-"""Finds exercises that are right, given a mistake in an exercise that they use.
+"""Finds exercises that are correct except for a mistake in an exercise that they use.
 
-The proof is a replay. A right program, in which the one exercise uses the other, gets the mistake
-that was named in the other; where it then ends every failed check as the student's code did, the
-student's exercise adds no mistake. Both diagnoses may fit such answers; it counts that
-the source uses the other exercise, which is read before any of it runs.
+The proof is a replay. The named mistake of the used exercise is put into a correct program in which
+one exercise uses the other; if this program then ends every failed check as the student's code did,
+the student's exercise adds no mistake. Both diagnoses may fit such answers; the source, which is
+read before it runs, shows whether it uses the other exercise.
 
 Where the mistake has no name, or an exception hides what the exercise does, a stand-in takes the
 place of the other exercise, in the student's code and in the right program: it shows everything
-that the exercise hands to the other, and how it uses the answer. A check on which both then show
-the same earns its points.
+that the exercise hands to the other, and how it uses the answer. A check in which both then give
+the same answers earns its points.
 
-Nobody gains by a mistake made on purpose: it costs the points of its own exercise, and the one
-above must still show, on hidden inputs, what a right one shows. The wrong exercise must be an
+Nobody gains by a deliberate mistake: it costs the points of its own exercise, and the exercise that
+uses it must still behave, on hidden inputs, like a correct one. The wrong exercise must be an
 attempt: its mistake has a name and takes at least half of the solution's steps to an answer, or it
-passes a probe, or a law that nonsense of the right shape breaks, or it is right itself in some
-check, given a mistake below it. ``verify`` grades garbage below right code in every stage: it earns
-at most one point more than blanks there.
+passes a probe, or a law that nonsense of the right shape breaks, or it passes some check, given a
+mistake in an exercise that it uses. ``verify`` grades garbage that correct code uses in every
+stage: it may earn at most one point more than blanks.
 """
 
 import itertools
@@ -46,9 +46,9 @@ MAX_INPUTS = 4  # tensors that an exercise gets from another; queries, keys, val
 
 
 class Program(NamedTuple):
-    """The right program at *path* with *mistakes*, if any, in different exercises.
+    """The correct program at *path*, with any *mistakes* in different exercises.
 
-    *changed* says how the answers of *exercise* are changed, if they are.
+    *changed* is the change to the answers of *exercise*, if there is one.
     """
 
     path: Path
@@ -61,7 +61,7 @@ Shapes = dict[str, dict[str, Value]]
 
 
 class Carried(NamedTuple):
-    """The exercises whose mistakes show in another, and the checks that are right given them."""
+    """The exercises whose mistakes affect another one, and the checks that are carried."""
 
     given: str
     checks: frozenset[str]
@@ -106,7 +106,7 @@ class CarryForward:
     ) -> Carried | None:
         """Return which of *mistakes* explains all *failures*.
 
-        They are in exercises that *source* uses, or that a check itself passes to *exercise*.
+        The mistakes are in exercises that *source* uses, or that a check passes to *exercise*.
         """
         handed = {name for one in failures if (spec := spec_of(one.item)) for name in spec.needs}
         used = [
@@ -151,10 +151,10 @@ class CarryForward:
         return any(_uses(source, exercise, other) for other in others)
 
     def shows_work(self, exercise: str, passed: Sequence[pytest.Item]) -> bool:
-        """Whether some check that *exercise* has passed shows that it was not left out.
+        """Whether *exercise* has passed a check that proves that it was attempted.
 
-        A probe shows this, as it compares with the right result, and so does a law that nonsense
-        of the right shape breaks.
+        A probe proves this, because it compares with the correct result, and so does a law that
+        nonsense of the right shape breaks.
         """
         nonsense = Program(self._stage.solution, exercise=exercise, changed=NONSENSE)
         return any(
@@ -172,7 +172,7 @@ class CarryForward:
         passed: Sequence[pytest.Item],
         reasons: list[str],
     ) -> frozenset[str]:
-        """Return the failed checks that the program at *path* answers alike; none unless all do.
+        """Return the failed checks that the program at *path* answers in the same way, if all are.
 
         The reasons against it are added to *reasons*.
         """
@@ -232,7 +232,7 @@ class CarryForward:
     def _wrong_programs(
         self, exercise: str, mistakes: tuple[Misconception, ...], handed: AbstractSet[str]
     ) -> Iterator[Program]:
-        """Yield programs in which *exercise* is right, and has those with *mistakes* in use."""
+        """Yield programs in which *exercise* is correct and uses exercises with *mistakes*."""
         names = {mistake.exercise for mistake in mistakes} - handed
         for path, source in self._sources.items():
             program = Program(path, mistakes)
@@ -243,9 +243,9 @@ class CarryForward:
     def _right_checks(
         self, program: Program, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> frozenset[str]:
-        """Return the failed checks that *program* answers alike; none unless all end alike.
+        """Return the failed checks that *program* answers in the same way, if all end so.
 
-        Two exceptions with the same text are alike, but earn nothing: no answer was seen.
+        Two exceptions with the same text are equal, but earn no points, because there is no answer.
         """
         matches = []
         for item, seen, _ in failures:
@@ -268,7 +268,7 @@ class CarryForward:
     def _hides_nothing(self, program: Program, check: pytest.Item) -> bool:
         """Whether *check* notices each input of the mistake that it notices without the mistake.
 
-        It ends at the first difference: only the answers before that count.
+        A check ends at the first difference, so only earlier answers count.
         """
         count = len(self._replay(program, check).answers)
         right = program._replace(mistakes=())
@@ -332,7 +332,7 @@ def _sets(mistakes: Sequence[Misconception]) -> Iterator[tuple[Misconception, ..
         for one, other in itertools.combinations(mistakes, 2)
         if one.exercise != other.exercise
     )
-    every = [tuple(exercises.values())] if len(exercises) > 2 else []  # noqa: PLR2004  # a pair
+    every = [tuple(exercises.values())] if len(exercises) > 2 else []  # noqa: PLR2004  # both values are one result
     yield from ((mistake,) for mistake in mistakes)
     yield from itertools.islice(pairs, MAX_SETS)
     yield from every

@@ -1,4 +1,4 @@
-"""Writes right programs with mistakes in them, or with changed answers."""
+"""Writes correct programs with mistakes in them, or with changed answers."""
 
 import ast
 from collections.abc import Iterable
@@ -49,14 +49,14 @@ else:
 
 
 def change(exercise: str, how: str) -> str:
-    """Return source that changes the answers of *exercise* as *how* says, after its definition."""
+    """Return source that changes the answers of *exercise* as *how* describes."""
     return f"\nimport numpy\nimport torch\n{how}{IN_PLACE.replace('EXERCISE', exercise)}"
 
 
 def with_mistakes(path: Path, mistakes: Iterable[Misconception], solution: str) -> str:
     """Return the right program at *path* with *mistakes*, changes to *solution*, in it.
 
-    The wrong definitions, with what they need, take the place of the program's own. Raises
+    The wrong definitions, with the helpers that they need, replace the program's own. Raises
     ``CourseError``.
     """
     body = _definitions(path)
@@ -71,7 +71,7 @@ def with_mistakes(path: Path, mistakes: Iterable[Misconception], solution: str) 
 
 
 def _changed_by(mistake: Misconception, solution: str) -> list[ast.stmt]:
-    """Return the wrong definition and what it needs."""
+    """Return the wrong definition and the helpers that it needs."""
     unchanged = set(map(ast.unparse, ast.parse(solution).body))
     wrong = ast.parse(mistake.module(solution))
     return [node for node in wrong.body if _is_import(node) or ast.unparse(node) not in unchanged]

@@ -23,8 +23,8 @@ PLACEHOLDERS: Final = frozenset(
 class PatternText(TextEntry, frozen=True):
     """The sentences about one pattern; it needs a *sentence* or *variants*.
 
-    *public* is the one for hidden inputs; *from_solution* says that none is needed, because no
-    word comes from the student's answer.
+    *public* is the sentence for hidden inputs; with *from_solution* none is needed, because no word
+    comes from the student's answer.
     """
 
     question: Sentence
@@ -71,6 +71,6 @@ class WrongAnswerPattern(NamedTuple):
         return cls(name, fill(sentence, words, key), text.question, text.public)
 
     def diagnosis(self, *, shows_values: bool) -> Diagnosis:
-        """Return the diagnosis; *shows_values* says whether no input of the check is hidden."""
+        """Return the diagnosis; *shows_values* is true if no input of the check is hidden."""
         sentence = self.sentence if shows_values else self.public or self.sentence
         return Diagnosis(self.name, sentence, self.question)

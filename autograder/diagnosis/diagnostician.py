@@ -1,4 +1,4 @@
-"""Names the mistakes in a submission, and finds exercises that are right given a mistake below."""
+"""Names the mistakes in a submission, and finds exercises whose points are carried."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Source(Protocol):
         """Find the mistake that explains *failures* of *exercise* best."""
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Describe a failure that no mistake explains, if something is certain about it."""
+        """Describe a failure that no mistake explains, if there is certain evidence about it."""
 
 
 class Diagnosed(NamedTuple):
@@ -75,7 +75,7 @@ class Case(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The diagnoses by check, and for checks that are right given others, what they are given.
+    """The diagnoses by check, and the exercises that carried checks are given.
 
     *slip* is the only mistake in the exercise, if that is certain.
     """
@@ -88,7 +88,7 @@ class Findings(NamedTuple):
 class Diagnostician:
     """Diagnoses the submissions of one stage, by programs that run in this process.
 
-    *run_again* runs a check even if its outcome is known: stand-ins answer in it.
+    *run_again* runs a check again even if its outcome is known, with stand-ins.
     """
 
     def __init__(self, stage: Stage, run: Run, run_again: Run, solution: LocalChannel) -> None:
@@ -97,7 +97,7 @@ class Diagnostician:
 
     @ticking()
     def examine(self, case: Case, below: Below) -> Findings:
-        """Diagnose an exercise, and add what is wrong in it to *below*."""
+        """Diagnose an exercise, and add its mistakes to *below*."""
         given: dict[str, str] = {}
         failures = case.failures
         if below.wrong and failures and case.all_ran:
@@ -142,7 +142,7 @@ class Diagnostician:
         }
 
     def _carry(self, case: Case, below: Below) -> tuple[dict[str, str], list[Failure]]:
-        """Name the wrong exercises behind the failures, by check; list what none explains."""
+        """Name the wrong exercises behind the failures, by check; list unexplained failures."""
         failures = case.failures
         named = self._carrier.find(
             case.definitions, case.exercise, failures, case.passed, below.mistakes
@@ -167,7 +167,7 @@ class Diagnostician:
 def diagnose(
     source: Source, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
 ) -> Diagnosed:
-    """Name the mistake behind *failures* of one exercise, or describe what shows in them."""
+    """Name the mistake behind *failures* of one exercise, or describe the wrong answers."""
     found = source.explain(exercise, failures, passed)
     diagnoses: dict[str, Diagnosis] = {}
     for failure in failures:

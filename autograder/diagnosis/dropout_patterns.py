@@ -1,6 +1,6 @@
 """Describes a wrong answer to a request in which dropout sets numbers to zero at random.
 
-Another right program drops other numbers, so only those that both keep can be compared.
+Another correct program drops different numbers, so only numbers that both keep are compared.
 """
 
 import itertools
@@ -18,7 +18,7 @@ NOT_RESCALED = WrongAnswerPattern.of("dropout_not_rescaled")
 
 
 def drops_at_random(steps: Steps) -> bool:
-    """Whether dropout changed a tensor: what is left differs from one right program to another."""
+    """Whether dropout changed a tensor: the remaining numbers differ between correct programs."""
     return _factor(steps) is not None
 
 

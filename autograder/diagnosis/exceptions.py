@@ -1,8 +1,8 @@
 """Explains exceptions of Python and torch by their texts, mostly by the shapes in them.
 
-A check with hidden inputs shows a sentence of ``error_texts.toml`` alone; elsewhere it may repeat
-sizes and names of the text. The tests provoke every text, so that no new version of torch silently
-loses an explanation.
+A check with hidden inputs shows only a sentence of ``error_texts.toml``; other checks may repeat
+sizes and names from the text. The tests provoke every text, so that no new version of torch
+silently loses an explanation.
 """
 
 import re
@@ -21,8 +21,9 @@ from autograder.sandbox.faults import NotFinished, Raised
 class ErrorText(TextEntry, frozen=True):
     """The meaning of an exception's text; one of *patterns* matches its start.
 
-    *sentence* holds nothing of the text, *shown* the groups of the patterns; without *shown*,
-    *sentence* is used everywhere. *kind*, if given, is the only type of exception that is meant.
+    *sentence* contains no part of the text, and *shown* contains groups of the patterns; without
+    *shown*, *sentence* is used everywhere. *kind*, if given, is the only type of exception to which
+    the entry applies.
     """
 
     patterns: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -47,7 +48,7 @@ class ErrorText(TextEntry, frozen=True):
         return re.compile("|".join(self.patterns))
 
     def match(self, error: Raised) -> re.Match[str] | None:
-        """Match the text of *error*, if its type may be meant."""
+        """Match the text of *error*, if the entry applies to its type."""
         return self.pattern.match(error.text) if self.kind in {"", error.kind} else None
 
 
@@ -61,7 +62,7 @@ ERROR_TEXTS: Final = tuple(
 def explain_exception(error: BaseException | None) -> Pattern:
     """Explain the exception of the student's code, if its text is one of Python's or torch's.
 
-    Code that was stopped when its time was over raised nothing, and is explained as well.
+    Code that was stopped at its time limit raised nothing, and is also explained.
     """
     if isinstance(error, NotFinished):
         return ENDLESS
@@ -79,7 +80,7 @@ def explain_exception(error: BaseException | None) -> Pattern:
 
 
 def _has_own_text(error: Raised) -> bool:
-    """Whether a ``raise`` or ``assert`` of the student's own wrote the text.
+    """Whether the text comes from a ``raise`` or ``assert`` in the student's code.
 
     Every ValueError counts as a refusal, including those of Python and torch.
     """

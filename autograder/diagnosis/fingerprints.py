@@ -1,8 +1,8 @@
 """Stores the results of wrong programs in the public suite as numbers, without their code.
 
 ``release`` builds the file from the misconceptions and the kinds of mistake; the student's machine
-only reads it. Answers are rounded, strings are hashed, and of a mistake it contains only what a
-student may read.
+only reads it. Answers are rounded, strings are hashed, and only texts about a mistake that a
+student may read are included.
 """
 
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ class KindWording(NamedTuple):
     """The texts about a program with one kind of mistake that a student may read.
 
     If several have the same answers and the same *group*, only the first is named. *question* is
-    the number of a text, which many have in common.
+    the number of a text, which many mistakes share.
     """
 
     kind: str
@@ -67,11 +67,11 @@ class KindWording(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a check ended; of an exception there are the type, *kind*, and a digest of the text.
+    """How a check ended; an exception has its type, *kind*, and a digest of its text.
 
-    *message* is the digest of the whole message, which counts where nothing was answered. *refuses*
-    means that the code itself raised it as a refusal, and *specific* that it shows more than its
-    kind. *quantities* are those that the quoted line names, if exceptions are compared by them.
+    *message* is the digest of the whole message, which counts if there is no answer. *refuses*
+    means that the code itself raised it as a refusal, and *specific* means that it is more than its
+    type. *quantities* are those that the quoted line names, if exceptions are compared by them.
     """
 
     status: str
@@ -106,13 +106,13 @@ class Shown(NamedTuple):
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """``fingerprints.json``; *made_from* is the digest of the files that it was built from.
 
-    *digest* is that of everything else, so that an edited number shows.
-    The misconceptions have the first numbers; then come all programs with one kind of mistake, in
-    the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
-    Of an answer with several names *answers* holds the number of the names and those of the parts,
-    which answers share; of a list of tensors, or of such lists, the numbers of the entries.
-    *solved* holds the answers of the solution to the checks that look at its code, *undecided* the
-    programs of which rounding could decide what they show in a check: they have no print there.
+    *digest* covers everything else, so that an edited number is detected. The misconceptions have
+    the first numbers; then come all programs with one kind of mistake, in the order of the
+    exercises and of their code, each with the number of its wording or ``PASSES``. Of an answer
+    with several names *answers* holds the number of the names and those of the parts, which answers
+    share; of a list of tensors, or of such lists, the numbers of the entries. *solved* holds the
+    answers of the solution to the checks that look at its code, *undecided* the programs of which
+    rounding could decide what they show in a check: they have no print there.
     """
 
     format_version: Literal[4] = 4
@@ -147,7 +147,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return whole
 
     def matching(self, check: str, seen: Shown) -> dict[int, Match]:
-        """Return the programs that show in *check* what was *seen*, by their numbers."""
+        """Return the programs that give the *seen* results in *check*, by their numbers."""
         found: dict[int, Match] = {}
         for one in self.prints.get(check, ()):
             found |= dict.fromkeys(one.of, self._compare(one, seen))
@@ -168,7 +168,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._of_exceptions(end, seen.end) if end.kind else Match.NO
 
     def _of_exceptions(self, end: End, seen: End) -> Match:
-        """Compare two exceptions whose lines must be able to be the same step."""
+        """Compare two exceptions whose lines may be the same step."""
         same = not end.raised or may_share_step(end.quantities, seen.quantities)
         return Match.TEXT_ONLY if same else Match.NO
 
@@ -195,7 +195,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         }
 
     def is_right(self, check: str, seen: Shown) -> bool:
-        """Whether the answers are the solution's: *check* failed for another reason."""
+        """Whether the answers equal the solution's, so that *check* has a different fault."""
         solved = self.solution(check)
         return len(seen.answers) <= len(solved) and is_same(
             seen.answers, solved[: len(seen.answers)]
@@ -217,7 +217,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return Mistake(kind, explanation, self.questions[question], title, str(group))
 
     def label(self, number: int) -> str:
-        """Return the id of a misconception, or which program with a kind of mistake it is."""
+        """Return the id of a misconception, or the label of a program with a kind of mistake."""
         count = len(self.mistakes)
         return self.mistakes[number].id if number < count else kind_label(number - count)
 
@@ -285,7 +285,7 @@ def changes(old: Fingerprints, new: Fingerprints, compared: AbstractSet[str]) ->
     """Describe the differences between *old* and *new* in the programs *compared*, by their labels.
 
     The texts of exceptions are not compared: they differ between versions of torch. Numbers differ
-    between processors: only what is surely different counts.
+    between processors, so only certain differences count.
     """
     if old.digest != _digest_of(old):
         yield "it was edited after it was built"
@@ -330,7 +330,7 @@ def _digest_of(known: Fingerprints) -> str:
 
 
 def to_json(known: Fingerprints) -> bytes:
-    """Encode in lines, so that a diff shows what changed."""
+    """Encode in lines, so that a diff shows the changes."""
     fields = msgspec.to_builtins(known).items()
     body = ",\n".join(f"{compact(name)}: {_lined(name, value)}" for name, value in fields)
     return f"{{\n{body}\n}}\n".encode()

@@ -1,8 +1,8 @@
-"""Provides evidence from wrong programs of authors and kinds that run in this process.
+"""Provides evidence from misconceptions and kinds of mistake that run in this process.
 
-Every run is kept, so that each check runs once on a program for the whole class. A program is asked
-the requests of one failed check first, and dropped at the first other answer; only the remaining
-ones run all failed checks, and those that passed.
+Every run is kept, so that each check runs once on a program for the whole class. A program first
+gets the requests of one failed check and is dropped at the first different answer; only the
+remaining programs run all failed checks, and those that passed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ Run = Callable[[pytest.Item, Channel], Observation]
 
 
 class Tried(NamedTuple):
-    """One explanation, as an author reads it: its name, and how far it matched."""
+    """One explanation for an author: its name, and the number of checks that it matched."""
 
     exercise: str
     name: str
@@ -108,7 +108,7 @@ class LiveSource:
         return found
 
     def mistakes(self, exercise: str, found: Explanation) -> tuple[Misconception, ...]:
-        """Return the mistakes that *found* names, if they are certain, as changes to the solution.
+        """Return the mistakes named in *found*, if they are certain, as changes to the solution.
 
         It is one mistake, several that no answer can distinguish, or two at once.
         """
@@ -155,10 +155,10 @@ class LiveSource:
         return self._scripts[check.nodeid]
 
     def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
-        """Return how many steps *item* takes to an answer, as a share of the solution's steps.
+        """Return the steps of *item* to an answer, as a share of the solution's steps.
 
-        *checks* are those of its exercise. If an item takes few, such as returning an argument,
-        its mistake has a name, but most of the exercise was never written.
+        *checks* are those of its exercise. A small share, for example of code that returns an
+        argument, means that most of the exercise was never written.
         """
         if item not in self._shares:
             program = channel_of(self._stage, item, self._solution)
@@ -169,7 +169,7 @@ class LiveSource:
         return self._shares[item]
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Describe the exception, or the last answer, by what the solution does in the check."""
+        """Describe the exception, or the last answer, by comparison with the solution."""
         seen, script = failure.observation, self.script(failure.item)
         pattern = None
         if isinstance(seen.error, Fault):
@@ -217,9 +217,9 @@ class LiveEvidence:
         return self.programs.mistake(number)
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may show what the code showed.
+        """Return the programs with one mistake that may give the same results as the code.
 
-        Authors' mistakes also fit checks without an answer that could be compared.
+        Misconceptions also fit checks without a comparable answer.
         """
         every = (check.wrong or check.raised) and not written
         keys = self.programs.singles if every else self.programs.written_keys
@@ -279,7 +279,7 @@ class LiveEvidence:
         return layer_of(self._items[check])
 
     def tried(self, exercise: str, found: Candidate) -> Tried:
-        """Say how far a program explains the failed checks."""
+        """Return a description of how far a program explains the failed checks."""
         mistakes = [self.mistake(number) for number in found.key]
         names = TOGETHER.join(mistake.id for mistake in mistakes)
         sentences = " ".join(mistake.explanation for mistake in mistakes)
@@ -305,7 +305,7 @@ class LiveEvidence:
         )
 
     def _is_wrong(self, failure: Failure, layer: Layer | None) -> bool:
-        """Whether a check failed by an answer, and not by a function that is forbidden."""
+        """Whether a check failed because of an answer, and not because of a forbidden function."""
         seen, script = failure.observation, self.script(failure.item.name)
         if not isinstance(seen.error, WrongAnswer) or not seen.answers:
             return False

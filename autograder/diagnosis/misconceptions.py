@@ -24,10 +24,10 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     """One mistake in one exercise.
 
     *swaps* replace text within the exercise's definition in the solution, where each *old* must
-    occur exactly once; or *code* replaces the whole definition. *explanation* says in one sentence
-    what went wrong; *question* helps without showing the line. *title* names the mistake where the
-    explanation's first clause would not. *ties* names misconceptions that no answer can
-    distinguish from this one, and *why_tied* says why. *only_hidden* is the reason why only hidden
+    occur exactly once; or *code* replaces the whole definition. *explanation* describes the mistake
+    in one sentence; *question* helps without showing the line. *title* names the mistake if the
+    explanation's first clause does not. *ties* names misconceptions that no answer can distinguish
+    from this one, and *why_tied* gives the reason. *only_hidden* is the reason why only hidden
     inputs can show it, for one that passes the public suite.
     """
 
@@ -46,7 +46,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "title", self.title or title_of(self.explanation))
 
     def module(self, solution: str) -> str:
-        """Return *solution* with this mistake in it; raises ``CourseError`` if it can't be."""
+        """Return *solution* with this mistake in it; raises ``CourseError`` if this fails."""
         start, end = _extent(solution, self.exercise)
         lines = solution.splitlines(keepends=True)
         before, body, after = map("".join, (lines[:start], lines[start:end], lines[end:]))
@@ -90,8 +90,8 @@ def read(path: Path) -> tuple[Misconception, ...]:
 def read_operators(stage: Stage) -> dict[str, tuple[str, str] | None]:
     """Read ``OPERATORS`` of *stage*: the explanation and question of kinds of mistake.
 
-    ``None`` silences a kind, as those are whose group the course has switched off. A file without
-    it, or no file, rewords none.
+    ``None`` turns a kind off, as the course does for whole groups. A file without it, or no file,
+    rewords none.
     """
     return {**silenced(stage.kinds), **_read(stage.misconceptions, "OPERATORS", {})}
 
