@@ -1,4 +1,4 @@
-"""Writes files and folders completely, or leaves what is there."""
+"""Writes files and folders completely, or leaves the existing ones unchanged."""
 
 import os
 import sys
@@ -40,15 +40,16 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         new.mkdir()
         yield new
         if folder.exists():
-            os.replace(folder, Path(temporary) / "old")  # noqa: PTH105  # both are folders
-        os.replace(new, folder)  # noqa: PTH105  # both are folders
+            os.replace(folder, Path(temporary) / "old")  # noqa: PTH105  # both arguments are folders
+        os.replace(new, folder)  # noqa: PTH105  # both arguments are folders
 
 
 class OwnedFolder:
     """A temporary folder of this process and its forks; *remove* removes it with all its contents.
 
-    The kernel unlocks it with the last of these processes, however they end, so making one removes
-    the folders of this user whose processes are gone. Others may pass through it, but not list it.
+    The kernel unlocks it with the last of these processes, for any end of them, so making one
+    removes the folders of this user whose processes are gone. Others may pass through it, but not
+    list it.
     """
 
     def __init__(self, remove: Callable[[Path], None]) -> None:
@@ -111,7 +112,7 @@ def lock(descriptor: int) -> bool:
 
 
 def require_space(folder: Path) -> None:
-    """Raise ``OSError`` if no file can be written into *folder*, which is made if need be."""
+    """Raise ``OSError`` if no file can be written into *folder*, which is created if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=folder) as probe:
         probe.write(bytes(PROBE))

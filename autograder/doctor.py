@@ -1,6 +1,6 @@
 """Examines the machine: its isolation, and whether documented values hold on it.
 
-Without a course it examines what a student needs: a worker that answers.
+Without a course it examines only whether a worker answers, which a student needs.
 """
 
 import platform

@@ -1,10 +1,9 @@
 """Defines the errors of the kit, one class per cause.
 
-``CourseError``: the course's files are wrong; the course's author corrects them.
-``SandboxError``: this machine can't run student code in the requested isolation.
-``ClusterError``: a cluster can't be used: it does not answer, or its machines are not equal.
-``GraderError``: a bug of the kit; no grade is written.
-A failure of student code is not an error here: it is an outcome (see ``results``).
+``CourseError``: the course's files are wrong; the course's author corrects them. ``SandboxError``:
+this machine can't run student code in the requested isolation. ``ClusterError``: a cluster can't be
+used: it does not answer, or its machines differ. ``GraderError``: a bug of the kit; no grade is
+written. A failure of student code is not an error here: it is an outcome (see ``results``).
 """
 
 import errno
@@ -41,7 +40,7 @@ class GraderError(AutograderError):
 
 
 class LostProcessError(GraderError):
-    """A process of the sandbox was killed from outside, or hangs; another one may do the work."""
+    """A process of the sandbox was killed from outside, or hangs; a new process may do the work."""
 
 
 class OutOfMemoryError(LostProcessError):
@@ -68,7 +67,7 @@ def lacks_memory(error: BaseException | None) -> bool:
 
 
 def require_memory(error: BaseException | None) -> None:
-    """Raise ``OutOfMemoryError`` if *error* says that this process had no memory left."""
+    """Raise ``OutOfMemoryError`` if *error* means that this process had no memory left."""
     if lacks_memory(error):
         msg = f"The grading process ran out of memory ({type(error).__name__}: {error})."
         raise OutOfMemoryError(msg) from error

@@ -35,7 +35,7 @@ def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
 
 
 def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
-    """Name one mistake, or several that show the same; of many the kind that they share."""
+    """Name one mistake, several with the same answers, or the kind that many of them share."""
     mistakes = one_of_each_group(found)
     names = list(dict.fromkeys(mistake.id for mistake in mistakes))
     more = False
@@ -86,7 +86,7 @@ def name_each(
 
 
 def name_both(first: Diagnosis, second: Diagnosis) -> Diagnosis:
-    """Name two mistakes, the one to fix first in front."""
+    """Name two mistakes; the one to fix first comes first."""
     name = TOGETHER.join((first.misconception, second.misconception))
     sentences = f"{FIRST}{first.explanation}{SECOND}{second.explanation}"
     return Diagnosis(name, sentences, first.hint, sentences.removesuffix("."))

@@ -1,6 +1,6 @@
 """Records one run of one check: every answer in order, and how the run ended.
 
-``compare`` decides whether a misconception explains what a student's code showed.
+``compare`` decides whether a misconception explains the results of a student's code.
 """
 
 import itertools
@@ -31,12 +31,13 @@ UNCOMPARED_VERBS = {  # they show an idiom, such as the dtype of a mask, or noth
 class Observation(NamedTuple):
     """The answers that a check got, and what it raised in the end, ``None`` if it passed.
 
-    *changed_inputs* says whether the last request changed one of its arguments; *methods* are the
+    *changed_inputs* is true if the last request changed one of its arguments; *methods* are the
     ways in which the check graded more than numbers. *room* is how far the closest comparison was
     from its bound, in units of the noise; it is known of the course's own programs. *notices* are
     for the student to read if the check passed; *doubts* tell an instructor what it could not
-    decide. *uncompared* says that a printed value was not compared, as this torch has another one.
-    *given_back* are the arguments that were parts of earlier answers, see ``Student``.
+    decide. *uncompared* is the notice that a printed value was not compared, because this version
+    of torch computes a different one. *given_back* are the arguments that were parts of earlier
+    answers, see ``Student``.
     """
 
     answers: tuple[tuple[str, Any], ...]
@@ -51,7 +52,7 @@ class Observation(NamedTuple):
 
     @property
     def decided(self) -> bool:
-        """Whether it would end in the same way on another machine."""
+        """Whether it would end in the same way on a different machine."""
         return self.room >= MARGIN
 
     @property
@@ -69,7 +70,7 @@ NOTHING = Observation((), None)
 
 
 class Failure(NamedTuple):
-    """A check that the student's code did not pass, and what it showed.
+    """A check that the student's code did not pass, and the observation.
 
     *shows_values* says whether sentences about it may hold words and sizes of an exception.
     """
@@ -80,7 +81,7 @@ class Failure(NamedTuple):
 
 
 class Match(Enum):
-    """Whether two runs of a check showed the same."""
+    """Whether two runs of a check gave the same results."""
 
     NO = auto()
     UNDECIDED = auto()  # the numbers are too close to differ, and too far apart to agree
@@ -117,7 +118,7 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
 
 
 def step_agreement(verb: str, left: Any, right: Any, solution: tuple[str, Any] | None) -> Agreement:
-    """Compare two answers to one request in what a check can grade."""
+    """Compare the gradable parts of two answers to one request."""
     if verb in UNCOMPARED_VERBS:
         return Agreement.SAME
     parts = (_comparable_part(verb, answer, solution) for answer in (left, right))
@@ -129,9 +130,9 @@ def is_coincidence(
 ) -> bool:
     """Whether only documented values agree, and an answer for other sizes does not.
 
-    Two mistakes may show the same for the sizes of one document. *layers* are those of the failed
-    checks, by name; of the others only *wrong* answers count, since an exception says nothing
-    about values.
+    Two mistakes may give the same answers for the sizes of one document. *layers* are those of the
+    failed checks, by name; of the others only *wrong* answers count, since an exception contains no
+    values.
     """
     return all(layers[name] is Layer.DOCUMENTED for name in explained) and any(
         layers[name] is Layer.PROBE for name in wrong if name not in explained
@@ -139,7 +140,7 @@ def is_coincidence(
 
 
 def does_not_end(error: BaseException | None) -> bool:
-    """Whether the code ran until its time was over."""
+    """Whether the code ran until its time limit."""
     return isinstance(error, Fault) and error.status is Status.TIMEOUT
 
 
@@ -149,7 +150,7 @@ def status_of(error: BaseException | None) -> str:
 
 
 def message_without_numbers(error: BaseException | None) -> str:
-    """Return the message of *error* without digits: line numbers say nothing about a mistake."""
+    """Return the message of *error* without digits: line numbers do not identify a mistake."""
     return re.sub(r"\d+", "", str(getattr(error, "message", error)))
 
 

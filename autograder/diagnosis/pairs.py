@@ -47,7 +47,7 @@ class PairEvidence(Protocol):
     """The results of the programs of an exercise and of a submission, as far as pairs need them."""
 
     @property
-    def passed(self) -> Sequence[str]: ...  # noqa: D102  # a protocol's member
+    def passed(self) -> Sequence[str]: ...  # noqa: D102  # the docstring of the class describes it
 
     def seen(self, check: FailedCheck) -> Observation:
         """Return the observation of the submission."""
@@ -175,7 +175,8 @@ class Compared:
     def least_explained(self) -> FailedCheck | None:
         """Return a screen whose answers no single mistake gives, if there is one.
 
-        Without gradients if possible: the way back to them takes as long as all other requests.
+        A screen without gradients is preferred, because gradients take as long as all other
+        requests.
         """
         easiest_first = sorted(self.screens, key=self._asks_gradients)
         return next((check for check in easiest_first if not self._alike(check)), None)

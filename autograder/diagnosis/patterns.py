@@ -1,8 +1,8 @@
 """Describes a wrong answer that no misconception explains.
 
-Each heuristic compares an answer with the expected one and returns a pattern only if certain.
-For a check with hidden inputs, a pattern has a sentence that was written before any answer came:
-no number of a hidden input, and none that the code chose, can be in it.
+Each heuristic compares an answer with the expected one and returns a pattern only if certain. For a
+check with hidden inputs, a pattern has a sentence that was written before any answer came: it
+cannot contain a number of a hidden input or a number that the code chose.
 """
 
 import itertools
@@ -86,7 +86,7 @@ def _result_pattern(answer: object, expected: object) -> Pattern:
 
 
 def _gradient_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
-    """Recognise that no gradient arrives; else compare what the call returned."""
+    """Recognise that no gradient arrives, or else compare the returned values."""
     if _detached(answer.get("gradients"), expected.get("gradients")):
         return WrongAnswerPattern.of("detached")
     return _result_pattern(answer.get("output"), expected.get("output"))
@@ -162,7 +162,7 @@ def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Patter
 
 
 def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[int]) -> Pattern:
-    """Recognise parts concatenated along the wrong axis: same number of entries, other sizes."""
+    """Recognise parts concatenated along the wrong axis: equal count of entries, other sizes."""
     for long, short in itertools.permutations(wrong, 2) if len(wrong) == 2 else ():  # noqa: PLR2004  # two axes
         times, rest = divmod(answer[long], max(expected[long], 1))
         if not rest and times > 1 and answer[short] * times == expected[short]:
@@ -195,7 +195,7 @@ def _transposed(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise a weight above the diagonal where all must be zero."""
+    """Recognise a weight above the diagonal where all weights must be zero."""
     if not _square(answer):
         return None
     above = torch.ones_like(expected).triu(1).bool()
@@ -235,7 +235,7 @@ def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise one row for all tokens where rows should differ."""
+    """Recognise equal rows for all tokens where the rows should differ."""
     several = answer.ndim > 1 and answer.shape[-2] > 1
     found = several and _rows_agree(answer) and _apart(*_rows(expected))
     return WrongAnswerPattern.of("rows_equal") if found else None
@@ -295,8 +295,8 @@ def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
     return None
 
 
-def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  # as every heuristic
-    """Recognise values that torch draws with another seed, distribution or order."""
+def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  # every heuristic has this signature
+    """Recognise values that torch draws with a different seed, distribution or order."""
     if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
     found = (answer - drawn(tuple(answer.shape))).abs() <= TYPED * scale_of(answer)
@@ -366,7 +366,7 @@ def _not_ones(sums: Tensor) -> bool:
 
 
 def _constant(tensor: Tensor) -> bool:
-    """Whether all entries may agree; a single one, or none, agrees with itself."""
+    """Whether all entries may agree; a single entry, or none, agrees with itself."""
     return not tensor.numel() or not _apart(tensor, tensor.flatten()[0].expand_as(tensor))
 
 
@@ -384,9 +384,9 @@ def _close(left: Tensor, right: Tensor) -> bool:
 
 
 def _apart(left: Tensor, right: Tensor) -> bool:
-    """Whether two tensors surely differ: between that and close, nothing is said."""
+    """Whether two tensors certainly differ; between that and equality there is no pattern."""
     return agreement(left, right) is Agreement.DIFFERENT
 
 
 def _nth(index: int) -> str:
-    return ("first", "second", "third", "fourth", "fifth")[index] if index < 5 else f"{index + 1}th"  # noqa: PLR2004  # there are five words
+    return ("first", "second", "third", "fourth", "fifth")[index] if index < 5 else f"{index + 1}th"  # noqa: PLR2004  # five ordinals are words

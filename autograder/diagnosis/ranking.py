@@ -1,11 +1,11 @@
 """Chooses the mistake that best explains the failed checks of one exercise.
 
-The evidence has two sources: wrong programs that run in this process, and what they showed when
-the course was built, on a student's machine. The rule is the same for both. A mistake that surely
-fails a check which the code passed is never named. The first of these that finds something counts:
-one mistake that explains every wrong answer, or every exception where no answer is wrong; two
-mistakes together; the mistake that explains most, and then the one that explains most of the rest.
-Of mistakes that explain as much, those that an author wrote come first.
+The evidence has two sources: wrong programs that run in this process, or, on a student's machine,
+their results when the course was built. The rule is the same for both. A mistake that certainly
+fails a check that the code passed is never named. The first successful step counts: one mistake
+that explains every wrong answer, or every exception if no answer is wrong; two mistakes together;
+the mistake that explains most, and then the one that explains most of the rest. If mistakes explain
+equally much, those that an author wrote come first.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,12 +32,13 @@ class CheckEnd(Enum):
 
 
 class FailedCheck(NamedTuple):
-    """A check that the code failed, and how.
+    """A check that the code failed, and the way in which it failed.
 
-    *wrong* says that an answer was wrong, and not only what the code uses; *tells* that the answer
-    has enough numbers to name a mistake. *raised* says that the code raised an exception or did not
-    end, which may be *specific*, or its own refusal (*refuses*); if it *broadcasts*, the sizes
-    of two tensors do not fit in some step. Of any *fault* there is no answer to compare.
+    *wrong* means that an answer was wrong, and not only the functions that the code uses; *tells*
+    means that the answer has enough numbers to name a mistake. *raised* means that the code raised
+    an exception or did not end, which may be *specific*, or its own refusal (*refuses*); if it
+    *broadcasts*, the sizes of two tensors do not fit in some step. With any *fault* there is no
+    answer to compare.
     """
 
     name: str
@@ -52,10 +53,10 @@ class FailedCheck(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A program, and the names of the failed checks in which it shows what the code showed.
+    """A program, and the names of the failed checks in which it gives the code's results.
 
     *stopped* names those in which it raised the same exception, and nothing else could be compared;
-    *undecided* those in which it is too close to tell.
+    *undecided* names those in which rounding could decide.
     """
 
     key: Key
@@ -65,7 +66,7 @@ class Candidate(NamedTuple):
 
     @property
     def alike(self) -> frozenset[str]:
-        """The checks in which the code may have shown the same."""
+        """The checks in which the code may have given the same results."""
         return self.explained | self.stopped | self.undecided
 
     @property
@@ -75,18 +76,18 @@ class Candidate(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """How much it explains; of two that explain as much, the one that leaves less open."""
+        """The rank of the program: how much it explains, then how little it leaves undecided."""
         return len(self.named), -len(self.undecided)
 
 
 class Evidence(Protocol):
     """The results of the wrong programs in the checks of one submission of one exercise.
 
-    *failed* are in the order in which they are compared: first those whose answers say most.
+    *failed* are in the order in which they are compared: those with the most evidence first.
     """
 
     @property
-    def failed(self) -> Sequence[FailedCheck]: ...  # noqa: D102  # described by the class
+    def failed(self) -> Sequence[FailedCheck]: ...  # noqa: D102  # the docstring of the class describes it
 
     @property
     def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
@@ -95,7 +96,7 @@ class Evidence(Protocol):
         """Return the mistake with a number."""
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may show what the code showed in *check*.
+        """Return the programs with one mistake that may give the code's results in *check*.
 
         If *written*, only those that authors wrote.
         """
@@ -107,7 +108,7 @@ class Evidence(Protocol):
         """Return how a program ends *check*."""
 
     def pairs(self, ranking: "Ranking") -> list[Candidate]:
-        """Return the programs with two mistakes that explain all; few sources have any."""
+        """Return the programs with two mistakes that explain all; some sources have none."""
 
 
 class Explanation(NamedTuple):
@@ -142,7 +143,7 @@ class Ranking:
         return Explanation({})
 
     def like(self, check: FailedCheck, *, written: bool = False) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may show the same in *check*, once."""
+        """Return the programs with one mistake that may give the same results in *check*, once."""
         name = check.name, written
         if name not in self._like:
             self._like[name] = self.evidence.like(check, written=written)
@@ -282,9 +283,9 @@ class Ranking:
         return self._foremost([one for one in found if len(one.named & names) == most])
 
     def _is_by_chance(self, found: Candidate) -> bool:
-        """Whether the checks that it does not explain show that the mistake is a different one.
+        """Whether unexplained checks show that the mistake is a different one.
 
-        A size may equal another one in some checks, and a document's numbers may agree by chance.
+        Two sizes may be equal in some checks, and a document's numbers may agree by chance.
         """
         left = [check for check in self.wrong if check.name not in found.explained]
         layers = {check.name: check.layer for check in self.failed}

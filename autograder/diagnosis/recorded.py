@@ -1,6 +1,6 @@
 """Provides evidence from fingerprints: the answers of wrong programs when the course was built.
 
-A student's machine has nothing else. Two mistakes at once have no fingerprints.
+A student's machine has no other evidence. Two mistakes at once have no fingerprints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,9 +50,9 @@ class RecordedEvidence:
         return self._known.mistake(number)
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
-        """Return the programs that show what the code showed.
+        """Return the programs that give the code's results.
 
-        Authors' mistakes also fit checks without an answer that could be compared.
+        Misconceptions also fit checks without a comparable answer.
         """
         every = (check.wrong or check.raised) and not written
         return {
@@ -119,7 +119,7 @@ class RecordedSource:
 
 
 def recorded_source(stage: Stage) -> RecordedSource | None:
-    """Read the fingerprints of *stage*; without any, checks count and nothing is named."""
+    """Read the fingerprints of *stage*; without them no mistake is named."""
     known = find(stage.fingerprints)
     return RecordedSource(known) if known else None
 

@@ -19,7 +19,7 @@ USUAL = "float32"  # a type that is not written down: nearly all tensors have it
 DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
 
 
-def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a line
+def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one kind of answer
     """Turn an answer into numbers and digests; answers of different kinds stay different."""
     match answer:
         case Tensor():
@@ -52,7 +52,7 @@ def _tensor(answer: Tensor) -> dict[str, Any]:
 
 
 def _weighted_sum(flat: Tensor) -> float:
-    """Add all entries, each with another weight, to a number with the noise of one entry."""
+    """Add all entries, each with a different weight, to a number with the noise of one entry."""
     parts = torch.view_as_real(flat).flatten() if flat.is_complex() else flat
     numbers = parts.double().nan_to_num(**NOT_FINITE)
     places = torch.arange(len(numbers), dtype=torch.float64)

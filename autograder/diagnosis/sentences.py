@@ -39,7 +39,7 @@ def read_entries(path: Path, kind: type[E]) -> Iterator[tuple[str, E]]:
 
 
 def fill(sentence: str, words: Mapping[str, object], entry: str) -> str:
-    """Return *sentence* of *entry* with *words* in its places; raises ``CourseError``."""
+    """Return *sentence* of *entry* with *words* as its placeholders; raises ``CourseError``."""
     try:
         return sentence.format_map(words)
     except KeyError as error:

@@ -1,4 +1,4 @@
-"""Describes exceptions of code that follows the conventions of another course.
+"""Describes exceptions of code that follows the conventions of a different course.
 
 The conventions of this course are derived from the solution: its signatures, the requests that it
 answers, and the tensors that it computes. The text of an exception only decides which of them is
@@ -60,7 +60,7 @@ def find_clash(
 
 
 def _called(request: Request, owner: str) -> str:
-    """Return the name of what the request calls, as Python's messages write it."""
+    """Return the name of the called function or class, as Python's messages write it."""
     if request.verb == "new":
         return f"{owner}.__init__"
     return f"{owner}.forward" if request.handle >= 0 else owner

@@ -1,4 +1,4 @@
-"""Finds the one mistake that is all that is wrong in an exercise."""
+"""Finds a mistake that is the only fault of an exercise."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 
 class Slip(NamedTuple):
-    """One mistake that is all that is wrong in an exercise: it explains every answer.
+    """A mistake that is the only fault of an exercise, because it explains every answer.
 
-    *ids* are those of the mistake, or of several with the same answers; *sentences* say what is
-    wrong. *checks* are those that it fails; in the *unproved* ones more may be wrong.
+    *ids* are those of the mistake, or of several with the same answers; *sentences* describe the
+    mistake. *checks* are those that it fails; in the *unproved* ones there may be more mistakes.
     """
 
     ids: frozenset[str]
@@ -31,7 +31,7 @@ def find_slip(
 
     The solution with this mistake passes what the code passed, and ends the rest as the code did,
     so nothing else is wrong. A forbidden function is not a slip, nor is code that does not end, nor
-    zeros or another constant: they show nothing of what was computed.
+    zeros or another constant: they do not show any computation.
     """
     layers = {failure.item.name: layer_of(failure.item) for failure in failures}
     if len(found.programs) != 1 or any(map(_breaks_a_rule, failures)) or _tells_nothing(failures):
@@ -52,7 +52,7 @@ def _breaks_a_rule(failure: Failure) -> bool:
 
 
 def _tells_nothing(failures: Sequence[Failure]) -> bool:
-    """Whether the code did not end, or answered and every last answer is a constant."""
+    """Whether the code did not end, or every last answer is a constant."""
     seen = [failure.observation for failure in failures]
     last = [one.answers[-1][1] for one in seen if one.answers]
     only_constants = bool(last) and not any(map(more_than_a_constant, last))
@@ -60,7 +60,7 @@ def _tells_nothing(failures: Sequence[Failure]) -> bool:
 
 
 def _may_break_a_rule(source: LiveSource, failure: Failure) -> bool:
-    """Whether a check ended before it had looked at all that it grades besides the answer."""
+    """Whether a check ended before it had tested everything that it grades."""
     all_looked_at = failure.observation.methods >= source.script(failure.item).solved.methods
     return layer_of(failure.item) is Layer.FORBIDDEN and not all_looked_at
 

@@ -126,7 +126,7 @@ def _new_rows(grades: GradeTable) -> Iterator[list[str]]:
 
 
 def _row(info: list[str], points: Sequence[float | None]) -> list[str]:
-    """Return the cells of a row, as far as there are points."""
+    """Return the cells of a row, up to the last column with points."""
     cells = [number(value, PLACES) for value in points]
     while cells and not cells[-1]:
         cells.pop()

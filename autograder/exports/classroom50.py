@@ -2,8 +2,8 @@
 
 Its schema allows no further key at the top, and whole numbers only: points are in hundredths, which
 keeps every ratio. ``score`` is at most ``max-score``; both are the sums over ``tests``. The runner
-passes classroom, assignment and owner, which must be the repository's. There a nonzero exit code
-is an infrastructure error, which is right where there is no grade.
+passes classroom, assignment and owner, which must be the repository's. For the runner a nonzero
+exit code is an infrastructure error, which is correct if there is no grade.
 """
 
 from collections.abc import Mapping

@@ -31,9 +31,9 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ExportFile(msgspec.Struct, frozen=True):
-    """A file of *parts*, which are made while it is written, and remarks: who got no cell, and why.
+    """A file of *parts*, made while it is written, and remarks about students without a cell.
 
-    A *problem* says why the file is of no use, and should not be written.
+    A *problem* is the reason why the file would be useless and is not written.
     """
 
     parts: Callable[[], Iterable[bytes]]
@@ -86,7 +86,7 @@ def single_submission(results: Results) -> SubmissionResult:
 
 
 def zero_remarks(result: SubmissionResult) -> tuple[str, ...]:
-    """Say that nothing of *result* could be graded, for formats that can only express a zero."""
+    """Remark that nothing of *result* could be graded, for formats that can only express a zero."""
     if result.status is not Status.UNREADABLE:
         return ()
     return (f"{result.student}: nothing could be graded, so this format writes 0 points.",)
@@ -115,7 +115,7 @@ class CsvTable(msgspec.Struct, frozen=True):
 
 
 def csv_text(value: str, limit: int = MAX_WORD) -> str:
-    """Put *value* on one line, with an apostrophe in front where it would be calculated."""
+    """Put *value* on one line, with an apostrophe in front if a spreadsheet would calculate it."""
     return _without_formula(line(value, limit))
 
 

@@ -1,11 +1,11 @@
-"""Packs feedback pages into a zip that Canvas or Moodle returns to the students in its names.
+"""Packs feedback pages into a zip in which Canvas or Moodle recognizes the students by file names.
 
 Canvas (``app/models/assignment.rb``) divides a name at ``_`` and takes the first two parts that are
 numbers: the user, and the file that this user submitted. It ignores a name whose last part begins
-with ``link``, and shows the page under the name of the file that was submitted.
-Moodle (``mod/assign/feedback/file/importziplib.php``) takes the second part, which is the
-participant's number, and then the plugin, so the full name in front must not contain ``_``.
-Every other name is ignored without a message, so we make no other names.
+with ``link``, and shows the page under the name of the file that was submitted. Moodle
+(``mod/assign/feedback/file/importziplib.php``) takes the second part, which is the participant's
+number, and then the plugin, so the full name in front must not contain ``_``. Every other name is
+ignored without a message, so the zip has no other names.
 """
 
 import datetime as dt
@@ -151,7 +151,7 @@ def _students(results: Results, stage: Stage) -> dict[str, int]:
 
 
 def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
-    """Name the page of each student after the file of theirs that fits best."""
+    """Name the page of each student after the best matching file that they submitted."""
     if not request.download:
         msg = (
             "Canvas finds a student by two numbers in the file name of a page, and only the "
@@ -265,7 +265,7 @@ def _zip_names(path: Path) -> tuple[str, ...]:
 
 
 def _is_whole_download(item: Path) -> bool:
-    """Whether *item* is the platform's zip, and not the zip that a student submitted."""
+    """Whether *item* is the platform's zip and not a student's."""
     return zipfile.is_zipfile(item) and not parse_download_name(item.name).by_lms
 
 
@@ -275,7 +275,7 @@ def _minute(timestamp: str) -> str:
 
 
 def _late(timestamp: str, duedate: str) -> str:
-    """Say how late a submission was; "" where it was in time, or where a time is unknown."""
+    """Say how late a submission was; "" if it was in time or a time is unknown."""
     time, due = _time(timestamp), _time(duedate)
     if time is None or due is None or time <= due:
         return ""
@@ -286,7 +286,7 @@ def _late(timestamp: str, duedate: str) -> str:
 
 
 def _time(text: str) -> dt.datetime | None:
-    """Read a time of the gradebook, which is in UTC without saying so."""
+    """Read a time of the gradebook, which is in UTC without a time zone."""
     try:
         time = dt.datetime.fromisoformat(text)
     except ValueError:

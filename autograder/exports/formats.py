@@ -72,7 +72,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExportFormat(msgspec.Struct, frozen=True):
-    """How a format is made, what its file is called, and what it is for."""
+    """The function, the file name and the purpose of a format."""
 
     file: str
     about: str

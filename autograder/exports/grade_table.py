@@ -1,8 +1,8 @@
 """Builds the grade table: one row per student, one column per stage, a score in each cell.
 
-It is made from a record here. The gradebook makes one from nbgrader's database, which has names,
-manual scores and late penalties, too. Exports match its students to the rows of a file that a
-learning management system wrote.
+This module makes the table from a record. The gradebook makes a table from nbgrader's database,
+which has names, manual scores and late penalties, too. Exports match its students to the rows of a
+file that a learning management system wrote.
 """
 
 import re
@@ -86,7 +86,7 @@ class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
 def grade_table(results: Results, course: Course) -> GradeTable:
     """Lay out *results*; raises ``UsageError`` where a student has a stage twice.
 
-    Equal scores are kept once: of a large class, most are.
+    Equal scores are stored once, because most scores of a large class are equal.
     """
     given: dict[str, set[float]] = {stage.name: set() for stage in course.stages}
     rows: dict[str, dict[str, Score]] = {}
@@ -243,7 +243,7 @@ def _remark(result: SubmissionResult, known: Collection[str]) -> str:
 
 
 class RosterRow(msgspec.Struct, frozen=True):
-    """One row of the download: the system's own number, other identifiers, and names."""
+    """One row of the download: the number in the system, other identifiers, and names."""
 
     row: int
     number: str
@@ -268,7 +268,7 @@ def match_students(
 
 
 def nothing_matched(students: Sequence[StudentGrades], rows: Mapping[str, int], file: str) -> str:
-    """Return a sentence where none of *students*, who all have scores, has a row in *file*."""
+    """Return a sentence if none of *students*, who all have scores, has a row in *file*."""
     if rows:
         return ""
     if not students:

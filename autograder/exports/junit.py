@@ -1,7 +1,7 @@
 """Writes JUnit XML as pytest does (``junit_family=xunit2``), for continuous integration.
 
-There a case has only ``classname``, ``name`` and ``time``; points are properties of case and suite.
-The record holds no times and no host, so every ``time`` is 0.
+In this format a case has only ``classname``, ``name`` and ``time``; points are properties of case
+and suite. The record holds no times and no host, so every ``time`` is 0.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Writes the CSV file of ``nbgrader export``, and one with every exercise.
 
 ``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``. Two things differ: cells with a
-comma are quoted, and a stage that was not submitted has no row, where nbgrader writes a zero.
+comma are quoted, and a stage that was not submitted has no row, whereas nbgrader writes a zero.
 ``exercises_csv`` is for a spreadsheet: one row per student sorts, filters and averages without a
 pivot table; the maximum is in the header, not in a row, so that it does not change an average.
 """

@@ -6,8 +6,8 @@ with its own text. Cells that students added stay, without outputs, metadata and
 Formgrader and feedback render Markdown with raw HTML and with links of any scheme, in the origin
 that holds the instructor's Jupyter token. In a student's Markdown nothing is removed or parsed: a
 word joiner, which has no width, is put into each opening of a link, of HTML or of an active
-formula, in code and formulas too. So no difference between two Markdown parsers can let anything
-through.
+formula, in code and formulas too. Therefore differences between Markdown parsers cannot let active
+content through.
 """
 
 import copy
@@ -59,8 +59,8 @@ class CellOutput(NamedTuple):
 def merge_student_cells(master: Notebook, data: bytes | None, label: str = "") -> Notebook:
     """Return *master* with the answers and the added cells of the student's notebook *data*.
 
-    None, or no notebook at all, leaves the master with blank answers. Raises ``UnusableFile`` where
-    *data*, the file called *label*, can't be read.
+    Without a notebook, the answers of the master stay blank. Raises ``UnusableFile`` where *data*,
+    the file called *label*, can't be read.
     """
     cells = [] if data is None else student_cells(data, label)
     return {**copy.deepcopy(master), "cells": list(_merged_cells(master["cells"], cells))}
@@ -105,7 +105,7 @@ def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
 def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
     """Name the graded cells of *after* for which the student's answer differs from *before*.
 
-    An answer changed if its text did; an exercise, which any code may serve, if any code did.
+    An answer changed if its text did; an exercise, which may use any code, if any code changed.
     """
     old, new = _graded_texts(before), _graded_texts(after)
     own = {name for name, text in new.items() if old.get(name) != text}
@@ -166,7 +166,7 @@ def _merged_cells(master: list[Cell], cells: list[Cell]) -> Iterator[Cell]:
 
 
 def _answer_indices(named: Mapping[str, Cell], cells: list[Cell]) -> frozenset[int]:
-    """Choose one cell for each name: of several, the last one in which something was written."""
+    """Choose one cell for each name: if there are several, the last one with an answer."""
     best: dict[str, int] = {}
     for index, cell in enumerate(cells):
         name = _name(cell)

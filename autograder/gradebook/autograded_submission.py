@@ -69,9 +69,9 @@ def exercise_points(
 ) -> dict[str, float | None]:
     """Return the points of each grade cell; *limits* are the points that the cells are worth.
 
-    If nothing could be graded, each cell has ``None`` and waits for a grade by hand, so no export
-    takes it for a zero. Raises ``GraderError`` if there is no grade, or if a score is not a number
-    within its limit.
+    If nothing could be graded, each cell has ``None`` and waits for a grade by hand, so that no
+    export treats it as a zero. Raises ``GraderError`` if there is no grade, or if a score is not a
+    number within its limit.
     """
     if result.status is Status.GRADER_ERROR or result.score is None:
         msg = f"{result.student}, {result.stage}: {result.message or 'there is no grade.'}"

@@ -58,7 +58,7 @@ class Collection:
         return written, remarks
 
     def remarks(self, found: FoundSubmissions) -> list[str]:
-        """Say where marks of late work have no effect."""
+        """Remark on late marks that have no effect."""
         is_late = any(work.is_late for work in found.works)
         return [no_due_date(self.stage.name)] if is_late and self._due is None else []
 
@@ -69,7 +69,7 @@ class Collection:
         return Path(coursedir.format_path(step, student, self.stage.name))
 
     def stamp(self, work: StudentWork) -> str:
-        """Return the text of ``timestamp.txt``; "" where no time is known."""
+        """Return the text of ``timestamp.txt``; "" if no time is known."""
         return late_stamp(self._due) if work.is_late and self._due else ""
 
 
@@ -118,12 +118,12 @@ def due_date(book: Gradebook, stage: str) -> dt.datetime | None:
 
 
 def late_stamp(due: dt.datetime) -> str:
-    """Return a time for a submission that an LMS marks as late without saying by how much."""
+    """Return a time for a submission that an LMS marks as late without a time."""
     return f"{due + dt.timedelta(seconds=1)} UTC"
 
 
 def no_due_date(stage: str) -> str:
-    """Say that marks of late submissions have no effect."""
+    """Return the remark that late marks have no effect."""
     return (
         f"{stage} has no due date, so late marks have no effect. "
         f'Set one: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'
@@ -135,7 +135,7 @@ def late_stamper(
 ) -> tuple[Callable[[Submission], Submission], list[str]]:
     """Return a function that gives late submissions a time after the due date, and remarks.
 
-    Late is what an LMS marks so.
+    A submission is late if an LMS marks it as late.
     """
     late = {item.stage for item in outlines if item.is_late and item.stage}
     due: dict[str, dt.datetime | None] = {}
@@ -173,7 +173,7 @@ def _columns(person: Person) -> dict[str, str]:
 
 
 def roster_of_gradebook(book: Gradebook) -> Roster:
-    """Return the students of the gradebook; nobody where it knows no number in the LMS."""
+    """Return the students of the gradebook; empty if the gradebook has no numbers of an LMS."""
     rows = [
         {column: getattr(student, column) or "" for column in _STUDENT}
         for student in book.db.query(Student)

@@ -70,7 +70,7 @@ class NbgraderSetup:
 
     @property
     def has_gradebook(self) -> bool:
-        """Whether the database is there; to open it would make the file."""
+        """Whether the database exists, without opening it, which would create the file."""
         url = sqlalchemy.engine.make_url(self.coursedir.db_url)
         is_file = url.get_backend_name() == "sqlite" and url.database
         return not is_file or Path(str(url.database)).exists()

@@ -86,7 +86,7 @@ class SandboxedAutograde(Autograde):
         return folders
 
     def _grade(self, course: Course, stage: Stage, folders: Mapping[str, Path]) -> None:
-        """Grade and write what is due; raises ``NbGraderException`` if some of it failed."""
+        """Grade and write the due submissions; raises ``NbGraderException`` if some failed."""
         from autograder.grading.grade import grade  # noqa: PLC0415  # imports torch
 
         setup = NbgraderSetup(self.config, self.coursedir)
@@ -174,7 +174,7 @@ class SandboxedAutograde(Autograde):
 class RefuseUnprotected(NbGraderPreprocessor):
     """The only step of nbgrader's own converter: refuses to grade.
 
-    nbgrader runs it where ``SandboxedAutograde`` was not installed, instead of a student's code.
+    nbgrader runs this step in place of a student's code if ``SandboxedAutograde`` is not installed.
     """
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> NoReturn:

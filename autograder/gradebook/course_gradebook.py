@@ -27,9 +27,9 @@ class CourseGradebook:
         self._setup = NbgraderSetup.of_course(course)
 
     def roster(self, file: Path | None, id_column: str = "") -> Roster | None:
-        """Read the roster from *file* or the gradebook; None: nobody has another id.
+        """Read the roster from *file* or the gradebook; None if there are no other ids.
 
-        No database is made: nothing is written before it is clear whose the submissions are.
+        No database is made: nothing is written before the owners of all submissions are known.
         """
         if not self._setup.has_gradebook:
             return Roster.read(file, id_column=id_column) if file else None

@@ -17,7 +17,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
     src_path: str  # a pattern; nbgrader sets it before it copies
 
     def copy_files(self) -> None:
-        """Release the pages of each student of the exchange, and name the others."""
+        """Release the pages of students who used the exchange, and list the others."""
         outside = []
         for folder in sorted(map(Path, glob.glob(self.src_path))):  # noqa: PTH207  # an absolute pattern
             if all((folder / name).is_file() for name in _OF_THE_EXCHANGE):

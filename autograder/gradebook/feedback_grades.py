@@ -1,7 +1,7 @@
 """Puts scores into a page of ``nbgrader generate_feedback``, and warns of missing ones.
 
-A page is early while written answers wait to be graded by hand, or where the lab has got other
-points since the submission was graded.
+A page is premature while written answers wait for a grade, or if the lab's points have changed
+since the submission was graded.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from nbgrader.preprocessors import GetGrades
 
 
 class FeedbackGrades(GetGrades):
-    """nbgrader's own step, with a warning for each page that shows less than will be earned."""
+    """nbgrader's own step, with a warning for each page whose scores are not final."""
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Put the scores into *nb*, and warn of those that are not final."""

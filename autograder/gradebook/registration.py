@@ -33,13 +33,13 @@ class _LabCell(msgspec.Struct, frozen=True):
 
 
 class _Lab(msgspec.Struct, frozen=True):
-    """The part of a notebook that shows by which points it was graded."""
+    """The part of a notebook that shows the points of its cells when it was graded."""
 
     cells: tuple[_LabCell, ...]
 
 
 def register(book: Gradebook, stage: str, master: Notebook) -> bool:
-    """Register the lab of *stage* unless the gradebook has it as it is; True if it was registered.
+    """Register the lab of *stage*, unless it is registered as it is; return whether it was new.
 
     Scores stay. Raises ``UsageError`` where cells were added or removed although there are
     submissions, which nbgrader does not support.

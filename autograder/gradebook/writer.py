@@ -1,6 +1,7 @@
 """Writes results into nbgrader: scores into its database, notebooks for formgrader into its folder.
 
-The only writer, with one commit per student. Manual scores and comments are never touched.
+No other module writes scores; each student's scores are one commit. Manual scores and comments are
+never touched.
 """
 
 from collections import defaultdict
@@ -91,7 +92,7 @@ class Writer:
     def write_each(
         self, submissions: Sequence[Submission], results: Sequence[SubmissionResult]
     ) -> Iterator[Exception | None]:
-        """Write each result; yield None, or why it could not be written.
+        """Write each result; yield None, or the reason why it could not be written.
 
         A failure changes neither a row nor a file of that student, and does not affect others.
         """

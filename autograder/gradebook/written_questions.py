@@ -8,7 +8,7 @@ from autograder.authoring.lab_notebook import remove_questions
 
 
 class RemoveQuestions(NbGraderPreprocessor):
-    """The first step where ``written = false`` in ``course.toml``."""
+    """The first step if ``course.toml`` has ``written = false``."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Remove the questions and the cells for the answers from *nb*."""

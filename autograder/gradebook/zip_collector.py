@@ -1,7 +1,7 @@
 """Collects downloads from Canvas, Moodle and elsewhere, for ``nbgrader zip_collect``.
 
-It collects what ``autograder collect`` does; nbgrader's own plugins would unpack every archive
-of any size, stop at the first damaged one, and keep notebooks only.
+It collects the same files as ``autograder collect``; nbgrader's own plugins would unpack every
+archive of any size, stop at the first damaged one, and keep notebooks only.
 """
 
 from pathlib import Path, PurePosixPath

@@ -3,8 +3,8 @@
 It follows Gradescope's autograder specification: ``setup.sh`` and ``run_autograder`` lie at the
 root. Gradescope unpacks the zip into ``/autograder/source``, runs ``setup.sh`` once as root to
 build an image, and ``run_autograder``, also as root, in a fresh container for each submission.
-Without a valid ``results.json`` Gradescope says that the autograder failed; this is how a
-submission without a grade appears. Deadlines and late penalties are Gradescope's.
+Without a valid ``results.json`` Gradescope reports that the autograder failed, which is the only
+way to give no grade. Gradescope itself handles deadlines and late penalties.
 """
 
 import hashlib
@@ -98,7 +98,7 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
 
 
 class BundleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``bundle.toml``, written with the bundle and read where it grades."""
+    """``bundle.toml``, written with the bundle and read when it grades."""
 
     format_version: Literal[1]
     stages: tuple[Name, ...]
@@ -156,7 +156,8 @@ def course_files(course: Course, stages: Sequence[Stage]) -> Files:
 def derived_secret(secret: bytes) -> bytes:
     """Return the secret of a bundle, empty where the course has none.
 
-    A bundle does not hold the course's own: from it alone, the course's inputs can't be computed.
+    A bundle does not hold the course's own: the bundle's secret does not reveal the course's
+    inputs.
     """
     return hmac.new(secret, b"bundle", hashlib.sha256).hexdigest().encode() if secret else b""
 

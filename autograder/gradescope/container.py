@@ -123,7 +123,7 @@ class _SubmissionMetadata(msgspec.Struct, frozen=True):
 
 
 def read_student(metadata: Path) -> str:
-    """Return the student's number in Gradescope, or the group's: a label, never a path."""
+    """Return the student's number in Gradescope, or the group's: only a label, never a path."""
     try:
         users = msgspec.json.decode(metadata.read_bytes(), type=_SubmissionMetadata).users
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -132,7 +132,7 @@ def read_student(metadata: Path) -> str:
 
 
 def collect_submissions(folder: Path, student: str, stages: Sequence[Stage]) -> list[Submission]:
-    """Return a submission for each of *stages* that *folder* has files of.
+    """Return a submission for each of *stages* for which *folder* has files.
 
     Of a single stage there always is one, which may say why there is nothing to grade; of several
     stages the files' names decide. Raises ``GraderError`` if *folder* can't be read.
@@ -155,9 +155,9 @@ def _only_file(folder: Path) -> Path | None:
 
 
 def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
-    """Return *results* as one submission to all *stages*; a stage not submitted earns nothing.
+    """Return *results* as one submission to all *stages*; a missing stage earns no points.
 
-    A stage without a grade leaves the whole without one.
+    If one stage has no grade, the submission has none.
     """
     if len(stages) == 1:
         return results
@@ -220,10 +220,10 @@ def main(arguments: Sequence[str]) -> int:
             results = container.grade_submission()
             container.write(gradescope(results).content)
     except AutograderError as error:
-        print(f"No grade: {error}")  # noqa: T201  # the report of a program
+        print(f"No grade: {error}")  # noqa: T201  # a program prints its report
         return 1
     for line in report_lines(results):
-        print(line)  # noqa: T201  # the report of a program
+        print(line)  # noqa: T201  # a program prints its report
     return 0
 
 

@@ -1,8 +1,8 @@
 """Grades a class on a cluster: its submissions are tasks of ``dask.distributed``.
 
-The workers hold the course themselves, and its secret; neither travels. Submissions and records
-travel by TLS or stay on one machine. A worker whose kit, torch, suites or secret differ
-from those here is refused, before the work starts or when it joins.
+The workers have the course and its secret; neither is sent. Submissions and records are sent over
+TLS or stay on one machine. A worker whose kit, torch, suites or secret differ from those here is
+refused, before the work starts or when it joins.
 """
 
 import math
@@ -86,7 +86,7 @@ def grade_each(
 
 
 class _Sent(NamedTuple):
-    """A submission that a worker has, and what takes its result."""
+    """A submission at a worker, and the function that takes its result."""
 
     number: int
     submission: Submission
@@ -107,9 +107,9 @@ class _Tasks:
         return len(self._sent)
 
     def start(self, waiting: deque[int], count: int) -> None:
-        """Read up to *count* of those that wait, and send them as one task.
+        """Read up to *count* waiting submissions, and send them as one task.
 
-        One without code has its result at once.
+        A submission without code gets its result at once.
         """
         together: list[_Sent] = []
         size = 0
@@ -129,7 +129,7 @@ class _Tasks:
     def finish(self, *, alone: bool) -> list[int]:
         """Take the results that have come; list the submissions whose workers have died.
 
-        One that was sent *alone* gets no grade, as if its process had died there twice.
+        A submission that was sent *alone* gets no grade, as if its process had died there twice.
         """
         killed = []
         for future, outcome in self._workers.answers(self._some_ended()).items():

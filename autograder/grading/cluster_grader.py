@@ -224,7 +224,7 @@ def _pool(run: bytes) -> GraderPool:
 
 
 def _answer(work: Callable[[], Answer]) -> Answer:
-    """Return the answer of *work*, or why there is none."""
+    """Return the answer of *work*, or the reason why there is none."""
     try:
         return work()
     except AutograderError as error:

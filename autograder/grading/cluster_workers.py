@@ -46,7 +46,7 @@ _VERSIONS: Final = {
 
 
 def require_private(address: str) -> None:
-    """Raise ``ClusterError`` if others could read or change what travels to *address*."""
+    """Raise ``ClusterError`` if others could read or change data sent to *address*."""
     scheme, _ = parse_address(address)
     if scheme in _ENCRYPTED or scheme == "inproc":
         return
@@ -93,7 +93,7 @@ def _listed(names: Collection[str]) -> str:
 def require_equal(facts: Facts, answer: Answer, address: str = "") -> None:
     """Raise the error in *answer*, or ``ClusterError`` if the worker would grade differently.
 
-    It knows its name where it answers a task; else it is at *address*.
+    The answer to a task contains the worker's name; otherwise *address* is its name.
     """
     worker = address or getattr(answer, "worker", "")
     if isinstance(answer, Refused):
@@ -172,7 +172,7 @@ class Workers:
 
 @contextmanager
 def open_workers(address: str, run: ClusterRun, facts: Facts) -> Iterator[Workers]:
-    """Connect to the scheduler and compare its workers; end what they started for this run."""
+    """Connect to the scheduler and compare its workers; end their processes for this run."""
     with _without_log():
         client = _connect(address)
         workers = Workers(client, msgspec.msgpack.encode(run), facts)
@@ -269,6 +269,6 @@ def _outcome(future: Task) -> bytes | Exception:
         return error
     except CancelledError:  # dask cancels all tasks where it has lost the scheduler
         raise _lost() from None
-    except Exception as error:  # noqa: BLE001  # the caller says what it was
+    except Exception as error:  # noqa: BLE001  # the caller describes the error
         return error
     return found

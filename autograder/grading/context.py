@@ -66,7 +66,7 @@ class SuiteContext:
     def reference(self, item: pytest.Item) -> Student:
         """Return a new proxy of the instructor's solution for the check *item*.
 
-        A public suite has its replies from its record.
+        In a public suite its replies come from the record.
         """
         if is_public(item):
             return Student(self.record(item).channel(item.name), self.probe(item).seed)

@@ -83,7 +83,7 @@ def grade_each(
     diagnose: bool = True,
     python: str | None = None,
 ) -> Results:
-    """Grade *submissions*, of which each is read when its turn comes; keep none of the results.
+    """Grade *submissions*, reading each when its turn comes; keep none of the results.
 
     *on_result* gets each at once, with the index of its submission. Returns the record without
     them. *isolation* is by default that of ``course.toml``; *python* is the interpreter that starts
@@ -173,7 +173,7 @@ class Class:
         return array("L", (index for index in indices if index not in besides))
 
     def begin(self, index: int) -> tuple[Submission, Callable[[SubmissionResult], None]]:
-        """Read a submission for the grading; return it, and what takes its result."""
+        """Read a submission for the grading; return it, and the function that takes its result."""
         submission = self._submissions[index]
         with_audit = self._provenance.begin(submission)
 

@@ -1,7 +1,7 @@
 """Stores each result when it is graded, so that an interrupted run can resume.
 
-An interrupted run resumes where it stopped, and a regrade grades only what changed. The
-first line names the format; each other line is a result with the key of all that decided it
+An interrupted run resumes where it stopped, and a regrade grades only what changed. The first line
+names the format; each other line is a result with the key of everything that affects it
 (``provenance``). Lines that can't be read, such as the last one of a killed run, are ignored. No
 torch is imported before a submission has to be graded.
 """
@@ -37,8 +37,8 @@ _IN_MEMORY: Final = 2**62  # places from here on are in no file
 class Journal:
     """The journal of the record in *file*, for one run at a time; without a file, a temporary one.
 
-    With *fresh*, it starts empty. *fault* says why results could not be written; they are kept in
-    memory, and the grading goes on.
+    With *fresh*, it starts empty. *fault* is the reason why results could not be written; they are
+    kept in memory, and the grading goes on.
     """
 
     def __init__(self, file: Path | None = None, *, fresh: bool = False) -> None:
@@ -107,7 +107,7 @@ class Journal:
             self.fault = reason(error)
 
     def _write(self, line: bytes) -> Place:
-        """Append *line* at once: what follows a torn line begins on a new one."""
+        """Append *line* at once: text after an incomplete line begins on a new line."""
         self._lines += 1
         begin = self._stream.seek(0, os.SEEK_END) + self._is_torn
         data = b"\n" * self._is_torn + line

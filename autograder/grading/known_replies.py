@@ -1,9 +1,9 @@
 """Caches the replies with which a check passed, so that equal replies need no second run.
 
-The inputs of a check are the same for a whole class, so what it asks next, and what it decides,
-depends only on the replies that it gets. Submissions of one formula give the same replies to
-the last bit. The requests that lead to them are sent together, as far as none of them depends on a
-value: creating a module, loading its parameters and calling it take one message in place of three.
+The inputs of a check are the same for a whole class, so its next request and its outcome depend
+only on the replies that it gets. Submissions of one formula give the same replies to the last bit.
+The requests that lead to them are sent together, as far as none of them depends on a value:
+creating a module, loading its parameters and calling it take one message in place of three.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class KnownReplies:
     def follow(self, session: Session) -> Observation | Transcript:
         """Send the known requests of the check; return its result if all replies are known.
 
-        Else return a transcript of what was asked, from which the check goes on.
+        Otherwise return a transcript of the requests, from which the check continues.
         """
         state: _State | None = self._first
         asked: list[tuple[_State, Sent]] = []
@@ -65,7 +65,7 @@ class KnownReplies:
         return transcript
 
     def add(self, transcript: Transcript, observation: Observation) -> None:
-        """Add the replies of a run in which the check passed, if it looked at nothing else."""
+        """Add the replies of a run in which the check passed, if it depended on nothing else."""
         if transcript.used_source or not transcript.exchanges:
             return
         state = self._first
@@ -94,7 +94,7 @@ class KnownReplies:
 
 
 class _State:
-    """The state of a check: what it asks next, or what it shows if it asks nothing more."""
+    """The state of a check: its next requests, or its result if there are no more requests."""
 
     def __init__(self) -> None:
         self.passed: Observation | None = None

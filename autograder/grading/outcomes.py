@@ -26,7 +26,7 @@ from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
 
 
 class CheckOutcome:
-    """Builds the result of one check; *reveal* says how much of it students may read.
+    """Builds the result of one check; *reveal* decides how much of it students may read.
 
     A check of the *public* suite shows everything: its inputs are not secret, and the code that it
     runs is the reader's own. *problems* are the statements that failed during the import.
@@ -69,7 +69,7 @@ class CheckOutcome:
         return self._result(Outcome.FAILED, Status.BAD_OUTPUT, message)
 
     def failed(self, error: BaseException) -> CheckResult | None:
-        """Give no points and say why; ``None`` unless *error* is certainly the student's fault."""
+        """Give no points, with the reason; ``None`` unless *error* is certainly the student's."""
         if isinstance(error, WrongAnswer):
             result = self._result(Outcome.FAILED, error.status, self._visible(error))
             return replace(result, grid=self._visible_grid(error))
@@ -82,7 +82,7 @@ class CheckOutcome:
         return None
 
     def add_findings(self, result: CheckResult, found: Findings) -> CheckResult:
-        """Give full points where the mistake is in another exercise, else add the mistake's name.
+        """Give full points if the mistake is in another exercise, or else add the mistake's name.
 
         It is not added if the course reveals nothing about hidden checks.
         """
@@ -234,7 +234,7 @@ def notices_of(
 
 
 def describe_problem(problem: Problem) -> str:
-    """Say which line of a module or a cell failed while it ran, and how."""
+    """Describe the line of a module or a cell that failed, and the error."""
     where = _where(problem.statement)
     if problem.kind == "rebound":
         names = " and ".join(f"`{name}`" for name in _names(problem))
@@ -250,7 +250,7 @@ def describe_problem(problem: Problem) -> str:
 
 
 def _stops_file(session: Session, problem: Problem) -> bool:
-    """Whether nothing of a module could run; the other cells of a notebook run all the same."""
+    """Whether nothing of a module could run; the other cells of a notebook still run."""
     return problem.kind == "not-compiled" and not session.notebook
 
 
@@ -274,7 +274,7 @@ def _undefined(session: Session, name: str, problem: Problem) -> Fault:
 
 
 def _cause_of(text: str, problems: Sequence[Problem]) -> str:
-    """Say why a name is missing, if *text* says that it is and its statement failed before."""
+    """Explain why the name in *text* is missing, if its statement failed earlier."""
     name = re.match(r"name '(\w+)' is not defined\b", text)
     for cause in reversed(problems):
         if name and name[1] in _names(cause):

@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the sentence of a student's fault; a traceback through the grader would not help."""
+    """Show the sentence about a student's fault without a traceback through the grader."""
     report = yield
     message = getattr(call.excinfo.value, "message", None) if call.excinfo else None
     if message and item.get_closest_marker("check"):
@@ -77,10 +77,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def _own_fixtures(item: pytest.Function) -> tuple[str, ...]:
     """Name the fixtures of this plugin that *item* asks for, and that no suite replaces.
 
-    pytest makes no fixture whose value is there already, which would take longer than the value.
+    pytest does not set up a fixture that already has its value, which saves more time than the
+    value takes.
     """
     if FIXTURES not in item.stash:
-        known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # there is no public way to ask
+        known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # pytest has no public way to ask
         names = [name for name in item.fixturenames if name in CheckFixtures.NAMES]
         item.stash[FIXTURES] = tuple(name for name in names if len(known[name]) == 1)
     return item.stash[FIXTURES]

@@ -44,7 +44,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provenance:
-    """Everything that decides the grades of a run of *course*, except the submissions."""
+    """Everything that affects the grades of a run of *course*, except the submissions."""
 
     def __init__(self, course: Course, isolation: str, *, diagnose: bool = True) -> None:
         self._course = course
@@ -139,7 +139,7 @@ def _stage_files(stage: Stage) -> list[Path]:
 
 
 def _below(top: Path) -> list[Path]:
-    """List the files at or below *top*, but for what Python and Jupyter leave there."""
+    """List the files at or below *top*, without the caches of Python and Jupyter."""
     found = top.rglob("*") if top.is_dir() else [top]
     return [path for path in found if not _CACHES.intersection(path.parts)]
 

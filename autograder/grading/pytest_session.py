@@ -1,7 +1,7 @@
 """Collects suites in one pytest session, and runs their checks any number of times.
 
 pytest has no public way to run an item several times, so this module uses some of its private
-names. No other module does.
+names. No other module uses private names of pytest.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ def collected_items(
         config = _prepareconfig(options, [pytest_plugin, plugin])
     session = pytest.Session.from_config(config)
     try:
-        config._do_configure()  # noqa: SLF001  # there is no public call
+        config._do_configure()  # noqa: SLF001  # pytest has no public call for this
         config.hook.pytest_sessionstart(session=session)
         with _collecting():
             config.hook.pytest_collection(session=session)
@@ -50,7 +50,7 @@ def collected_items(
         yield session.items
     finally:
         config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
-        config._ensure_unconfigure()  # noqa: SLF001  # there is no public call
+        config._ensure_unconfigure()  # noqa: SLF001  # pytest has no public call for this
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def run_item(item: pytest.Item, next_item: pytest.Item | None) -> BaseException 
     one takes as long as a check does.
     """
     item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
-    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that run an item again do
+    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # plugins that run an item again do the same
     hook = item.ihook
     try:
         error = _raised_by(hook.pytest_runtest_setup, item=item)

@@ -23,7 +23,7 @@ GradeEach = Callable[..., Results]  # such as ``grade.grade_each``
 
 
 class Written(NamedTuple):
-    """How many submissions were written to the gradebook, and why others could not be.
+    """How many submissions were written to the gradebook, and the reasons why others could not be.
 
     *remarks* are for the instructor: what changed, and what should be graded again.
     """
@@ -165,7 +165,7 @@ def _require_space(folder: Path) -> None:
 
 @contextmanager
 def _noting(faults: list[str]) -> Iterator[None]:
-    """Add an error to *faults* and go on: what was graded must not be lost."""
+    """Add an error to *faults* and continue, so that graded results are not lost."""
     try:
         yield
     except (AutograderError, OSError) as error:

@@ -1,9 +1,9 @@
-"""Prices a slip: one named mistake that is all that is wrong in an exercise.
+"""Prices a slip: a named mistake that is the only fault of an exercise.
 
-That is certain where the solution with this one mistake ends every check as the student's code
-does. The same slip in several exercises costs points in one of them, the one in which it costs
-most: otherwise correcting it there would lose points. In that exercise each check that it fails
-keeps a share of its points. A mistake that leaves out the computation itself is not a slip.
+This is certain if the solution with this one mistake ends every check as the student's code does.
+The same slip in several exercises costs points in one of them, the one in which it costs most:
+otherwise correcting it there would lose points. In that exercise each check that it fails keeps a
+share of its points. A mistake that leaves out the computation itself is not a slip.
 
 Points that were withheld because no check on hidden inputs passes are given back: a program that
 computes all but one step knows nothing by heart.
