@@ -1,4 +1,4 @@
-"""Takes away from this process what Windows does not have; run it before importing the kit.
+"""Removes from this process what Windows does not have; run it before importing the kit.
 
 Libraries have been imported by then: they look at the real system. The kit sees no fork, no Unix
 signals, no module of Unix, and the name of the other system.

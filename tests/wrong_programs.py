@@ -1,4 +1,4 @@
-"""The solution of a stage with a mistake in it, of the bank or of a kind of mistake."""
+"""Builds the solution of a stage with a misconception or a kind of mistake in it."""
 
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions

@@ -1,4 +1,4 @@
-"""A graded class, JupyterLab in its course, and Chromium to visit both."""
+"""Provides a graded class, JupyterLab in its course, and Chromium to visit both."""
 
 import os
 import shutil

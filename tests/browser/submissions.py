@@ -1,4 +1,4 @@
-"""The submissions of the class in these tests: the example class's modules, and answered labs."""
+"""Writes the submissions of the class: the example class's modules, and answered labs."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Fixtures of several tests: the course's suites, and a class with hostile submissions."""
+"""Provides fixtures that tests share: the course's suites, and a class with hostile submissions."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence

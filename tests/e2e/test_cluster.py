@@ -1,4 +1,4 @@
-"""A class is graded on a cluster: a real scheduler and two workers, on this machine."""
+"""Tests grading on a cluster: a real scheduler and two workers, on this machine."""
 
 import os
 import signal

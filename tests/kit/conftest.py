@@ -1,4 +1,4 @@
-"""A tiny course, and one fork server that forks the workers of every test."""
+"""Provides a tiny course, and one fork server that forks the workers of every test."""
 
 import copy
 from collections.abc import Iterator

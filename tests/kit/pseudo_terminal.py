@@ -1,4 +1,4 @@
-"""`autograder watch` in a pseudo-terminal, as a learner uses it."""
+"""Runs `autograder watch` in a pseudo-terminal, as a learner uses it."""
 
 import codecs
 import fcntl

@@ -1,4 +1,4 @@
-"""The keys of the course's files, and where they are described."""
+"""Tests that the keys of the course's files are described in the documents."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files and folders are written completely, or stay as they are."""
+"""Tests that files and folders are written completely, or stay unchanged."""
 
 import shutil
 import subprocess

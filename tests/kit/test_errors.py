@@ -1,4 +1,4 @@
-"""An error caused by lack of memory is recognized in every form."""
+"""Tests that an error caused by lack of memory is recognized in every form."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""Each module has one test file under the mirrored path, and each module name occurs once."""
+"""Tests that each module has one test file under the mirrored path, and a unique name."""
 
 import ast
 from collections import defaultdict

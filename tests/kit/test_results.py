@@ -1,4 +1,4 @@
-"""The result model and its JSON form."""
+"""Tests the result model and its JSON form."""
 
 import json
 

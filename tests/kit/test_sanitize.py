@@ -1,4 +1,4 @@
-"""Text that others wrote: control sequences are gone, lengths are bounded."""
+"""Tests that foreign text loses control sequences and has a bounded length."""
 
 import unicodedata
 

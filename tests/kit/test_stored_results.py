@@ -1,4 +1,4 @@
-"""Results on disk: read when their turn comes, and compared without being kept."""
+"""Tests that results on disk are read one at a time and compared without being kept."""
 
 import gc
 import tracemalloc

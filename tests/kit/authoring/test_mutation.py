@@ -1,4 +1,4 @@
-"""Mutants are small changes of a solution; those that no check catches are reported."""
+"""Tests that small changes to a solution that no check catches are reported."""
 
 import ast
 import functools

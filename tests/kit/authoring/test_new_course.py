@@ -1,4 +1,4 @@
-"""`autograder new-course`: some stages of a course in a separate folder."""
+"""Tests `autograder new-course`: some stages of a course in a separate folder."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The points of slips, broken rules and hollow modules, and the bounds on them."""
+"""Tests the points of slips, broken rules and hollow modules, and the bounds on them."""
 
 from pathlib import Path
 from types import SimpleNamespace

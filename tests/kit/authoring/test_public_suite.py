@@ -1,4 +1,4 @@
-"""Building the public suite of a stage from the text of its hidden suite."""
+"""Tests building the public suite of a stage from the text of its hidden suite."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Stages of a course, divided among processes."""
+"""Tests stages of a course, divided among processes."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Markers and rules make the stub; a misplaced or misspelled marker stops the release."""
+"""Tests the stub that markers and rules make, and the errors about misplaced markers."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""A stage that an author added as docs/author.md says, and what `verify` reports about it."""
+"""Tests a stage that an author added by docs/author.md, and the findings of `verify` about it."""
 
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The wheels: the kit with the public part of a course, and the solutions of a course."""
+"""Tests the wheels: the kit with the public part of a course, and the solutions of a course."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The command line in the tiny course."""
+"""Runs the command line in the tiny course."""
 
 import subprocess
 import sys

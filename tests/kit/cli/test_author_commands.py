@@ -1,4 +1,4 @@
-"""Commands that write the files of a course."""
+"""Tests commands that write the files of a course."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Commands that check a learner's own work."""
+"""Tests commands that check a learner's own work."""
 
 import shutil
 from collections.abc import Callable

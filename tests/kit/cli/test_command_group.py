@@ -1,4 +1,4 @@
-"""The group of all commands: its list, its errors and exit codes."""
+"""Tests the group of all commands: its list, its errors and exit codes."""
 
 import subprocess
 import sys

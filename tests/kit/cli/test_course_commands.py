@@ -1,4 +1,4 @@
-"""Commands that run the code of a course: messages and exit codes."""
+"""Tests commands that run the code of a course: messages and exit codes."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

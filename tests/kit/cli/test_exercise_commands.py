@@ -1,4 +1,4 @@
-"""Commands for the exercises in a learner's own folder."""
+"""Tests commands for the exercises in a learner's own folder."""
 
 from collections.abc import Callable
 from pathlib import Path

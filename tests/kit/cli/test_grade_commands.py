@@ -1,4 +1,4 @@
-"""Commands that read submissions: messages, files and exit codes."""
+"""Tests commands that read submissions: messages, files and exit codes."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Tests options that several commands have."""
 
 from autograder.cli.options import out_option
 

@@ -1,4 +1,4 @@
-"""Commands that read the record of a class."""
+"""Tests commands that read the record of a class."""
 
 import shutil
 import zipfile

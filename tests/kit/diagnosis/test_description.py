@@ -1,4 +1,4 @@
-"""The sentences about wrong answers."""
+"""Tests the sentences about wrong answers."""
 
 import ast
 import re

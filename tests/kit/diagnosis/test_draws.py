@@ -1,4 +1,4 @@
-"""Values that torch draws with common seeds."""
+"""Tests values that torch draws with common seeds."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Fingerprints: the numbers that wrong programs show in the public suite."""
+"""Tests the numbers that fingerprints store of wrong programs in the public suite."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Misconceptions: the solution with one mistake in it."""
+"""Tests misconceptions: solutions with one mistake."""
 
 from pathlib import Path
 

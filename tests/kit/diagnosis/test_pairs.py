@@ -1,4 +1,4 @@
-"""Two mistakes together."""
+"""Tests the search for two mistakes that together explain failures."""
 
 from autograder.diagnosis.programs import Programs
 from tests.kit.diagnosis.conftest import Grader

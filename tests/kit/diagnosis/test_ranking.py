@@ -1,4 +1,4 @@
-"""Chooses the mistake that explains the failed checks best, by one rule for all evidence."""
+"""Tests the choice of the mistake that best explains the failed checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

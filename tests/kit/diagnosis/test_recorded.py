@@ -1,4 +1,4 @@
-"""Naming a mistake by fingerprints, as a student's machine does."""
+"""Tests naming a mistake by fingerprints, as a student's machine does."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Results in the wrong form: what is recognized, and what is left to other descriptions."""
+"""Tests the recognition of results in the wrong form."""
 
 import pytest
 import torch

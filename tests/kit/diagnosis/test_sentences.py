@@ -1,4 +1,4 @@
-"""The sentences in TOML files, and what is refused in them."""
+"""Tests reading the sentences in TOML files, and the errors about wrong entries."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A small class to export: as a record, and as the gradebook's grade table."""
+"""Provides a small class to export: as a record, and as the gradebook's grade table."""
 
 import pytest
 

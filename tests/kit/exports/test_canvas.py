@@ -1,4 +1,4 @@
-"""The CSV file that Canvas imports."""
+"""Tests the CSV file that Canvas imports."""
 
 import csv
 import io

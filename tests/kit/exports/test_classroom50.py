@@ -1,4 +1,4 @@
-"""Classroom 50's result.json."""
+"""Tests Classroom 50's result.json."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The file that an export makes; CSV files in which a spreadsheet runs no formula."""
+"""Tests the file of an export, and CSV files in which a spreadsheet runs no formula."""
 
 import csv
 import io

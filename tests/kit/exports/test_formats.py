@@ -1,4 +1,4 @@
-"""Every format by name, and what a request says when something is missing."""
+"""Tests every format by name, and the messages about missing data."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Gradescope's results.json."""
+"""Tests Gradescope's results.json."""
 
 import json
 

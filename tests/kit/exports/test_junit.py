@@ -1,4 +1,4 @@
-"""JUnit XML as pytest writes it."""
+"""Tests JUnit XML as pytest writes it."""
 
 from xml.etree import ElementTree as ET
 

@@ -1,4 +1,4 @@
-"""Moodle's offline grading worksheet, filled in."""
+"""Tests Moodle's offline grading worksheet, filled in."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The CSV file of `nbgrader export`, and one with every exercise."""
+"""Tests the CSV file of `nbgrader export`, and one with every exercise."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The tiny course with a lab and a gradebook, submissions, and what is written there."""
+"""Provides the tiny course with a lab, a gradebook and submissions."""
 
 import json
 import shutil

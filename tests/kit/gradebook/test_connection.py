@@ -1,4 +1,4 @@
-"""nbgrader for a course: its options, and what is wrong with its files or its database."""
+"""Tests the options of nbgrader for a course, and errors in its files and its database."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`nbgrader autograde` and formgrader's button, for anything that a class submits."""
+"""Tests `nbgrader autograde` and formgrader's button, for anything that a class submits."""
 
 import json
 import shutil

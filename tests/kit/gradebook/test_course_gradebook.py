@@ -1,4 +1,4 @@
-"""The gradebook of a course, as the commands read and write it."""
+"""Tests the gradebook of a course, as the commands read and write it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One student gets more time, before or after the submission."""
+"""Tests giving one student more time, before or after the submission."""
 
 import datetime as dt
 from pathlib import Path

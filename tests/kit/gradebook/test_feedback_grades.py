@@ -1,4 +1,4 @@
-"""The warnings of `nbgrader generate_feedback` about pages that are early."""
+"""Tests the warnings of `nbgrader generate_feedback` about premature pages."""
 
 from pathlib import Path
 

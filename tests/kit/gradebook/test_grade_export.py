@@ -1,4 +1,4 @@
-"""`nbgrader export`: nbgrader's own numbers, and names that are safe in a spreadsheet."""
+"""Tests `nbgrader export`: nbgrader's own numbers, and names that are safe in a spreadsheet."""
 
 import csv
 from collections.abc import Callable

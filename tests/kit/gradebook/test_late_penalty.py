@@ -1,4 +1,4 @@
-"""Late work costs a share of the points for each day."""
+"""Tests that late work costs a share of the points for each day."""
 
 import pytest
 

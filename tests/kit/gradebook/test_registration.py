@@ -1,4 +1,4 @@
-"""The cells of a lab in nbgrader's database, and changes of the lab."""
+"""Tests the cells of a lab in nbgrader's database, and changes of the lab."""
 
 from pathlib import Path
 

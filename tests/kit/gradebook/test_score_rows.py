@@ -1,4 +1,4 @@
-"""One student's rows in the gradebook: what the kit sets, and what it never changes."""
+"""Tests one student's rows in the gradebook: those that the kit sets, and those that it keeps."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Results are written to nbgrader for each student as a whole, or not at all."""
+"""Tests that results are written to nbgrader for each student completely, or not at all."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A course without written questions: nbgrader builds the labs that the kit builds."""
+"""Tests a course without written questions, for which nbgrader and the kit build equal labs."""
 
 import pytest
 

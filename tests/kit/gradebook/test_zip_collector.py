@@ -1,4 +1,4 @@
-"""`nbgrader zip_collect` collects what `autograder collect` does, and unpacks no archive."""
+"""Tests that `nbgrader zip_collect` collects the files of `autograder collect`, still packed."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""Folders laid out as Gradescope lays them out."""
+"""Lays out folders as Gradescope does."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Handles the answers of workers, which stand-ins replace."""
+"""Tests the handling of workers' answers, with stand-ins for the workers."""
 
 from collections.abc import Callable, Sequence
 

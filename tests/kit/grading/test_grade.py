@@ -1,4 +1,4 @@
-"""Grading a class: one result for each submission, in their order."""
+"""Tests grading a class: one result for each submission, in their order."""
 
 import os
 import resource

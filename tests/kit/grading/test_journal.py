@@ -1,4 +1,4 @@
-"""The journal resumes a run, and the record equals that of an uninterrupted run."""
+"""Tests that the journal resumes a run with the record of an uninterrupted run."""
 
 import subprocess
 import sys

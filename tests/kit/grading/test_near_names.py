@@ -1,4 +1,4 @@
-"""Misspelt names of exercises."""
+"""Tests the suggestion of misspelt names of exercises."""
 
 import pytest
 

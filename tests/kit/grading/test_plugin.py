@@ -1,4 +1,4 @@
-"""The pytest plugin: plain pytest runs a suite on the solutions or on one submission."""
+"""Tests the pytest plugin: plain pytest runs a suite on the solutions or on one submission."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One pytest session, whose items run as often as there are submissions."""
+"""Tests one pytest session, whose items run as often as there are submissions."""
 
 import os
 from collections.abc import Iterator

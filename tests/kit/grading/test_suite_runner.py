@@ -1,4 +1,4 @@
-"""Grading in one pytest session: outcomes, whose fault an error is, and unusable suites."""
+"""Tests grading in one pytest session: outcomes, the attribution of errors, unusable suites."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A check whose own work uses up the time of its submission is ended."""
+"""Tests that a check is ended if the grader's own work uses up the submission's time."""
 
 import threading
 from functools import partial

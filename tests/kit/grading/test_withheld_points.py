@@ -1,4 +1,4 @@
-"""Points that do not count although their check passes."""
+"""Tests points that do not count although their check passes."""
 
 from pathlib import Path
 from types import SimpleNamespace

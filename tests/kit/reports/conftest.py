@@ -1,4 +1,4 @@
-"""A class that was graded, as a record."""
+"""Provides the record of a graded class."""
 
 import random
 

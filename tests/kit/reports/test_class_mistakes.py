@@ -1,4 +1,4 @@
-"""Mistakes are counted by students and checks."""
+"""Tests that mistakes are counted by students and checks."""
 
 import pytest
 

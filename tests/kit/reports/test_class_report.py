@@ -1,4 +1,4 @@
-"""The class report, and the class as a table in the terminal."""
+"""Tests the class report, and the class as a table in the terminal."""
 
 import io
 import re

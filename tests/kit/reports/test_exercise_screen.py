@@ -1,4 +1,4 @@
-"""The answer about one exercise in terminals of any height."""
+"""Tests the answer about one exercise in terminals of any height."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The explanation of a grade is built from the record alone."""
+"""Tests that the explanation of a grade is built from the record alone."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Feedback as values: what follows from its fields, and the tables of tensors."""
+"""Tests feedback as values: derived properties, and the tables of tensors."""
 
 from dataclasses import replace
 

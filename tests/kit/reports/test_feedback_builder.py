@@ -1,4 +1,4 @@
-"""Feedback is built from a record, the most important problem first."""
+"""Tests that feedback is built from a record, with the most important problem first."""
 
 from pathlib import Path
 

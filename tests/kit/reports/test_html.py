@@ -1,4 +1,4 @@
-"""Pages and cards: what they contain, how pages are named, and that nothing in them runs."""
+"""Tests pages and cards: their contents, the names of pages, and that nothing in them runs."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Submissions whose points do not show everything are listed with a reason."""
+"""Tests that submissions whose points do not show everything are listed with a reason."""
 
 import pytest
 

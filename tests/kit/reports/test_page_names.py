@@ -1,4 +1,4 @@
-"""The names of students' pages."""
+"""Tests the names of students' pages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Screens that fit into the rows of a terminal."""
+"""Tests screens that fit into the rows of a terminal."""
 
 import pytest
 from rich.console import Group

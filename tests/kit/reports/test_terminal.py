@@ -1,4 +1,4 @@
-"""Feedback in a terminal: on a graded submission, and on a student's own check."""
+"""Tests feedback in a terminal: on a graded submission, and on a student's own check."""
 
 import re
 from itertools import product

@@ -1,4 +1,4 @@
-"""Tables of numbers in a terminal."""
+"""Tests tables of numbers in a terminal."""
 
 from autograder.course_file import Picture
 from autograder.reports.terminal import render

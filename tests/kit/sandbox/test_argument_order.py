@@ -1,4 +1,4 @@
-"""Arguments of a constructor: by position, or by name where the code has another order."""
+"""Tests passing constructor arguments by position, or by name for a different order."""
 
 from collections.abc import Callable
 

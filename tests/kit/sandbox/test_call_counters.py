@@ -1,4 +1,4 @@
-"""The counters of torch functions and operators."""
+"""Tests the counters of torch functions and operators."""
 
 import _thread
 import threading

@@ -1,4 +1,4 @@
-"""Limits of processor time: what is charged to a worker."""
+"""Tests limits of processor time: the time that is charged to a worker."""
 
 import os
 import subprocess

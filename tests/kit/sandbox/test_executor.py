@@ -1,4 +1,4 @@
-"""The executor: every verb on a loaded module, and descriptions of what goes wrong."""
+"""Tests the executor: every verb on a loaded module, and the descriptions of problems."""
 
 from collections.abc import Callable
 from typing import get_args

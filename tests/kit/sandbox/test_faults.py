@@ -1,4 +1,4 @@
-"""Faults: the sentence for the student, and the sentence for a check with hidden inputs."""
+"""Tests faults: the sentence for students, and the sentence for checks with hidden inputs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fork server: how workers start and end, and how it ends itself."""
+"""Tests the fork server: how workers start and end, and how it ends itself."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Isolation: what this machine can give, and what a worker may read."""
+"""Tests the levels of isolation, and the files that a worker may read."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Landlock allows and refuses actions, each tried in a separate process."""
+"""Tests that Landlock allows and refuses actions, each in a separate process."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Notebook cells without magics."""
+"""Tests removing magics from notebook cells."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The statements that bind a name."""
+"""Tests the statements that bind a name."""
 
 import ast
 

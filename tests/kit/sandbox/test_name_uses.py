@@ -1,4 +1,4 @@
-"""The dotted names that a piece of source uses."""
+"""Tests the dotted names that a piece of source uses."""
 
 import ast
 

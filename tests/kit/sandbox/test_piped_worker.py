@@ -1,4 +1,4 @@
-"""The process of a worker without fork."""
+"""Tests the process of a worker without fork."""
 
 import subprocess
 import sys

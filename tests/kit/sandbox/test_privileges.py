@@ -1,4 +1,4 @@
-"""Dropping privileges: which user a worker changes to, and which capabilities it keeps."""
+"""Tests dropping privileges: the user of a worker, and the capabilities that it keeps."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Exceptions of student code become problems: their kind, their line and who raised them."""
+"""Tests that exceptions of student code become problems with kind, line and origin."""
 
 import errno
 import linecache

@@ -1,4 +1,4 @@
-"""Messages are decoded strictly: invalid bytes are refused, and nothing of them runs."""
+"""Tests that messages are decoded strictly: invalid bytes are refused and never executed."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""The system-call filter, run by a small interpreter of classic BPF, and its numbers."""
+"""Tests the system-call filter, run by a small interpreter of classic BPF, and its numbers."""
 
 import errno
 import re

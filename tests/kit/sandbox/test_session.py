@@ -1,4 +1,4 @@
-"""Sessions with real workers: a failure costs its own call, and every limit holds."""
+"""Tests sessions with real workers: a failure affects one call, and every limit holds."""
 
 import ast
 import resource

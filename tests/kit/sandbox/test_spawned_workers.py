@@ -1,4 +1,4 @@
-"""Workers without fork: new processes for a reader's own code."""
+"""Tests workers without fork: new processes for a reader's own code."""
 
 import os
 from collections.abc import Iterator

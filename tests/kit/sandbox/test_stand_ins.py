@@ -1,4 +1,4 @@
-"""Stand-ins: numbers that show everything that an exercise gave to another."""
+"""Tests stand-ins: numbers that reveal everything that an exercise passed to another."""
 
 import inspect
 from collections.abc import Callable

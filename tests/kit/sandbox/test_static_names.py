@@ -1,4 +1,4 @@
-"""The names that a student's source uses, read before any of it runs."""
+"""Tests the names that a student's source uses, read before any of it runs."""
 
 import pytest
 

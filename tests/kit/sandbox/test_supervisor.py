@@ -1,4 +1,4 @@
-"""The supervisor: a fork server that does not answer."""
+"""Tests the supervisor's handling of a fork server that does not answer."""
 
 import copy
 import socket

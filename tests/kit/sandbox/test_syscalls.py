@@ -1,4 +1,4 @@
-"""Direct system calls, and the architectures whose numbers are known."""
+"""Tests direct system calls, and the architectures whose numbers are known."""
 
 import ctypes
 import errno

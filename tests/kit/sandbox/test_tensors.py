@@ -1,4 +1,4 @@
-"""Tensors are sent exactly; unsupported ones are named instead of sent."""
+"""Tests that tensors are sent exactly, and that unsupported ones are refused by name."""
 
 import numpy as np
 import pytest

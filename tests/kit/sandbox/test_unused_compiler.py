@@ -1,4 +1,4 @@
-"""Torch's compiler stays out of code that is not compiled, and is there for all other code."""
+"""Tests that torch's compiler is imported only for code that is compiled."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The two connections to a worker."""
+"""Tests the two connections to a worker."""
 
 import subprocess
 import sys

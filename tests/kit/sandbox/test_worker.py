@@ -1,4 +1,4 @@
-"""How a worker reads messages, and what it does with a reply that can't be sent."""
+"""Tests how a worker reads messages, and its answer if a reply can't be sent."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""The supervisor's side of a worker: what its replies may hold together."""
+"""Tests the supervisor's side of a worker: the limits on replies."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""A stage as students receive it: one folder, copied anywhere, and no course around it."""
+"""Provides a stage as students receive it: one folder without a course around it."""
 
 import copy
 import os

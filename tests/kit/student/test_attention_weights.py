@@ -1,4 +1,4 @@
-"""The attention picture of each stage, computed by the stage's solution in a worker."""
+"""Tests the attention picture of each stage, computed by the stage's solution in a worker."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`autograder check`: which file it checks, with which suites, what it prints, the exit code."""
+"""Tests `autograder check`: the file and the suites that it uses, its output, the exit code."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Pictures that follow the controls of a lab notebook."""
+"""Tests pictures that follow the controls of a lab notebook."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The page about all that a learner has built."""
+"""Tests the page about a learner's whole course."""
 
 from pathlib import Path
 

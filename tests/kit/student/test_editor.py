@@ -1,4 +1,4 @@
-"""The editor that opens a learner's file."""
+"""Tests the editor that opens a learner's file."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A save is found, by events or by looking at the file."""
+"""Tests that a save is found, by events or by reading the file."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A bug hunt from the first picture to a test that catches every mistake."""
+"""Tests a bug hunt from the first picture to a test that catches every mistake."""
 
 import copy
 import re

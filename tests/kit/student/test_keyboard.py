@@ -1,4 +1,4 @@
-"""The keys of `autograder watch`; further tests of `watch` use those of Unix."""
+"""Tests the keys of `autograder watch`; further tests of `watch` use those of Unix."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A lab in the folder that a student received: its checks, graceful errors, and answers."""
+"""Tests a lab in the folder that a student received: its checks, graceful errors, and answers."""
 
 import contextlib
 import copy

@@ -1,4 +1,4 @@
-"""Pictures and printed lines from a lab that its learner has run."""
+"""Tests pictures and printed lines from a lab that its learner has run."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""A learner's own module and tests: how a run of them is read."""
+"""Tests how runs of a learner's own module and tests are read."""
 
 import pytest
 

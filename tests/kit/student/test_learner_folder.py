@@ -1,4 +1,4 @@
-"""A learner's own folder: `start`, where it is found, `reset` and `solution`."""
+"""Tests a learner's own folder: `start`, finding it, `reset` and `solution`."""
 
 import shutil
 from functools import partial

@@ -1,4 +1,4 @@
-"""The small tasks on which labs train a learner's attention."""
+"""Tests the small tasks on which labs train a learner's attention."""
 
 import torch
 from torch import nn

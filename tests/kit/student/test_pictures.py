@@ -1,4 +1,4 @@
-"""Heatmaps side by side, and diagrams of shapes."""
+"""Tests heatmaps side by side, and diagrams of shapes."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Progress of a learner: what is kept, what comes next, and files that are not as they were."""
+"""Tests a learner's progress: the stored data, the next exercise, and changed files."""
 
 import json
 from pathlib import Path

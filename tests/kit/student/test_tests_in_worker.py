@@ -1,4 +1,4 @@
-"""A learner's tests, run by pytest as a worker runs them."""
+"""Tests a learner's tests, run by pytest as a worker runs them."""
 
 import sys
 from pathlib import Path

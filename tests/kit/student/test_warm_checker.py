@@ -1,4 +1,4 @@
-"""Exercises that are checked one after another in one process."""
+"""Tests exercises that are checked one after another in one process."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""`autograder watch` in a real pseudo-terminal."""
+"""Tests `autograder watch` in a real pseudo-terminal."""
 
 import contextlib
 import shutil

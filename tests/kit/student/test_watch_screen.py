@@ -1,4 +1,4 @@
-"""The parts of the screen of `autograder watch`."""
+"""Tests the parts of the screen of `autograder watch`."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The state of `autograder watch`: what follows from an answer, a save and a key."""
+"""Tests the state of `autograder watch` after an answer, a save and a key."""
 
 import re
 import shutil

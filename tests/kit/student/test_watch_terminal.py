@@ -1,4 +1,4 @@
-"""The terminal of `autograder watch`."""
+"""Tests the terminal of `autograder watch`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Wrong modules for a bug hunt: which of them is handed out."""
+"""Tests the choice of wrong modules for a bug hunt."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A course of two stages, and builders of submissions for it."""
+"""Provides a course of two stages, and builders of submissions for it."""
 
 import json
 import zipfile

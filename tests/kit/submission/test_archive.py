@@ -1,4 +1,4 @@
-"""A zip is read in memory within limits, or refused as a whole."""
+"""Tests that a zip is read in memory within limits, or refused as a whole."""
 
 import io
 import stat

@@ -1,4 +1,4 @@
-"""One submission for each stage says what is graded, or why nothing is; it knows its hash."""
+"""Tests the one submission for each stage, or the reason why nothing is graded."""
 
 import hashlib
 import json

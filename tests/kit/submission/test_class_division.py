@@ -1,4 +1,4 @@
-"""The entries of a class are divided among its students, or set aside."""
+"""Tests that the entries of a class are divided among its students, or set aside."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Each form in which instructors have submissions is recognized."""
+"""Tests that each form in which instructors have submissions is recognized."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The entries of a folder or a zip, and whether they are a class's."""
+"""Tests the entries of a folder or a zip, and whether they are a class's."""
 
 import pytest
 

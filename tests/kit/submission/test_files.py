@@ -1,4 +1,4 @@
-"""Only regular files are read, no link is followed; no name can forge a line."""
+"""Tests that only regular files are read, without links, and that names cannot forge lines."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Canvas's export of a group set says who submits for whom."""
+"""Tests reading Canvas's export of a group set."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A class of any size: each submission is read when its turn comes."""
+"""Tests that the submissions of a class are read one at a time."""
 
 from pathlib import Path
 

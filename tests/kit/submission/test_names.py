@@ -1,4 +1,4 @@
-"""A name tells student and stage, and can forge no path and no other student."""
+"""Tests that a file name gives student and stage, and cannot forge a path or another student."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Code cells are read from every notebook that students really have."""
+"""Tests that code cells are read from every kind of notebook that students submit."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Folders, archives and loose files are listed as one submission, within bounds."""
+"""Tests that folders, archives and loose files are listed as one submission, within limits."""
 
 from pathlib import PurePosixPath
 

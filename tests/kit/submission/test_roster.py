@@ -1,4 +1,4 @@
-"""The roster says which student of the course a name in a download is."""
+"""Tests finding the student of the course whose name is in a download."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Moodle's grading worksheet says which participant has which name."""
+"""Tests reading the participants from Moodle's grading worksheet."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Code of this process is interrupted in time, and what was set before is set again."""
+"""Tests that code of this process is interrupted in time, and that earlier timers are restored."""
 
 import contextlib
 import signal

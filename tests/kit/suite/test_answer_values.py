@@ -1,4 +1,4 @@
-"""The values of answers, which may be forged."""
+"""Tests the values of answers, which may be forged."""
 
 import torch
 

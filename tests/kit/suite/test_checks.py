@@ -1,4 +1,4 @@
-"""The decorator, the layers and the assertion of suites."""
+"""Tests the decorator, the layers and the assertion of suites."""
 
 from pathlib import Path
 from typing import get_args

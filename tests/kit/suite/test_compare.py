@@ -1,4 +1,4 @@
-"""Comparing answers: messages name the first problem, and hidden values stay hidden."""
+"""Tests comparing answers: messages name the first problem, and hidden values stay hidden."""
 
 import math
 import re

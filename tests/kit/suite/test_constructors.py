@@ -1,4 +1,4 @@
-"""The order of the arguments of constructors: read from the solution, sent, and graded."""
+"""Tests the order of constructors' arguments: read from the solution, sent, and graded."""
 
 from autograder.results import Status
 from autograder.sandbox.protocol import Problem

@@ -1,4 +1,4 @@
-"""The documented tensors: reading the file, and comparing with printed digits."""
+"""Tests documented tensors: reading the file, and comparing with printed digits."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Forbidden shortcuts: names in the source, and functions and operators that run."""
+"""Tests forbidden shortcuts: names in the source, and functions and operators that run."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Hidden inputs: they depend on the course secret; without one they are public."""
+"""Tests that hidden inputs depend on the course secret."""
 
 import torch
 

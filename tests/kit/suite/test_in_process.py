@@ -1,4 +1,4 @@
-"""Running the course's own code in this process."""
+"""Tests running the course's own code in this process."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Two results are the same, or different, or too close to tell."""
+"""Tests whether two results are equal, different, or too close to tell."""
 
 import math
 

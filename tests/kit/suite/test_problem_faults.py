@@ -1,4 +1,4 @@
-"""Each problem of the code has a status, and a sentence that gives nothing hidden away."""
+"""Tests the status and the sentence of each problem, which reveal nothing hidden."""
 
 import re
 

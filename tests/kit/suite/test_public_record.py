@@ -1,4 +1,4 @@
-"""The record of numbers next to a public suite."""
+"""Tests the record of numbers next to a public suite."""
 
 import contextlib
 import math

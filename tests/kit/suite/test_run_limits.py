@@ -1,4 +1,4 @@
-"""The course's own code: it ends in time, and within its memory."""
+"""Tests that the course's own code ends in time and within its memory."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""The steps that lead to an answer."""
+"""Tests the steps that lead to an answer."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The `student` of a check: requests, kept answers, and sentences about problems."""
+"""Tests the `student` of a check: requests, kept answers, and sentences about problems."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Mistakes in arguments and results."""
+"""Tests mistakes in arguments and results."""
 
 import pytest
 

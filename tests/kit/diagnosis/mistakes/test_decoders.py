@@ -1,4 +1,4 @@
-"""Mistakes in norms, positions, activations and caches."""
+"""Tests mistakes in norms, positions, activations and caches."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Mistakes in heads, new shapes and batches."""
+"""Tests mistakes in heads, new shapes and batches."""
 
 import pytest
 

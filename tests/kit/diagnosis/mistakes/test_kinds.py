@@ -1,4 +1,4 @@
-"""The words for kinds of mistake."""
+"""Tests the words for kinds of mistake."""
 
 import ast
 import re

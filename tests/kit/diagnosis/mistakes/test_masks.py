@@ -1,4 +1,4 @@
-"""Mistakes in masks."""
+"""Tests mistakes in masks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Mistakes in what a constructor makes."""
+"""Tests mistakes in parameters, layers, buffers and dropout of constructors."""
 
 import pytest
 

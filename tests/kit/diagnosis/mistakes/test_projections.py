@@ -1,4 +1,4 @@
-"""Mistakes in queries, keys and values, and in their products."""
+"""Tests mistakes in queries, keys and values, and in their products."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Mistakes in sums, means and operations."""
+"""Tests mistakes in sums, means and operations."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rewrites of places in a syntax tree."""
+"""Tests rewrites of places in a syntax tree."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""The list of rules."""
+"""Tests the list of rules."""
 
 import inspect
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Mistakes in the scores and the softmax."""
+"""Tests mistakes in the scores and the softmax."""
 
 import pytest
 

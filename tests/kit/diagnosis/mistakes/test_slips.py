@@ -1,4 +1,4 @@
-"""Slips of Python: each has its sentence and its program."""
+"""Tests slips of Python: each has its sentence and its program."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Mistakes in losses, training steps and what a module keeps."""
+"""Tests mistakes in losses, training steps and the state of a module."""
 
 import pytest
 import torch

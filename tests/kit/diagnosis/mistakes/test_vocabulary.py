@@ -1,4 +1,4 @@
-"""The words for quantities."""
+"""Tests the words for quantities."""
 
 import ast
 

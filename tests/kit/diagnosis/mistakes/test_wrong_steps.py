@@ -1,4 +1,4 @@
-"""Steps that are missing, or that the exercise does not ask for."""
+"""Tests steps that are missing, or that the exercise does not ask for."""
 
 import pytest
 
