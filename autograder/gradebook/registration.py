@@ -39,7 +39,7 @@ class _Lab(msgspec.Struct, frozen=True):
 
 
 def register(book: Gradebook, stage: str, master: Notebook) -> bool:
-    """Register the lab of *stage*, unless it is registered as it is; return whether it was new.
+    """Register the lab of *stage* if it is new or has changed; return whether it was registered.
 
     Scores stay. Raises ``UsageError`` where cells were added or removed although there are
     submissions, which nbgrader does not support.

@@ -92,7 +92,7 @@ def test_says_nothing_next_to_hidden_inputs(batch, attack):
 
 @pytest.mark.parametrize("attack", hiding())
 def test_a_hidden_shortcut_breaks_every_rule(batch, attack):
-    """Each exercise with hidden ready attention breaks the rule, and the instructor is told."""
+    """Each exercise that hides ready-made attention breaks the rule, and is on the review list."""
     result = batch.results[attack]
     rules = [
         check for check in checks_of(result) if batch.specs[check.name].layer is Layer.FORBIDDEN

@@ -158,7 +158,7 @@ def test_a_record_of_several_stages_needs_a_choice(
     """A record of several stages needs a choice, as an assignment is one stage."""
     run = results(submission(check()), submission(check()))
 
-    with pytest.raises(UsageError, match="Submitted twice"):
+    with pytest.raises(UsageError, match="Some students have two pages"):
         feedback_zip(tiny, run, FeedbackRequest(platform="moodle"))
     with pytest.raises(UsageError, match="--stage"):
         feedback_zip(tiny, results(), FeedbackRequest(platform="moodle"))

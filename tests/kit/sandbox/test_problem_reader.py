@@ -31,7 +31,7 @@ def problem_of(source: str) -> Problem:
 
 
 def test_the_innermost_line_of_the_file_is_quoted():
-    """Lines of other files say nothing about the student's code."""
+    """Lines of other files are not reported as lines of the student's code."""
     problem = problem_of("import math\nx = 1\nmath.sqrt(-x)\n")
 
     assert (problem.place, problem.line, problem.code) == (FILE, 3, "math.sqrt(-x)")

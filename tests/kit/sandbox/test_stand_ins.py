@@ -26,7 +26,7 @@ class Scale(nn.Module):
 
 
 def outer(a: Tensor, b: Tensor) -> Tensor:
-    """Every product of a number in *a* and one in *b*."""
+    """Return every product of a number in *a* and a number in *b*."""
     return a.flatten()[:, None] * b
 
 
@@ -60,7 +60,7 @@ def test_gradients_flow_through_a_stand_in():
 
 
 def test_a_stand_in_answers_in_the_shape_of_a_right_answer():
-    """A stand-in learns the shape from right code, and takes arguments by position or name."""
+    """A stand-in learns the shape from correct code, and takes arguments by position or name."""
     namespace: dict[str, object] = {"outer": outer}
     learning = StandIn(namespace, "outer", {})
     namespace["outer"](A, B)
@@ -158,7 +158,7 @@ def test_a_module_is_known_by_its_parameters():
 
 def test_a_mask_has_the_dtype_of_the_code_itself():
     """A stand-in mask has the student's own zeros and ones, and hides no whole row."""
-    right = lambda x: x > 0  # noqa: E731  # a step
+    right = lambda x: x > 0  # noqa: E731  # it must be a step
     mask = stood_in(right, lambda x: (x < 0).float(), torch.randn(40, 5))
 
     assert mask.dtype is torch.float32
@@ -168,7 +168,7 @@ def test_a_mask_has_the_dtype_of_the_code_itself():
 
 def test_a_mask_shows_the_scale_of_what_it_is_made_of():
     """A stand-in mask changes if the scores that it is made of lack their scale."""
-    right = lambda x: x > 0  # noqa: E731  # a step
+    right = lambda x: x > 0  # noqa: E731  # it must be a step
     scores = torch.randn(40, 5)
 
     assert not torch.equal(stood_in(right, right, scores), stood_in(right, right, scores / 2))

@@ -59,14 +59,14 @@ def test_a_source_that_is_nested_too_deeply_to_be_parsed_fails_with_a_sentence(d
 
 
 def test_an_instance_of_a_layer_is_not_a_definition():
-    """An instance of a layer can be called, but not constructed, so it is not a definition."""
+    """An instance of a layer is not a definition, because it cannot be constructed."""
     found = [is_definition(value) for value in (nn.Identity, abs, lambda: 1, nn.Identity(), None)]
 
     assert found == [True, True, True, False, False]
 
 
 def test_a_rebound_definition_is_kept_with_the_line_that_rebinds_it():
-    """A statement that binds another name, or fails, is not that line."""
+    """A statement that binds a different name, or fails, is not the line of a definition."""
     namespace: dict[str, object] = {}
     runner = StatementRunner(namespace)
     text = b"def f(): ...\nf = 3\ng = 4\nf = undefined\n"

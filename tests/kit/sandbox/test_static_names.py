@@ -229,7 +229,7 @@ def test_a_name_is_followed_through_every_form_of_binding(binding: str):
     ],
 )
 def test_what_a_name_may_mean_is_a_possible_use(source: str):
-    """A possible use costs no points, since the name may mean something else."""
+    """A possible use costs no points, because the name may have a different meaning."""
     certain, possible = certain_and_possible(f"{source}\ndef f(x): return g(x)")
 
     assert not any(name.endswith(".softmax") for name in certain)
@@ -275,7 +275,7 @@ def test_what_a_name_may_mean_is_a_possible_use(source: str):
     ],
 )
 def test_honest_code_that_compares_itself_uses_nothing(source: str):
-    """A ready-made function in a comparison with one's result does not count as used."""
+    """A ready-made function in a comparison with the student's result does not count as used."""
     for names in certain_and_possible(source):
         assert not any(name.endswith((".softmax", ".Softmax")) for name in names)
 
@@ -300,7 +300,7 @@ def test_a_variable_of_one_function_hides_no_name_of_another():
     ],
 )
 def test_a_word_that_may_hide_a_call_is_odd(source: str, word: str):
-    """A word that may hide a call is odd anywhere in the file."""
+    """A word that may hide a call is suspicious anywhere in the file."""
     found = definitions(parse((f"import torch\n{source}".encode(),)))
 
     assert [use.name for use in odd_words(found)] == [word]
@@ -315,12 +315,12 @@ def test_a_word_that_may_hide_a_call_is_odd(source: str, word: str):
     ],
 )
 def test_usual_code_has_no_odd_word(source: str):
-    """A word is odd only if it is a name of Python's own."""
+    """A word is suspicious only if it is a name of Python itself."""
     assert odd_words(definitions(parse((source.encode(),)))) == ()
 
 
 def source_of_many(number: int) -> dict[str, str]:
-    """Sources that have a number of something each."""
+    """Return sources with many names of one kind."""
     return {
         "definitions": "".join(f"def f{i}(): f{i + 1}\n" for i in range(number)),
         "names": "def f():\n" + "".join(f" a{i}.b\n" for i in range(number)),
@@ -351,7 +351,7 @@ def test_a_name_without_end_becomes_short_and_stays_itself():
 
 
 def test_a_long_chain_shows_no_name():
-    """A very long chain of attributes counts as a name that is not shown."""
+    """A very long chain of attributes counts as a name and is not shown."""
     chain = ".".join(["torch", *["softmax"], *["__call__"] * 300])
     certain, _ = certain_and_possible(f"def f(x): return {chain}(x)")
 

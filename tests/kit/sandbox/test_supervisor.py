@@ -10,7 +10,7 @@ from autograder.sandbox.supervisor import ForkServer
 
 
 def test_a_fork_server_that_is_gone_is_a_lost_process(fork_server: ForkServer):
-    """A lost fork server is not the fault of a submission, and its user can start another one."""
+    """A lost fork server is not the fault of a submission, and its user can start a new one."""
     gone = copy.copy(fork_server)
     near, far = socket.socketpair()
     far.close()

@@ -32,7 +32,7 @@ def test_machine_knows_two_architectures(monkeypatch: pytest.MonkeyPatch, name, 
 
 
 def test_a_32_bit_python_has_no_numbers(monkeypatch: pytest.MonkeyPatch):
-    """A 32-bit Python makes calls that the kernel's architecture does not have."""
+    """A 32-bit Python on a 64-bit kernel has no system-call numbers."""
     monkeypatch.setattr(ctypes, "c_void_p", ctypes.c_uint32)
 
     assert syscalls.machine() is None

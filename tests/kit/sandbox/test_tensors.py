@@ -32,7 +32,7 @@ MIB = 1 << 20
 
 
 class Disguised(Tensor):
-    """A subclass, whose methods could be a student's."""
+    """A subclass of a tensor, whose methods a student could have written."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def sent(tensor: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 def test_every_dtype_arrives_bit_for_bit(dtype: torch.dtype):
-    """Dtype, shape and contents are the same on the other side."""
+    """Dtype, shape and contents are the same after decoding."""
     tensor = (torch.arange(6).reshape(2, 3) - 1).to(dtype)
     arrived = sent(tensor)
 
@@ -73,7 +73,7 @@ def test_every_dtype_arrives_bit_for_bit(dtype: torch.dtype):
     ],
 )
 def test_any_layout_in_memory_arrives_as_its_values(tensor: Tensor):
-    """A view is sent as the values that it shows."""
+    """A view is sent as its values."""
     arrived = sent(tensor)
 
     assert arrived.shape == tensor.shape
@@ -206,7 +206,7 @@ def test_a_value_that_is_nested_too_deep_is_refused():
 
 
 def test_only_a_source_that_is_read_has_definitions():
-    """Definitions in the answer to any request but `read` are refused."""
+    """Definitions in the answer to any request except `read` are refused."""
     with pytest.raises(BadMessageError, match="no request"):
         decode(ListValue((SourceValue((), ""),)), lambda handle: handle)
 
@@ -267,7 +267,7 @@ def test_an_array_that_is_written_into_differs():
 
 
 def test_no_reply_holds_an_array():
-    """A worker sends the numbers of an array as a tensor, so another reply is forged."""
+    """A worker sends the numbers of an array as a tensor, so any other reply is forged."""
     value = ListValue((encode_array(np.zeros(3), 1000),))
 
     with pytest.raises(BadMessageError, match="no request"):

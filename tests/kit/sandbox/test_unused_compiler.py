@@ -23,7 +23,7 @@ POSTPONED, IMPORTED = "UnusedCompiler", "module"
 def module_after(code: str) -> str:
     """Return the type of the module that torch imports as its compiler after *code*."""
     command = (sys.executable, "-c", SCRIPT.format(code=code))
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]  # noqa: S603  # of this file
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]  # noqa: S603  # the code of this file
 
 
 @pytest.mark.slow

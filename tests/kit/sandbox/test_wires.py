@@ -17,9 +17,9 @@ while data := os.read(0, 100):
 
 @pytest.fixture
 def wire():
-    """A wire to a process that answers in capitals, and prints before it answers."""
+    """A wire to a process that prints before it answers in capitals."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen(  # noqa: S603  # this Python, a few lines of ours
+    process = subprocess.Popen(  # noqa: S603  # runs this Python on lines of this test
         [sys.executable, "-c", ECHO], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0
     )
     yield PipeWire(process)
@@ -28,7 +28,7 @@ def wire():
 
 
 def test_a_reply_arrives_and_its_output_is_there(wire: PipeWire):
-    """The mark after the output of a worker is not part of the output."""
+    """The end mark after the output of a worker is not part of the output."""
     wire.send(memoryview(b"question"))
     while not wire.wait(1.0, to_send=False)[0]:
         wire.read_printed()

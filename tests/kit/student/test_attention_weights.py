@@ -37,5 +37,5 @@ def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
     ],
 )
 def test_code_that_is_not_right_gives_no_picture(text: str, fork_server: ForkServer):
-    """Wrong code raises nothing and gives no picture."""
+    """Wrong code gives no picture and raises no error."""
     assert attention_weights(fork_server, STAGES[1], module(text)) is None

@@ -59,7 +59,7 @@ def test_a_stage_is_found_by_number_and_name(built: Course, name: str):
 @pytest.mark.parametrize("name", ["1", "01", "01_tiny", "tiny"])
 @pytest.mark.parametrize("folder", [".", "my-work", "my-work/02_more", "my-work/01_tiny"])
 def test_the_learners_folder_comes_first(write_course, tmp_path: Path, folder: str, name: str):
-    """`check` finds the learner's folder from inside it, and before the stages as received."""
+    """`check` finds the learner's folder from inside, and prefers it to the received stages."""
     course = write_course(stages=("01_tiny", "02_more"))
     build(course)
     unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
@@ -108,7 +108,7 @@ def test_an_untouched_stub_has_everything_left_to_do(check, handed_out):
 
 
 def test_right_answers_complete_the_stage(check, handed_out, solution):
-    """Right answers end with exit code 0 and the suites that ran."""
+    """With correct answers the exit code is 0, and the output lists the suites that ran."""
     work(handed_out, solution)
     result = check(handed_out)
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_served_is_exit_code_2(check, handed_out, words, name, se
 
 
 def test_a_broken_public_suite_is_one_sentence(check, handed_out):
-    """A broken public suite is one sentence that explains how to restore it."""
+    """For a broken public suite, one sentence explains how to restore it."""
     (handed_out / "test_public.py").write_text("def broken(\n")
     result = check(handed_out)
 
@@ -328,7 +328,7 @@ def test_planning_a_check_does_not_wait_for_torch():
     """The modules that plan a check do not import torch, so an error appears at once."""
     modules = ("autograder.student.check", "autograder.reports.terminal")
     script = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"
-    done = subprocess.run(  # noqa: S603  # this Python, on the line above
+    done = subprocess.run(  # noqa: S603  # runs this Python on the line above
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
 

@@ -32,7 +32,7 @@ RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
     ],
 )
 def test_a_claim_is_true_of_the_wrong_picture_alone(wrong, sentence):
-    """A claim among the choices holds of the wrong weights, and not of the right ones."""
+    """One claim among the choices is true of the wrong weights and false of the correct ones."""
     true = [CLAIMS[index].sentence for index in true_claims(wrong, RIGHT)]
     chosen = choose(wrong, RIGHT, RANDOM)
 

@@ -11,13 +11,13 @@ from autograder.student.pictures import Panels, heatmap_panels
 
 
 class Display:
-    """The outputs of a notebook, in order, and the pictures that replace the first one."""
+    """The outputs of a notebook in order, and the pictures that replace the first picture."""
 
     def __init__(self) -> None:
         self.shown: list[object] = []
         self.updates: list[object] = []
 
-    def __call__(self, *objects: object, display_id: bool = False) -> "Display":  # noqa: ARG002  # of IPython
+    def __call__(self, *objects: object, display_id: bool = False) -> "Display":  # noqa: ARG002  # the signature is IPython's
         """Show *objects*."""
         self.shown += objects
         return self
@@ -29,7 +29,7 @@ class Display:
 
 @pytest.fixture
 def display(monkeypatch: pytest.MonkeyPatch) -> Display:
-    """Stands for IPython's function."""
+    """Replace IPython's function."""
     found = Display()
     monkeypatch.setattr("IPython.display.display", found)
     return found

@@ -63,7 +63,7 @@ def test_a_stage_in_progress_has_none(own: Handout, tmp_path: Path):
 
 
 def test_without_a_pass_there_is_no_page(own: Handout, tmp_path: Path):
-    """If no exercise passes, there is no page, and the error says how to begin."""
+    """If no exercise passes, there is no page, and the error explains how to begin."""
     with pytest.raises(UsageError, match="Begin with: autograder next"):
         write_page(own, progress(own), tmp_path, draw)
 

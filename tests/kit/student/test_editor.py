@@ -17,7 +17,7 @@ from autograder.student import editor
     ],
 )
 def test_an_editor_opens_the_file_at_the_line(environ: dict[str, str], words: list[str]):
-    """Each editor is told the line in its own way; one that is not known gets the file alone."""
+    """Each editor gets the line in its own syntax; an unknown editor gets only the file."""
     assert editor.command(environ, "a.py", 7) == words
 
 

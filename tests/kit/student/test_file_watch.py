@@ -8,7 +8,7 @@ from autograder.student.file_watch import FileWatch, _signature_of
 
 
 def test_a_save_is_found_by_looking_at_the_file(handed_out: Path):
-    """Where no event arrives, the file's time and size are enough."""
+    """Without events, a save is found by the file's time and size."""
     reader, writer = os.pipe()
     watch = FileWatch(handouts(handed_out.parent).stages, writer)
     (handed_out / "self_attention.py").write_text("x = 1\n")
@@ -22,5 +22,5 @@ def test_a_save_is_found_by_looking_at_the_file(handed_out: Path):
 
 
 def test_a_file_that_is_gone_has_no_signature(tmp_path: Path):
-    """A missing file has no signature: an editor may remove it before writing the new one."""
+    """A missing file has no signature, because an editor may remove it before a save."""
     assert _signature_of(tmp_path / "gone.py") is None

@@ -41,13 +41,13 @@ def test_result():
 
 
 def small_changes(text, _lines):
-    """Change the code in three ways, each of which shows in the picture."""
+    """Change the code in three ways, each of which changes the picture."""
     return [(new, text.replace(old, new)) for old, new in CHANGES]
 
 
 @pytest.fixture(autouse=True)
 def _lent_server(fork_server: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lend it to every hunt."""
+    """Lend the fork server to every hunt."""
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
@@ -56,7 +56,7 @@ def _lent_server(fork_server: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hunt(handed_out: Path, solution: str) -> Iterator[Hunt]:
-    """A hunt in a stage that is done, outside of any course."""
+    """A hunt in a finished stage, outside a course."""
     (handed_out / "self_attention.py").write_text(solution)
     own = handout(handed_out)
     with closing(Hunt(own, own.stages[0], small_changes)) as opened:
@@ -64,7 +64,7 @@ def hunt(handed_out: Path, solution: str) -> Iterator[Hunt]:
 
 
 def step(hunt: Hunt, answer: int | None = None) -> str:
-    """Do the next step; return what is shown."""
+    """Do the next step; return the output."""
     return render(hunt.go_on(answer, 80).parts, 80, colour=False)
 
 
@@ -127,7 +127,7 @@ def test_nothing_but_the_mistake_differs_from_ones_own_code(hunt: Hunt, solution
 
 
 def test_a_stage_that_is_not_done_has_no_hunt(handed_out: Path):
-    """A hunt needs a finished stage, because it changes right code."""
+    """A hunt needs a finished stage, because it changes correct code."""
     own = handout(handed_out)
     with closing(Hunt(own, own.stages[0], small_changes)) as opened, pytest.raises(UsageError) as e:
         opened.begin()

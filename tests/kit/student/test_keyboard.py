@@ -14,7 +14,7 @@ from autograder.student.keyboard import UnixKeys, WindowsKeys
 
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Characters that a console of Windows is going to return."""
+    """The characters that a Windows console will return."""
     characters: list[str] = []
     console = types.ModuleType("msvcrt")
     console.kbhit = lambda: bool(characters)
@@ -70,7 +70,7 @@ def test_the_system_chooses(monkeypatch: pytest.MonkeyPatch, typed: list[str]): 
 def test_an_interrupt_that_got_lost_is_the_next_key(monkeypatch: pytest.MonkeyPatch):
     """After Ctrl-C, the next wait ends even if Python has lost the exception."""
     master, slave = os.openpty()
-    with open(slave, encoding="utf-8") as terminal, monkeypatch.context() as patch:  # noqa: PTH123  # a descriptor
+    with open(slave, encoding="utf-8") as terminal, monkeypatch.context() as patch:  # noqa: PTH123  # the argument is a descriptor
         patch.setattr(sys, "stdin", terminal)
         with UnixKeys() as opened:
             with pytest.raises(KeyboardInterrupt):

@@ -157,7 +157,7 @@ def test_other_exercises_do_not_suffer_from_a_mistake(mistaken: Lab):
 
 
 def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]):
-    """A check prints nothing, because all of its answer is in the card."""
+    """A check prints nothing, because its whole answer is in the card."""
     mistaken.check("SelfAttention_v1")
 
     assert capfd.readouterr() == ("", "")
@@ -241,9 +241,9 @@ def test_a_missing_module_is_named(lab: Lab, handed_out: Path):
 
 
 def test_a_notebook_shows_our_errors_as_their_sentences(tmp_path: Path):
-    """In a folder without a stage there is one line, and no traceback."""
+    """In a folder without a stage, a lab prints one line and no traceback."""
     cell = "from autograder.student.lab import Lab; Lab().check('SelfAttentionV1')"
-    shown = subprocess.run(  # noqa: S603  # this Python, on the line above
+    shown = subprocess.run(  # noqa: S603  # runs this Python on the line above
         [sys.executable, "-m", "IPython", "-c", cell],
         cwd=tmp_path,
         env=os.environ | {"IPYTHONDIR": str(tmp_path)},
@@ -496,7 +496,7 @@ def test_a_model_answer_follows_ones_own(next_to_the_course: Path, lab: Lab):
 
 
 def test_a_class_finds_no_model_answer(lab: Lab, handed_out: Path):
-    """Without the course, as students receive the lab, there is no model answer to find."""
+    """Without the course, as in a student's folder, no model answer is found."""
     save_lab(handed_out, "A plain tensor is not saved.")
 
     assert "an instructor reads your answer" in repr(lab.model_answer("answer_frozen"))

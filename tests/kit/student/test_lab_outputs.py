@@ -41,14 +41,14 @@ CHECKED = ('lab.check("double")', [printed("2 of 2")])
 
 
 def test_cells_behind_the_last_exercise_count(lab: Path):
-    """Earlier cells are left out, and so is the text that the check prints."""
+    """Cells before the exercise are left out, and so is the text that the check prints."""
     write(lab, ("print(1)", [printed("early")]), CHECKED, ("print(2)", [printed("late\n")]))
 
     assert outputs_after_exercises(lab) == [Output(text="late")]
 
 
 def test_what_a_cell_prints_is_one_text(lab: Path):
-    """Jupyter saves what a cell prints in parts."""
+    """The parts in which Jupyter saves a cell's output are joined."""
     write(lab, CHECKED, ("train()", [printed("step 1\n"), printed("step 2\n")]))
 
     assert outputs_after_exercises(lab) == [Output(text="step 1\nstep 2")]

@@ -6,7 +6,7 @@ from autograder.student.learner_code import Verdict, _verdict, is_right
 
 
 def test_a_result_without_checks_is_not_right(submission):
-    """A module that can't be imported has passed nothing."""
+    """A module that can't be imported has passed no test."""
     assert not is_right(submission())
 
 
@@ -24,7 +24,7 @@ def test_a_result_without_checks_is_not_right(submission):
     ],
 )
 def test_the_counts_of_a_run_are_a_verdict(counts, verdict):
-    """A test that fails has caught the mistake; a file that can't be read has not run."""
+    """A failing test has caught the mistake, and a file that can't be read has not run."""
     problem = "" if counts else "no answer"
 
     assert _verdict(counts, problem) == verdict

@@ -55,7 +55,7 @@ def test_start_copies_what_students_receive(course: Course, own: Path):
 
 
 def test_a_second_start_keeps_work_and_adds_what_is_missing(course: Course, own: Path):
-    """A second start says what it kept, and replaces what nobody has edited."""
+    """A second start lists the files that it kept, and replaces unedited ones."""
     (own / "01_tiny" / "tiny.py").write_text(WORK)
     (own / "02_more" / "stage.toml").unlink()
     changed = course.stages[1].assignment / "tiny.py"
@@ -108,7 +108,7 @@ def test_a_folder_without_stages_says_where_to_start(tmp_path: Path):
 
 @pytest.fixture
 def installed(course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The kit as a wheel installs it: with the stages, and with the solutions next to it."""
+    """The kit as installed from wheels, with the stages and the solutions."""
     site = tmp_path / "site"
     shutil.copytree(course.root / "assignments", site / "assignments")
     for name in ("solutions", "source"):
@@ -296,7 +296,7 @@ def test_a_name_of_several_exercises_is_not_guessed(run, own: Path):
 
 
 def test_a_solution_is_for_who_has_solved_it_or_gives_up(run, own: Path, course: Course):
-    """Giving up is remembered; without solutions there is nothing to show."""
+    """Giving up is recorded; without solutions there is an error."""
     here = ("--course", str(course.root))
     refused = run("solution", "1/double", *here)
     shown = run("solution", "1/double", "--i-give-up", *here)

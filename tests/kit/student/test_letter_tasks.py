@@ -14,7 +14,7 @@ from autograder.student.letter_tasks import (
 
 
 def test_the_marked_letter_is_wanted_from_the_mark_on():
-    """Tokens before the mark can't see it, so nothing is wanted of them."""
+    """Tokens before the mark have no target, because they can't see the mark."""
     tokens, wanted = marked_letter(50)
     for text, answer in zip(tokens, wanted[..., 0], strict=True):
         place = int(text[:, 6].argmax())
@@ -24,7 +24,7 @@ def test_the_marked_letter_is_wanted_from_the_mark_on():
 
 
 def test_the_two_letters_before_are_wanted():
-    """First the letter before, then the one before that, as far as there are any."""
+    """The targets are the letter before and the one before that, if they exist."""
     tokens, wanted = two_letters_before(50)
     letters = tokens[..., :6].argmax(dim=-1)
 
@@ -41,7 +41,7 @@ def test_other_characters_are_left_out():
 
 
 def test_training_lowers_the_loss():
-    """A layer that sees one token finds the marked letter at the mark only."""
+    """A layer that sees one token finds the marked letter only at the mark."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = nn.Linear(7, 6)

@@ -25,7 +25,7 @@ def test_a_saved_file_is_used_at_once(file: Path):
 
 
 def test_an_unchanged_file_runs_once(file: Path):
-    """Two uses see the same objects, so that a layer made by one fits the other."""
+    """Two uses see the same objects, so that a layer from one fits the other."""
     file.write_text("answer = object()\n")
     module = LiveModule(file)
 
@@ -52,7 +52,7 @@ def test_a_name_that_was_deleted_is_gone(file: Path):
     ],
 )
 def test_a_file_that_cannot_run_says_why_in_one_line(file: Path, text: str, words: str):
-    """A file that cannot run gives one line and no traceback, and no old code runs."""
+    """For a file that cannot run, one line is printed, and no old code runs."""
     module = LiveModule(file)
     assert module.answer == 1
     file.write_text(text)

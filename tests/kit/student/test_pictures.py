@@ -154,7 +154,7 @@ def test_what_is_not_finite_stays_white(draw: Draw, entry: float):
     ],
 )
 def test_any_table_of_numbers_can_be_drawn(draw: Draw, table: Tensor):
-    """A table of numbers from a lab or a student needs no preparation."""
+    """A table of numbers from a lab or a student is drawn without preparation."""
     (axis,) = draw({"table": table}, WORDS[:2]).axes
 
     assert len(numbers(axis)) == 4

@@ -77,7 +77,7 @@ def test_fields_of_another_version_are_kept(progress: Progress, tmp_path: Path):
 
 
 def test_a_folder_that_cannot_be_written_is_one_message(tmp_path: Path):
-    """A folder that cannot be written is one message with the file."""
+    """For a folder that cannot be written, one message names the file."""
     with pytest.raises(UsageError, match="can't be written to"):
         Progress(tmp_path / "gone" / PROGRESS_FILE).save()
 

@@ -45,7 +45,7 @@ def part(text: str) -> str:
 def test_a_learner_goes_from_one_exercise_to_the_next(
     terminal: PseudoTerminal, own: Path, solution: str
 ):
-    """From a wrong answer with its name and hints to the next exercise, all progress is kept."""
+    """All progress is kept from a wrong answer with its name and hints to the next exercise."""
     module = own / STAGE / "self_attention.py"
     right = first_exercise(solution, module.read_text("utf-8"))
     terminal.read_until("Write SelfAttentionV1 and save")
@@ -70,7 +70,7 @@ def test_a_learner_goes_from_one_exercise_to_the_next(
 
 @pytest.mark.slow
 def test_it_survives_what_happens_to_a_file(terminal: PseudoTerminal, own: Path):
-    """`watch` survives half a file, a missing one and a loop; Ctrl-C restores the terminal."""
+    """`watch` survives incomplete and missing files and loops; Ctrl-C restores the terminal."""
     module = own / STAGE / "self_attention.py"
     terminal.read_until("Write SelfAttentionV1 and save")
     terminal.save(module, "def half(")

@@ -25,7 +25,7 @@ def own(handed_out: Path) -> Handout:
 
 
 def test_the_bar_is_full_only_when_every_exercise_passes(own: Handout):
-    """An empty bar has no full block, and a full one no empty block."""
+    """An empty bar has no full block, and a full bar has no empty block."""
     every = {task.key for task in tasks(own)}
     most = every - {tasks(own)[0].key}
     empty, nearly, full = (

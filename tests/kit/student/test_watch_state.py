@@ -117,7 +117,7 @@ def test_the_hidden_suite_has_a_key_where_it_is(own: Path, pytestconfig: pytest.
 
 
 def test_keys_move_list_and_check_again(own: Path):
-    """A passed exercise that is looked at again stays on the screen; the list goes with any key."""
+    """A passed exercise that is shown again stays on the screen; any key closes the list."""
     course = handouts(own)
     checker = KnownAnswers(FIRST)
     state = Watch(course, checker)
@@ -247,7 +247,7 @@ def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
 
 
 def test_an_exercise_that_broke_is_named_until_it_passes_again(own: Path):
-    """A second save, in which it fails again, does not remove it from the screen."""
+    """An exercise that broke stays on the screen after a second save in which it fails again."""
     course = handouts(own)
     warning = "This passed before and fails now: SelfAttentionV1."
     checker = KnownAnswers(FIRST)

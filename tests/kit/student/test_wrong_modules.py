@@ -22,7 +22,7 @@ def wrong_modules(*names: str) -> Iterator[WrongModule]:
     ],
 )
 def test_a_mistake_with_a_name_is_preferred(names, change):
-    """A mistake with a name is preferred among the first few modules, as the learner waits."""
+    """A named mistake is preferred among the first few modules, which keeps the wait short."""
     chosen = first_named(wrong_modules(*names))
 
     assert chosen is not None

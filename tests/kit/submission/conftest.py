@@ -88,7 +88,7 @@ def write(class_: Path) -> Write:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file outside that no submission may read."""
+    """A file outside the class that no submission may read."""
     path = tmp_path / "solution" / "self_attention.py"
     path.parent.mkdir()
     path.write_bytes(b"the solution")

@@ -78,7 +78,7 @@ def test_refuses_a_member_that_is_not_a_file(collected, write_zip, kind):
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_refuses_two_members_of_one_name(collected, class_, second):
-    """Two members of one name are refused: which one counts depends on the program."""
+    """Two members with one name are refused, because programs differ in which one they use."""
     path = class_ / "alice.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(MODULE, b"one")
@@ -90,7 +90,7 @@ def test_refuses_two_members_of_one_name(collected, class_, second):
 
 
 def test_refuses_names_that_differ_in_spelling_only(collected, write_zip):
-    """é in one character or in two is one name on macOS."""
+    """Names that differ only in the encoding of é count as equal, as on macOS."""
     path = write_zip(
         "alice.zip", {"caf\N{LATIN SMALL LETTER E WITH ACUTE}.py": b"", "cafe\u0301.py": b""}
     )
@@ -196,7 +196,7 @@ def test_never_escapes_and_never_raises(tmp_path_factory, names):
 @settings(deadline=None)  # a busy disk is not a bug
 @given(data=st.binary(max_size=400), at=st.integers(0, 200))
 def test_never_raises_over_damaged_bytes(tmp_path_factory, data, at):
-    """Any bytes in any place of a zip end in files or in a fault."""
+    """A zip with any bytes in any place gives files or a fault."""
     good = io.BytesIO()
     with zipfile.ZipFile(good, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MODULE, b"def attend(x): return x\n" * 4)

@@ -26,7 +26,7 @@ def _submission(kind, *cells):
     ],
 )
 def test_has_a_module_where_one_was_submitted(submission, module):
-    """A submission has a module only if a module was submitted, not for cells of a notebook."""
+    """A submission has a module only if one was submitted, and not for notebook cells."""
     assert submission.module == module
 
 
@@ -36,7 +36,7 @@ def test_hashes_a_module_as_its_file():
 
 
 def test_hashes_where_a_cell_ends():
-    """Two notebooks of the same text in other cells differ; without code there is no hash."""
+    """Notebooks with the same text in different cells differ; without code there is no hash."""
     assert _submission("notebook", b"a", b"b").sha256 == hashlib.sha256(b"1:a1:b").hexdigest()
     assert _submission("notebook", b"ab").sha256 != _submission("notebook", b"a", b"b").sha256
     assert _submission("module").sha256 == ""
@@ -125,7 +125,7 @@ def test_prefers_a_worked_notebook_to_an_untouched_stub(collected, write, class_
 def test_keeps_the_stub_where_the_notebook_solves_nothing(
     collected, write, class_, notebook, source
 ):
-    """A lab that defines no exercise holds no solution."""
+    """A lab that defines no exercise is not graded in place of the module."""
     write("alice/02_self_attention/self_attention.py", STUB)
     write("alice/02_self_attention/lab.ipynb", notebook(source))
 
@@ -156,7 +156,7 @@ def test_keeps_the_stub_where_the_notebook_is_broken(collected, write, class_):
     ],
 )
 def test_hands_modules_on_as_they_are(collected, write, data):
-    """A module stays bytes: only the worker finds out whether they are Python."""
+    """A module stays bytes, because only the worker parses it."""
     [submission] = collected(write("alice/self_attention.py", data))
 
     assert submission.code.cells == (data,)
@@ -242,7 +242,7 @@ def test_reports_a_stage_folder_without_code(collected, write, class_):
     ],
 )
 def test_keeps_the_timestamp_of_nbgrader(collected, write, class_, attention, name, is_kept):
-    """Only a timestamp that nbgrader wrote counts, not one that a student packed."""
+    """Only a timestamp that nbgrader wrote counts, not a timestamp that a student packed."""
     write(name)
     write(name.replace("timestamp.txt", "self_attention.py"))
 
@@ -252,7 +252,7 @@ def test_keeps_the_timestamp_of_nbgrader(collected, write, class_, attention, na
 
 
 def test_keeps_the_secret_of_nbgrader(collected, write, class_):
-    """The secret of nbgrader is not code, not an ignored file, and in no message."""
+    """Nbgrader's file with a secret is not graded, listed or mentioned."""
     write("alice/02_self_attention/submission_secret.txt", b"0a1b")
 
     [submission] = collected(class_ / "alice")
@@ -292,7 +292,7 @@ def lab(attention, notebook):
 
 @pytest.mark.parametrize("cell", ["", "x = 1", "print('hello')"])
 def test_says_first_that_the_lab_was_submitted(collected, write, lab, class_, attention, cell):
-    """The likeliest slip: none of it is run, and the notebook is kept for its written answers."""
+    """A lab without exercises is not run, and is kept for its written answers."""
     write("alice/lab.ipynb", lab(cell))
 
     [submission] = collected(class_ / "alice", attention)

@@ -35,7 +35,7 @@ def moodle(stages, write, class_, tmp_path):
 
 
 def test_a_student_who_takes_anothers_name_is_set_aside(moodle):
-    """The worksheet has the name twice, though the other one submitted nothing."""
+    """A name that occurs twice in the worksheet is set aside, even if one has no submission."""
     rows = [("11", "Ada Lovelace"), ("12", "Ada Lovelace"), ("13", "Eve Adams")]
     found = moodle(["Ada Lovelace_12", "Eve Adams_13"], rows, [ADA, EVE])
 
@@ -93,7 +93,7 @@ def test_students_of_the_roster_without_a_submission_are_named(stages, write, cl
 
 
 def test_a_group_submits_for_its_members(stages, write, class_):
-    """Nobody is missing whose group has a submission; the others are."""
+    """Members of a group with a submission are not listed as missing; others are."""
     write(f"project1_1_9_{MODULE}")
     roster = Roster((person("ada", "1"), person("ben", "2"), person("cy", "3")))
     members = {number: Member(student=number, group="P1") for number in ("1", "2")}
@@ -105,7 +105,7 @@ def test_a_group_submits_for_its_members(stages, write, class_):
 
 def test_the_worksheet_of_another_assignment_is_refused(moodle):
     """A worksheet in which no number matches is refused."""
-    with pytest.raises(UsageError, match="Nobody in class has a number of the worksheet"):
+    with pytest.raises(UsageError, match="No student in class has a number from the worksheet"):
         moodle(["Ada Lovelace_11"], [("77", "Ada Lovelace")])
 
 

@@ -45,7 +45,7 @@ def test_takes_a_folder_of_one_submission(collected, write, class_):
 
 
 def test_takes_one_stage_folder(collected, write, class_):
-    """A single stage folder belongs to the student whose name the folder above it has."""
+    """A single stage folder belongs to the student named by the folder above it."""
     write("alice/02_self_attention/lab.ipynb", b'{"cells": [{"cell_type": "code", "source": "1"}]}')
 
     [submission] = collected(class_ / "alice" / "02_self_attention")
@@ -55,7 +55,7 @@ def test_takes_one_stage_folder(collected, write, class_):
 
 
 def test_takes_a_zip_of_one_submission(collected, write_zip):
-    """The zip's stem is the student; a folder around the files does no harm."""
+    """The zip's stem is the student; a folder around the files makes no difference."""
     path = write_zip(
         "alice.zip", {"homework/self_attention.py": b"x", "homework/averaging.py": b""}
     )
@@ -114,7 +114,7 @@ def test_takes_a_folder_of_downloads(collected, write, write_zip, class_, attent
 
 
 def test_reads_canvas_names(collected, write, write_zip, class_):
-    """Name and user number are the student, the rest is the file; lateness is passed on."""
+    """In Canvas's names, name and user number give the student, and the rest is the file."""
     write("doejane_101_9001_self_attention-1.py")
     write("roejohn_LATE_102_9002_self_attention.py")
     write_zip("poepat_103_9003_homework.zip", {MODULE: b""})
@@ -127,7 +127,7 @@ def test_reads_canvas_names(collected, write, write_zip, class_):
 
 
 def test_reads_moodle_folders(collected, write, write_zip, class_):
-    """Name and participant number are the student; the folder may hold files or one zip."""
+    """In Moodle's names, name and participant number give the student."""
     write("Jane Doe_101_assignsubmission_file_/self_attention.py")
     write_zip("John Roe_102_assignsubmission_file_/work.zip", {MODULE: b""})
     write("John Roe_102_assignsubmission_onlinetext_/onlinetext.html")
@@ -156,7 +156,7 @@ def test_joins_what_one_student_submitted_piecemeal(collected, write, class_):
 
 
 def test_reports_an_lms_submission_of_another_kind(collected, write, class_):
-    """A student who submitted a PDF gets a problem, not silence."""
+    """A student who submitted a PDF gets a message about the problem."""
     write("doejane_101_9001_essay.pdf")
 
     [submission] = collected(class_)
@@ -201,7 +201,7 @@ def test_joins_a_folder_and_its_zip(collected, write, write_zip, class_):
     ],
 )
 def test_takes_a_single_file(collected, write, attention, name, student):
-    """A file named like the stage belongs to its folder's student, any other to its stem's."""
+    """A file named like the stage belongs to its folder's student, others to their stem's."""
     [submission] = collected(write(name), attention)
 
     assert (submission.student, submission.stage) == (student, "02_self_attention")
@@ -222,7 +222,7 @@ def test_takes_a_single_file(collected, write, attention, name, student):
     ],
 )
 def test_tells_a_class_from_a_submission(collected, write, class_, names, students):
-    """The rule in the docstring of ``collect`` holds."""
+    """Paths are recognized by the rule in the docstring of ``collect``."""
     for name in names:
         write(name)
 
@@ -245,14 +245,14 @@ def test_refuses_other_archives(stages, write, name):
 
 
 def test_refuses_a_file_of_another_kind(stages, write):
-    """A path that can't be a submission is the caller's mistake."""
+    """A path that can't be a submission is a usage error."""
     with pytest.raises(UsageError, match=r"essay.pdf is not a submission. Pass a folder, a .zip"):
         collect(write("essay.pdf"), stages)
 
 
 @pytest.mark.parametrize("name", ["solution", "solution/self_attention.py"])
 def test_refuses_a_link_as_path(stages, class_, tmp_path, secret, name):
-    """A link is refused as a path, because the shell may have found one that a student made."""
+    """A link is refused as a path, because a student may have made it."""
     assert secret.exists()
     (class_ / "link.py").symlink_to(tmp_path / name)
 
@@ -261,7 +261,7 @@ def test_refuses_a_link_as_path(stages, class_, tmp_path, secret, name):
 
 
 def test_the_lms_is_decided_for_the_whole_download(collected, write, class_, attention):
-    """A file that is named as Moodle would name it takes nobody's row in Canvas."""
+    """A file with a name in Moodle's form does not take another student's row in Canvas."""
     write("doejane_111_9001_self_attention.py", b"jane")
     write("evil_222_9002_x_111_assignsubmission_file_self_attention.py", b"eve")
 
@@ -288,7 +288,7 @@ def test_the_first_marker_of_an_lms_counts(collected, write, class_, attention):
     ],
 )
 def test_sets_aside_what_two_may_have_submitted(stages, write, class_, names):
-    """Submissions that two may have made are not graded, and both are named."""
+    """Submissions that claim the same student are not graded, and both are listed."""
     for name in [*names, names[0].replace("1", "3").replace("alice", "carol")]:
         write(name)
 
@@ -415,7 +415,7 @@ def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip)
 
 
 def test_unwrapping_opens_the_only_entry(stages, write, write_zip, class_):
-    """A folder of students in a folder, or a zip of one; never a link."""
+    """An only entry may be a folder of students or a zip of one, but not a link."""
     write("inner/ada/notes.txt")
     write("inner/bob/notes.txt")
     unwrap = FindOptions(unwrap=True)
@@ -542,12 +542,12 @@ def test_refuses_several_downloads(stages, write, class_):
     """Several downloads at once are refused, with one that can be graded."""
     write("02_self_attention/archive/a_1_7_self_attention.py")
 
-    with pytest.raises(UsageError, match=r"Name one of them, such as .*/02_self_attention"):
+    with pytest.raises(UsageError, match=r"Pass one of them, such as .*/02_self_attention"):
         find(class_, stages)
 
 
 def test_refuses_the_course_itself(stages):
-    """The course's folders are not students, and neither are those around it."""
+    """The course's folders are not students, and neither are the folders around it."""
     root = stages[0].root
     (root / "tests" / "hidden").mkdir(parents=True)
 
@@ -636,7 +636,7 @@ def test_follows_no_link_to_another_class(stages, class_, tmp_path):
 
 
 def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attention):
-    """An archive with a name for both a file and a folder is read."""
+    """An archive in which a file and a folder share a name is read."""
     folder = "A_1_assignsubmission_file_"
     path = write_zip("all.zip", {folder: b"x", f"{folder}/{MODULE}": b"y"})
 

@@ -39,7 +39,7 @@ def test_a_folder_that_is_gone_is_an_error(class_):
     ],
 )
 def test_the_one_folder_around_everything_in_a_zip_is_known(write_zip, members, wrapper):
-    """The one folder around everything in a zip may be a student's, who packed the rest."""
+    """The only folder in a zip may belong to a student, who packed the rest."""
     assert packed_entries(write_zip("z.zip", dict.fromkeys(members, b""))).wrapper == wrapper
 
 

@@ -22,7 +22,7 @@ def lazy(write, class_, stages) -> LazySubmissions:
 
 
 def test_it_holds_what_collecting_yields(lazy: LazySubmissions, class_, stages):
-    """The lazy list holds the submissions in the order of collecting, each time."""
+    """The lazy list has the submissions in the order of collecting, each time."""
     eager = list(find(class_, stages).submissions())
 
     assert [one.digest for one in lazy] == [one.digest for one in eager]

@@ -28,21 +28,21 @@ WORK = "def attend(x):\n    return x"
     ],
 )
 def test_makes_ids_of_names(raw, student):
-    """An id is safe as a file name; where it had to change, a hash keeps it apart."""
+    """An id is safe as a file name; if it had to change, a hash keeps it unique."""
     made = student_id(raw)
 
     assert made == student or (student.endswith("~") and made.startswith(student))
 
 
 def test_keeps_students_apart():
-    """Two names that would be cleaned to one stay two."""
+    """Two names that would be cleaned to the same id stay different."""
     assert student_id("a<b") != student_id("a>b")
     assert student_id("x" * 300) != student_id("x" * 301)
 
 
 @pytest.mark.parametrize("name", ["<b>eve<b>", "\x1b[31meve", "eve\nadmin,10", "e\udcffe"])
 def test_collects_students_of_hostile_names(collected, write, class_, name):
-    """No name breaks a batch, a line or the encoding of the results."""
+    """No name stops a run, breaks a line or breaks the encoding of the results."""
     write(f"{name}/self_attention.py")
     write(f"{name}/{name.replace('/', '')}.txt")
     write("bob/self_attention.py")
@@ -68,7 +68,7 @@ def test_collects_students_of_hostile_names(collected, write, class_, name):
     ],
 )
 def test_reads_names_of_downloads(name, student, file):
-    """When in doubt, the whole name is the student."""
+    """If the parts of a name are unclear, the whole name is the student."""
     parsed = parse_download_name(name)
 
     assert (parsed.student, parsed.file) == (student, file)
@@ -177,7 +177,7 @@ def test_grades_the_newest_attempt_of_a_download(
 
 
 def test_a_newer_zip_replaces_an_older_module(collected, write, class_, write_zip, attention):
-    """The files in a zip are as new as the zip."""
+    """The files in a zip count as uploaded with the zip."""
     write("doejane_1_9_self_attention.py", b"def attend(x):\n    return 'old'\n")
     write_zip("doejane_1_10_work.zip", {"self_attention.py": b"def attend(x):\n    return 'new'\n"})
     [submission] = collected(class_, attention)

@@ -20,7 +20,7 @@ def _cells(document):
 
 
 def test_takes_code_cells_in_order():
-    """Text and raw cells are left out, magics and blank cells are not."""
+    """Text and raw cells are left out, but magics and blank cells are kept."""
     prose = {"cell_type": "markdown", "source": "def attend(): ..."}
     raw = {"cell_type": "raw", "source": "x"}
     document = {"nbformat": 4, "cells": [_code("%time x = 1"), prose, _code(""), raw, _code("é")]}
@@ -70,14 +70,14 @@ def test_tolerates_damage_next_to_the_code(text):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_reads_every_unicode_encoding(encoding):
-    """Windows editors add a byte order mark, PowerShell writes UTF-16."""
+    """Notebooks with a byte order mark or in UTF-16 are read."""
     text = json.dumps({"cells": [_code("é")]}, ensure_ascii=False)
 
     assert code_cells(text.encode(encoding), "lab.ipynb") == ("é".encode(),)
 
 
 def test_keeps_what_is_not_utf8_apart():
-    """A stray Latin-1 byte spoils its own character only."""
+    """A stray Latin-1 byte affects only its own character."""
     data = b'{"cells": [{"cell_type": "code", "source": "x = 1 # \xe9"}]}'
 
     assert code_cells(data, "lab.ipynb") == ("x = 1 # \N{REPLACEMENT CHARACTER}".encode(),)
@@ -148,7 +148,7 @@ JSON = st.recursive(
 @settings(deadline=None)  # a busy machine is not a bug
 @given(document=JSON)
 def test_never_raises_anything_else(document):
-    """Any JSON is cells or the documented error."""
+    """Any JSON gives cells or the documented error."""
     try:
         cells = _cells(document)
     except UnusableFile:

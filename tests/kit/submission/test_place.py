@@ -48,7 +48,7 @@ def test_survives_a_loop(collected, write, class_):
 
 
 def test_finds_the_module_among_thousands_of_files(collected, write, class_):
-    """The search for a module is bounded, reports this, and looks at code first."""
+    """The search for a module is bounded, reports this, and reads code first."""
     for number in range(MAX_ENTRIES + 10):
         write(f"alice/{number}.png", b"")
     write("alice/self_attention.py")
@@ -72,7 +72,7 @@ def test_bounds_the_depth(write, class_):
 
 @pytest.mark.parametrize("number", [1, 20])
 def test_one_limit_holds_for_all_that_a_student_packs(collected, write, write_zip, class_, number):
-    """Twenty archives hold no more files than one may."""
+    """Twenty archives together may have no more files than one."""
     write("alice/self_attention.py")
     for archive in range(number):
         write_zip(f"alice/{archive}.zip", {f"m{i}.py": b"" for i in range(MAX_ENTRIES - 1)})

@@ -76,7 +76,7 @@ def test_keeps_names_for_the_gradebook(read: Read):
 
 
 def test_two_people_of_one_name_are_not_guessed(read: Read):
-    """Between two people with one name the roster does not choose."""
+    """A name that two people in the roster share identifies neither."""
     roster = read("id,first_name,last_name\na,Ada,L\nb,Ada,L\n")
 
     assert roster.find(parse_download_name("Ada L_7_assignsubmission_file_")) is None
@@ -106,7 +106,7 @@ def test_refuses_what_is_not_a_roster(read: Read, text: str, says: str):
     ],
 )
 def test_a_column_is_chosen_as_the_id(read: Read, text: str, column: str, ids: list[str]):
-    """The id is that of the column, and the other ids find the same person."""
+    """The id is taken from the chosen column, and the other ids find the same person."""
     roster = read(text, id_column=column)
     found = roster.find(parse_download_name("s101"))
 
@@ -116,7 +116,7 @@ def test_a_column_is_chosen_as_the_id(read: Read, text: str, column: str, ids: l
 
 
 def test_a_missing_column_is_named_with_the_columns_that_exist(read: Read):
-    """A wrong name of a column is not ignored."""
+    """An unknown column name is refused."""
     with pytest.raises(
         UsageError, match=r"no column 'Login', which --id-column names. Its columns are .*ID"
     ):

@@ -54,7 +54,7 @@ def test_another_file_is_refused(worksheet, text):
     ],
 )
 def test_a_name_that_is_not_the_participants_is_in_doubt(worksheet, folder, doubt):
-    """Students may edit their names, and can't choose their numbers."""
+    """A name that differs from the worksheet's for the number is set aside."""
     parsed = parse_download_name(f"{folder}_assignsubmission_file_")
     said = worksheet(HEAD + ROWS).doubt(parsed, is_found_by_name=True)
 
@@ -70,7 +70,7 @@ def test_two_of_one_name_are_told_apart_by_their_numbers(worksheet):
 
 
 def test_a_download_without_names_is_clear(worksheet):
-    """In an anonymous download only the number is compared, so nothing is in doubt."""
+    """In an anonymous download only the number is compared, so no submission is set aside."""
     parsed = parse_download_name("Participant_12_assignsubmission_file_")
 
     assert worksheet(HEAD + ROWS).doubt(parsed, is_found_by_name=False) == ""

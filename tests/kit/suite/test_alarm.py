@@ -139,7 +139,7 @@ def test_torch_is_not_interrupted_while_it_collects_garbage():
 
 
 def test_another_thread_is_not_interrupted():
-    """Only the main thread gets signals, so no timer is set for another one."""
+    """Only the main thread gets signals, so no timer is set for other threads."""
     found = []
 
     def look() -> None:

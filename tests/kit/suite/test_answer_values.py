@@ -49,6 +49,6 @@ def test_a_tensor_in_a_tuple_or_a_dictionary_is_work_to_do():
 
 
 def test_code_that_does_nothing_with_a_tensor_is_idle():
-    """Without a tensor it may return what it has kept of an earlier call."""
+    """Code without a tensor is not idle, because it may return a kept result."""
     assert read_operators(None, (torch.ones(1),)).is_idle
     assert not read_operators(None, (3,)).is_idle

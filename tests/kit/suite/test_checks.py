@@ -28,8 +28,7 @@ DTYPE = '[[rule]]\nname = "dtype"\nsentence = "Same dtype."\nmethods = []\n'
 
 @check("double", points=2, layer="probe", needs=("Scale",))
 def marked():
-    """Twice unseen numbers
-    is right too.
+    """Doubled unseen numbers are also right.
 
     This paragraph is for the instructor.
     """
@@ -70,7 +69,7 @@ def test_an_unknown_layer_is_refused():
 @pytest.mark.parametrize(
     ("function", "title"),
     [
-        pytest.param(marked, "Twice unseen numbers is right too.", id="first-paragraph"),
+        pytest.param(marked, "Doubled unseen numbers are also right.", id="first-paragraph"),
         pytest.param(unmarked, "unmarked", id="no-docstring"),
     ],
 )

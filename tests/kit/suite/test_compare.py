@@ -35,7 +35,7 @@ def test_an_array_may_be_what_is_expected():
 
 
 def refused(actual: object, expected: torch.Tensor = EXPECTED) -> WrongAnswer:
-    """Return the error for *actual* where *expected* is right."""
+    """Return the error for *actual* if *expected* is the correct answer."""
     with pytest.raises(WrongAnswer) as caught:
         agrees(actual, expected, "The context")
     return caught.value
@@ -82,7 +82,7 @@ def test_the_public_sentence_holds_no_value(actual: object):
 
 
 def test_the_public_sentence_about_a_number_has_no_digit():
-    """The value of a hidden number is not shown either."""
+    """A hidden check does not show the value of a number."""
     with pytest.raises(WrongAnswer) as caught:
         number_agrees(3.25, 7.5)
 
@@ -108,7 +108,7 @@ def test_wrong_rows_are_named():
         pytest.param(NAN, False, id="nan"),
     ],
 )
-def test_printed_digits_are_compared_to_half_a_unit(off: float, right: bool):  # noqa: FBT001  # a case
+def test_printed_digits_are_compared_to_half_a_unit(off: float, right: bool):  # noqa: FBT001  # the argument is a case
     """A value that would be printed with the same digits is right, others are wrong."""
     actual = torch.tensor([0.1234, 100.0]) + torch.tensor([off, 0.0])
     try:
@@ -171,7 +171,7 @@ def test_other_values_are_refused(actual: torch.Tensor, expected: torch.Tensor):
     ],
 )
 def test_one_number_may_be_a_float_or_a_tensor(actual: object):
-    """`x.item()` and `x` are one answer."""
+    """`x.item()` and `x` count as the same answer."""
     number_agrees(actual, 2.5)
 
 

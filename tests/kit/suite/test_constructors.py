@@ -66,7 +66,7 @@ def test_another_order_is_a_wrong_answer_with_both_orders():
 
 
 def test_other_problems_are_no_wrong_order():
-    """Another problem, or one with a class that has no known order, is left to others."""
+    """Other problems, and classes without a known order, get no message about the order."""
     order = Problem(kind="other-order", text="(b, a)")
 
     assert ORDER.wrong_answer(Problem(kind="missing"), "Attention") is None

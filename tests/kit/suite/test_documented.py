@@ -46,7 +46,7 @@ def test_a_course_without_the_file_has_no_documented_tensors(path: Path):
 
 
 def test_an_entry_may_have_its_own_tokens(path: Path):
-    """The words of the file name the axes of every entry that has no other ones."""
+    """The tokens of the file name the axes of every entry without its own tokens."""
     path.write_text(path.read_text().replace("decimals = 4", "decimals = 4\ntokens = []", 1))
     tensors = documented.read(path)
 
@@ -87,7 +87,7 @@ def test_an_invalid_file_is_refused(path: Path, old: str, new: str, excerpt: str
     ],
 )
 def test_the_tolerance_is_half_a_unit_of_the_last_digit(changed: dict, atol: float):
-    """Printed values are compared to the last digit, given ones exactly."""
+    """Printed values are compared to the last digit, and given values exactly."""
     assert float(entry([1.0], **changed).atol) == pytest.approx(atol)
 
 

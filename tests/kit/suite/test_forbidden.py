@@ -145,7 +145,7 @@ def test_what_is_projected_again_is_found_by_its_width():
 
 
 def test_only_the_new_token_is_projected_with_a_cache():
-    """The products of this width stay as they are, however long the text is."""
+    """With a cache, the products of this width do not grow with the text."""
     few, many = projections("True")
     keeps_products(few, many, 4, "")
 
@@ -153,7 +153,7 @@ def test_only_the_new_token_is_projected_with_a_cache():
 
 
 def test_a_matrix_of_all_scores_is_found_by_its_size():
-    """A result as large as all scores is forbidden, even where nothing reads it."""
+    """A result as large as all scores is forbidden, even if nothing reads it."""
     student = student_who_wrote("def f(q): return q @ q.T\ndef g(q): return q[:2] @ q[:2].T")
     queries = torch.ones(8, 2)
     keeps_results_below(student.operators("g", queries), 64, "")
@@ -232,7 +232,7 @@ def test_what_may_be_a_shortcut_is_a_notice_and_no_loss():
     ],
 )
 def test_a_method_of_the_name_is_a_notice_unless_it_is_their_own(source: str, number: int):
-    """A tensor has the method too, and so has a class that is made of one."""
+    """A method of tensors counts too, and so does that of a class derived from Tensor."""
     student = student_who_wrote(source)
     avoids(student, "f", READY_SOFTMAX, "")
 

@@ -75,7 +75,7 @@ def test_gradients_stay_on_after_code_that_switches_them_off():
 def test_a_wrong_program_may_need_too_much_memory(
     room: float, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
 ):
-    """Too much memory is a separate answer, unless this process had too little itself."""
+    """Too much memory has its own result, unless this process itself had too little."""
     monkeypatch.setattr("autograder.suite.in_process.room_for_memory", lambda: room)
     wrong = LocalChannel("wrong", SOURCE, LocalChannel("own", SOURCE))
 
@@ -84,7 +84,7 @@ def test_a_wrong_program_may_need_too_much_memory(
 
 
 def test_the_limit_of_a_wrong_program_is_not_that_of_this_process():
-    """Memory that the program keeps leaves less room within its limit only."""
+    """Memory that a program keeps counts only towards its own limit."""
     code = b"""
 import torch
 kept = []
@@ -101,7 +101,7 @@ def grow():
 
 
 def test_the_arguments_of_definitions_are_listed():
-    """Functions, classes and methods say which arguments they take, and which are optional."""
+    """The arguments of functions, classes and methods are listed with the optional ones."""
     code = (
         "class A:\n    def __init__(self, size, bias=False): ...\n    def forward(self, x): ...\n"
     )

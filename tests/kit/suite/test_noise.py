@@ -51,7 +51,7 @@ def test_distances_are_relative_to_the_largest_entry(
 
 
 def test_of_several_answers_the_least_agreement_counts():
-    """One answer that is different makes all different, and one in between leaves them open."""
+    """One different answer makes the runs differ, and one in between leaves them undecided."""
     between, apart = X + 2 * scale_of(X) * SAME, X + 1
 
     assert agreement([X, between], (X, X)) is Agreement.UNDECIDED
@@ -114,7 +114,7 @@ def test_the_distance_to_the_bound_is_kept():
 
 
 def test_an_exact_comparison_has_no_distance():
-    """Equal tensors, and printed whole numbers, have nothing that rounding could decide."""
+    """Equal tensors, and printed whole numbers, are never decided by rounding."""
     with watching_bounds() as rooms:
         agrees(X, X)
         matches_printed(torch.tensor([1, 2]), torch.tensor([1, 2]), 0.0, "The result", 0)

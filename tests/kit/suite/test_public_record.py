@@ -63,7 +63,7 @@ def reread(record: PublicRecord, path: Path) -> PublicRecord:
 
 @pytest.mark.parametrize("x", TENSORS)
 def test_the_solutions_replies_are_read_from_the_record(x: Tensor, tmp_path: Path):
-    """Dtype, shape and values are those of the solution, in a file without NaN or infinities."""
+    """Dtype, shape and values are stored as in the solution's reply, without NaN or infinities."""
     record = reread(recorded("same", [x, None]), tmp_path)
     answer = Student(record.channel("test_a")).call("same", [x, None])
 
@@ -81,7 +81,7 @@ def test_the_solutions_replies_are_read_from_the_record(x: Tensor, tmp_path: Pat
     ],
 )
 def test_a_request_that_was_not_recorded_has_no_reply(check: str, x: object):
-    """An edited suite ends with a sentence, not with the reply to another question."""
+    """An edited suite ends with a sentence, not with the reply to a different request."""
     channel = recorded("same", torch.ones(2)).channel(check)
 
     with pytest.raises(UsageError, match=f"{check} and the record"):
@@ -89,7 +89,7 @@ def test_a_request_that_was_not_recorded_has_no_reply(check: str, x: object):
 
 
 def test_only_the_values_of_a_request_may_differ():
-    """A request with other values gets the recorded reply: random draws may differ slightly."""
+    """A request with slightly different values still gets the recorded reply."""
     channel = recorded("same", torch.ones(2)).channel("test_a")
 
     assert torch.equal(Student(channel).call("same", torch.zeros(2)), torch.ones(2))
@@ -122,7 +122,7 @@ def test_names_in_a_reply_are_listed():
 
 @pytest.mark.parametrize("text", [None, "", "{}", '{"format_version": 2}'])
 def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str | None):
-    """A damaged record is one sentence that explains how to restore the file."""
+    """For a damaged record, one sentence explains how to restore the file."""
     path = tmp_path / "public.json"
     if text is not None:
         path.write_text(text)

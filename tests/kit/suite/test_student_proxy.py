@@ -85,7 +85,7 @@ class ConstantChannel:
         self.definitions = definitions(parse((SOURCE,)))
         self._answer = answer
 
-    def ask(self, verb: str, **fields: object) -> Reply:  # noqa: ARG002  # any request
+    def ask(self, verb: str, **fields: object) -> Reply:  # noqa: ARG002  # the signature fits any request
         """Answer, or raise."""
         if isinstance(self._answer, Exception):
             raise self._answer
@@ -128,7 +128,7 @@ def test_a_new_module_has_parameters_buffers_and_modes(student: Student):
 
 
 def test_a_class_with_another_order_of_arguments_is_built_by_their_names():
-    """Positional values go by name, and the check that grades the order fails with both orders."""
+    """Positional values are passed by name, and the check of the order shows both orders."""
     names = {"Swapped": ("first", "second")}
     channel = LocalChannel("swapped", SWAPPED)
     built = Student(channel, order=ArgumentOrder(names)).new("Swapped", 1, 2)
@@ -163,7 +163,7 @@ def test_loaded_values_are_used(student: Student):
 
 
 def test_a_layer_without_a_bias_gets_the_one_that_it_may_lack(student: Student):
-    """With `may_lack`, a missing bias is put in with its value; another check grades it."""
+    """With `may_lack`, a missing bias is added with its value, and a different check grades it."""
     layer = student.new("nn.Linear", 2, 2, bias=False).load(
         {"weight": torch.eye(2), "bias": torch.tensor([3.0, 4.0])}, may_lack=("bias",)
     )
@@ -228,7 +228,7 @@ def test_uses_follows_what_a_definition_calls(student: Student):
 
 
 def test_an_exception_is_a_refusal(student: Student):
-    """Functions and modules refuse by raising any exception."""
+    """Functions and modules refuse arguments by raising any exception."""
     assert student.refuses("strict", -1)
     assert not student.refuses("strict", 1)
     assert student.new("Scale", 2).refuses(torch.zeros(1, 1, 1, 2))
