@@ -139,7 +139,7 @@ def _next_step(course: Course, stage: Stage) -> str:
     after = course.stages[course.stages.index(stage) + 1 :]
     if after:
         return f"Next stage: {after[0].title}."
-    return "This was the last stage. Congratulations on finishing the course!"
+    return "This was the last stage. Congratulations on the whole course!"
 
 
 def _exercises(stage: Stage | None, result: SubmissionResult) -> tuple[ExerciseFeedback, ...]:

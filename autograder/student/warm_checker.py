@@ -131,7 +131,7 @@ class WarmChecker:
         return self._runner[1]
 
     def _close_suite(self) -> None:
-        """Close the suite and forget its module, because its file may change before the next use."""
+        """Close the suite and forget its module, whose file may change before the next use."""
         self._runner = None
         self._opened.close()
         for name in [name for name in sys.modules if name.endswith("test_public")]:
