@@ -41,7 +41,7 @@ _CLAUSE_END: Final = re.compile(
 
 
 class Outcome(StrEnum):
-    """How one check ended."""
+    """The outcome of one check."""
 
     PASSED = "passed"
     FAILED = "failed"  # the code answered, wrongly
@@ -50,7 +50,7 @@ class Outcome(StrEnum):
 
 
 class Status(StrEnum):
-    """Why a check, or a whole submission, ended as it did."""
+    """The reason for the outcome of a check or of a whole submission."""
 
     OK = "ok"
     WRONG_VALUE = "wrong-value"
@@ -82,7 +82,7 @@ SAME_ERROR: Final = "(This mistake raises the same error.)"  # behind an explana
 class Diagnosis(msgspec.Struct, frozen=True):
     """The mistake's id, a sentence that explains it, a guiding question, and its title.
 
-    Without a title it gets that of the explanation; records from before there were titles do, too.
+    Without a title, as in older records, it gets a title from the explanation.
     """
 
     misconception: str
@@ -99,12 +99,12 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def misconceptions(self) -> list[str]:
-        """The ids of the mistakes: several if they show the same, two if they show it together."""
+        """The ids of the mistakes: several with the same effect, or two with a joint effect."""
         return self.misconception.replace(TOGETHER, SEVERAL).split(SEVERAL)
 
     @property
     def parts(self) -> tuple["Diagnosis", ...]:
-        """The mistake, or each of two that show together; the question is that of the first."""
+        """The mistake, or each of two with a joint effect; the question is that of the first."""
         first, both, second = self.explanation.removeprefix(FIRST).partition(SECOND)
         names = self.misconception.split(TOGETHER)
         if len(names) == 1 or not both:
@@ -113,7 +113,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """The title, or the explanation where the title only repeats its sentences."""
+        """The title, or the explanation if the title only repeats its sentences."""
         pieces = list(filter(None, (one.strip(" .") for one in _PIECE_END.split(self.title))))
         if not all(_LEADS.sub("", piece) in self.explanation for piece in pieces):
             return self.title
@@ -131,7 +131,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
 class Grid(msgspec.Struct, frozen=True):
     """A documented tensor next to the student's, at most 8 by 8, digits as printed.
 
-    *rows* and *columns* name the tokens where an axis has one entry per token, else are empty.
+    *rows* and *columns* name the tokens if an axis has one entry per token, otherwise they are
+    empty.
     """
 
     expected: tuple[tuple[str, ...], ...]
@@ -209,10 +210,10 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """How a grade came about: when, in how many *seconds*, and under which isolation.
+    """The origin of a grade: the time, the *seconds* that it took, and the isolation.
 
-    *suite_sha256* is of the stage's solution and hidden suite, *key* of all that decides the grade,
-    the submission included: with one key, only the times can differ.
+    *suite_sha256* covers the stage's solution and hidden suite; *key* covers everything that
+    affects the grade, the submission included, so results with one key differ only in times.
     """
 
     graded: str = msgspec.field(name="judged")  # UTC; the key that format 1 has
@@ -250,9 +251,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one student in one stage; *printed* is the output of importing the file.
 
-    As in checks, only the public suite keeps it. *syntax_sha256* is that of the code without its
-    own names, comments, docstrings and formatting; empty if it is not valid Python. Records from
-    before there was an *audit* have none.
+    As in checks, only results of the public suite contain it. *syntax_sha256* is that of the code
+    without its own names, comments, docstrings and formatting; empty if it is not valid Python.
+    Older records have no *audit*.
     """
 
     student: str
@@ -292,7 +293,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole grading run; *submissions* is a tuple, or reads each when its turn comes."""
+    """A whole grading run; *submissions* is a tuple, or reads each submission when needed."""
 
     course: str
     isolation: str
@@ -309,7 +310,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _make_floats(record: msgspec.Struct, *names: str) -> None:
-    """Write points as they are read again: 2 and 2.0 are equal, and not the same JSON."""
+    """Write points as floats, because 2 and 2.0 are equal but not the same JSON."""
     for name in names:
         value = getattr(record, name)
         force_setattr(record, name, None if value is None else float(value))
@@ -324,7 +325,7 @@ def title_of(explanation: str) -> str:
 
 
 def add(points: Iterable[float]) -> float:
-    """Sum *points* without the tail that binary fractions leave (0.1 + 0.2)."""
+    """Sum *points* without the rounding errors of binary fractions (0.1 + 0.2)."""
     return round(sum(points), 6)
 
 

@@ -2,11 +2,11 @@
 
 This is certain if the solution with this one mistake ends every check as the student's code does.
 The same slip in several exercises costs points in one of them, the one in which it costs most:
-otherwise correcting it there would lose points. In that exercise each check that it fails keeps a
+otherwise a correction there would lose points. In that exercise each check that it fails keeps a
 share of its points. A mistake that leaves out the computation itself is not a slip.
 
-Points that were withheld because no check on hidden inputs passes are given back: a program that
-computes all but one step knows nothing by heart.
+Points that were withheld because no check on hidden inputs passes are given back, because a program
+that computes all but one step has not memorized its answers.
 """
 
 import re
@@ -37,9 +37,10 @@ def computes(kind: str, explanation: str) -> bool:
 
 
 class GradedExercise(NamedTuple):
-    """The result of one exercise, and the slip that is all that is wrong in it, if one is.
+    """The result of one exercise, and the slip that is its only fault, if there is one.
 
-    The checks *other_order* fail by the order of a constructor's arguments, and cost points alone.
+    The checks *other_order* fail because of the order of a constructor's arguments, and only they
+    cost points.
     """
 
     result: ExerciseResult
@@ -65,14 +66,14 @@ class GradedExercise(NamedTuple):
         return withheld and self.slip is not None and check.name not in self.slip.unproved
 
     def is_same(self, other: "GradedExercise") -> bool:
-        """Whether the same words name the slip of *other*, and no other mistake is possible."""
+        """Whether the slip of *other* has the same name, and no other mistake is possible."""
         mine, theirs = self.slip, other.slip
         if mine is None or theirs is None or min(len(mine.ids), len(mine.sentences)) > 1:
             return False
         return (mine.ids, mine.sentences) == (theirs.ids, theirs.sentences)
 
     def without_other_mistakes(self) -> "GradedExercise":
-        """Return the same with its slip only if nothing else is wrong, and its work was done."""
+        """Return the exercise, with its slip only if that is its only fault and work was done."""
         failed = [
             check
             for check in self.result.checks

@@ -1,4 +1,4 @@
-"""Grades submissions in one pytest session: suites are collected once, their checks run often.
+"""Grades submissions in one pytest session, in which each suite is collected once.
 
 pytest runs every check, with its own fixtures, marks and reports; only the loop is ours: for each
 submission, the checks of its stage.
@@ -79,14 +79,14 @@ def open_suites(
 
 @dataclass
 class Start:
-    """Why exercises can't be graded, by name, and what the checks that run first showed."""
+    """The reasons why exercises can't be graded, by name, and the results of the first checks."""
 
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)  # of all checks so far
 
     def fault(self, check: CollectedCheck) -> Fault | None:
-        """Return why *check* can't run."""
+        """Return the reason why *check* can't run."""
         return next((self.missing[need] for need in _needs(check) if self.missing[need]), None)
 
 
@@ -153,7 +153,7 @@ class SuiteRunner:
     def require_right_solutions(self) -> None:
         """Raise ``CourseError`` if a solution does not earn everything on this machine.
 
-        A wrong suite, documented value or torch would take points from right submissions.
+        A wrong suite, documented value or torch would take points from correct submissions.
         """
         for name in self._checks:
             stage = self.course.stage(name)
@@ -168,7 +168,7 @@ class SuiteRunner:
                 raise CourseError(msg)
 
     def _failures_of_solution(self, stage: Stage, layers: Collection[Layer]) -> Iterator[str]:
-        """Name the checks of *layers* that the solution of *stage* fails, and how."""
+        """Name the checks of *layers* that the solution of *stage* fails, with the failure."""
         for check in self.checks(stage.name):
             if check.spec.layer in layers:
                 error = self._solve(check.item).error
@@ -176,7 +176,7 @@ class SuiteRunner:
                     yield f"{stage.name}, {check.name}: {error}"
 
     def methods(self, item: pytest.Item) -> frozenset[str]:
-        """Return how the check *item* grades more than numbers, see ``rules.toml``."""
+        """Return the methods by which *item* grades more than numbers (``rules.toml``)."""
         return self._solve(item).methods
 
     def grade_submission(
@@ -184,7 +184,7 @@ class SuiteRunner:
     ) -> SubmissionResult:
         """Run every check of the submission's stage, or those of one *exercise* only.
 
-        Never raises for what the student did.
+        It never raises because of student code.
         """
         stage = self.course.stage(submission.stage)
         import_fault = import_submission(session)
@@ -212,7 +212,7 @@ class SuiteRunner:
         return replace(result, printed=session.printed_by_import) if self._public else result
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check on *channel* as pytest does; return what it showed.
+        """Run one check on *channel* as pytest does; return the observation.
 
         On a submission it does not run if it has passed with the same replies before.
         """
@@ -276,7 +276,8 @@ class SuiteRunner:
     ) -> Start:
         """Find the missing exercises, and run the checks that show values.
 
-        They come before those with hidden inputs, which the worker could repeat in their messages.
+        They run before checks with hidden inputs, because a worker could repeat such inputs in the
+        messages of later checks.
         """
         checks = [check for checks in by_exercise.values() for check in checks]
         start = Start()
@@ -358,9 +359,9 @@ class SuiteRunner:
         return self._diagnosticians[stage.name]
 
     def _result(self, outcome: CheckOutcome, module: str, observation: Observation) -> CheckResult:
-        """Decide whose fault an error is: an unexpected one is the answer's if the solution passes.
+        """Attribute an error: an unexpected one is caused by the answer if the solution passes.
 
-        A student's copy has no solution, but ``verify`` ran its public suite on the solution.
+        A student's copy has no solution, but ``verify`` has run the public suite on the solution.
         """
         error = observation.error
         if error is None:
@@ -378,7 +379,7 @@ class SuiteRunner:
         raise GraderError(msg) from error
 
     def _solve(self, item: pytest.Item) -> Observation:
-        """Run the check *item* on the solution of its stage, once; keep with which replies."""
+        """Run the check *item* on the solution of its stage, once; keep the replies."""
         if item.nodeid not in self._solved:
             solution = TranscribingChannel(self._context.solution(self._context.stage(item)))
             solved = self._solved[item.nodeid] = self.run(item, solution)
@@ -387,7 +388,7 @@ class SuiteRunner:
         return self._solved[item.nodeid]
 
     def _is_uncompared(self, check: CollectedCheck) -> bool:
-        """Whether this torch does not compute the printed value of *check*."""
+        """Whether this version of torch does not compute the printed value of *check*."""
         return check.spec.layer is Layer.DOCUMENTED and self._solve(check.item).uncompared
 
     def _recorded(self, stage: Stage) -> RecordedSource | None:

@@ -1,4 +1,4 @@
-"""Ends a check whose work in this process takes longer than its submission may."""
+"""Ends a check whose work in this process exceeds the time limit of its submission."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def limited(seconds_left: Callable[[], float]) -> Iterator[None]:
 
     Where nothing can interrupt the check, its next request raises it.
     """
-    block = sys._getframe(2)  # noqa: SLF001  # of the caller, past contextlib's
+    block = sys._getframe(2)  # noqa: SLF001  # the frame of the caller, outside contextlib
 
     def end_check(frame: FrameType | None) -> None:
         if seconds_left() <= 0 and _may_end(frame, block):

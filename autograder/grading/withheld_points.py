@@ -1,4 +1,4 @@
-"""Withholds points of checks that pass, where other checks show that they are not deserved."""
+"""Withholds points of passed checks if other checks show that they are not deserved."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -25,8 +25,8 @@ def withhold(
 ) -> tuple[CheckResult, ...]:
     """Return the *results* of the checks of one exercise with the points that count.
 
-    Code that breaks a rule which is the point of its stage keeps a *share* of the points of the
-    checks of its computation: somebody else wrote it.
+    Code that breaks a rule which is the point of its stage keeps a *share* of the points for its
+    computation, because it uses ready-made code.
     """
     results = _withhold_known_values(checks, results, uncompared)
     if not _breaks_point(stage, checks, results):
@@ -69,7 +69,7 @@ def _withhold_known_values(
 ) -> tuple[CheckResult, ...]:
     """Give no points for documented values and laws while no check on hidden inputs passes.
 
-    Documented values can be known by heart, and tensors without meaning keep many laws. The checks
+    Documented values can be memorized, and meaningless tensors satisfy many laws. The checks
     *uncompared*, whose values this torch does not compute, count only if all those checks pass.
     """
     specs = [check.spec for check in checks]

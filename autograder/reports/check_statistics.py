@@ -1,4 +1,4 @@
-"""Computes statistics of each check: how many passed, its difficulty and its discrimination."""
+"""Computes statistics of each check: share of passes, difficulty, discrimination."""
 
 from math import sqrt
 from typing import Final
@@ -33,7 +33,7 @@ class CheckStatistics(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """How many of the graded submissions passed, 0 to 100."""
+        """The percentage of the graded submissions that passed."""
         return percent(self.passed, self.of)
 
 

@@ -1,4 +1,4 @@
-"""Counts the mistakes of a class: how many students make each one, and where."""
+"""Counts the mistakes of a class: the students who make each one, and the exercises."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ class StudentLink(msgspec.Struct, frozen=True):
 
 
 class MistakeCount(msgspec.Struct, frozen=True):
-    """A mistake, how many students and checks it was found in, and what to ask the class.
+    """A mistake, the number of its students and checks, and a question for the class.
 
     *exercises* are the numbers of the exercises in which it was found, by name.
     """

@@ -46,7 +46,7 @@ class ExerciseShare(msgspec.Struct, frozen=True):
 
 
 class SubmissionRow(msgspec.Struct, frozen=True):
-    """One submission in the table; *review* is why it needs manual review, if it does.
+    """One submission in the table; *review* is the reason for a manual review, if any.
 
     *name* is the student's where it is known, else the id.
     """
@@ -117,7 +117,7 @@ class StageRows:
 
 
 class StageReport(msgspec.Struct, frozen=True):
-    """How one stage went; *review* are the numbers of the rows that need manual review."""
+    """The results of one stage; *review* are the numbers of the rows that need manual review."""
 
     title: str
     facts: list[tuple[str, str]]
@@ -133,7 +133,7 @@ class StageReport(msgspec.Struct, frozen=True):
 def build_stage_reports(
     course: Course, results: Results, names: Mapping[str, str]
 ) -> Iterator[StageReport]:
-    """Sum up each stage in the order of the course, one result after the other.
+    """Summarize each stage in the order of the course, one result after the other.
 
     *names* are the students' names by their ids, as far as they are known.
     """
@@ -149,7 +149,7 @@ def build_stage_reports(
 
 
 def _stage(title: str, rows: StageRows) -> StageReport:
-    """Sum up a stage; its results are read once, and those with the same code once more."""
+    """Summarize a stage; results are read once, and those with equal code a second time."""
     shares, carried = array("d"), 0.0  # percent of the points, of all that could be graded
     count, without_lab, review = 0, 0, array("L")
     exercises: dict[str, list[int]] = {}
@@ -186,7 +186,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     facts = [("submissions", str(count)), ("graded", str(len(shares)))]
     if shares:
-        full = sum(share == 100 for share in shares)  # noqa: PLR2004  # percent
+        full = sum(share == 100 for share in shares)  # noqa: PLR2004  # the share is in percent
         facts += [
             ("full marks", str(full)),
             ("median", f"{median(shares):.0f} %"),

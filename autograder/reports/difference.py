@@ -23,7 +23,7 @@ class Ending(NamedTuple):
 
 
 class CheckChange(NamedTuple):
-    """A check that ended in another way; None where a record does not have it."""
+    """A check with a different result; None if a record does not have the check."""
 
     exercise: str
     name: str
@@ -32,12 +32,12 @@ class CheckChange(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """The points that the student has more than before."""
+        """The change in the student's points."""
         return add([_points(self.after), -_points(self.before)])
 
 
 class SubmissionChange(NamedTuple):
-    """A submission with another score, status or check; None where a record does not have it."""
+    """A submission with a different score, status or check; None if a record does not have it."""
 
     student: str
     stage: str
@@ -47,7 +47,7 @@ class SubmissionChange(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """The points that the student has more than before; 0 where a grade is missing."""
+        """The change in the student's points; 0 if a grade is missing."""
         if self.before is None or self.after is None:
             return 0.0
         if self.before.score is None or self.after.score is None:
@@ -97,7 +97,7 @@ def compare(old: Results, new: Results) -> Difference:
 
 
 def difference_lines(difference: Difference) -> Iterator[str]:
-    """Describe *difference*: those who lost points first, then who gained, then the others."""
+    """Describe *difference*: students who lost points, then those who gained, then others."""
     both = [one for one in difference.submissions if one.before and one.after]
     gained, lost = (sum(one.gain * sign > 0 for one in both) for sign in (1, -1))
     yield (
@@ -150,7 +150,7 @@ def _endings(result: SubmissionResult) -> dict[Key, Ending]:
 
 
 def _has_other_suite(before: SubmissionResult, after: SubmissionResult) -> bool:
-    """Whether the stage's solution or suite is not the same."""
+    """Whether the stage's solution or suite differs."""
     old, new = before.audit, after.audit
     return bool(old and new and old.suite_sha256 != new.suite_sha256)
 

@@ -40,7 +40,7 @@ def exercise_screen(exercise: ExerciseFeedback, width: int) -> Iterator[Part]:
 
 
 def passed_screen(exercise: ExerciseFeedback) -> Part:
-    """Return that *exercise* passes; notes and printed output give way."""
+    """Return the line that *exercise* passes, with notes and printed output if they fit."""
     shown = tuple(passed_parts(exercise))
     return Part((shown, shown[:1]), (Rank.PASSED,)) if shown[1:] else kept(*shown)
 
@@ -61,7 +61,7 @@ def _problem(check: CheckFeedback, width: int) -> Iterator[Part]:
 
 
 def _message(message: str, width: int, *, is_all: bool) -> Part:
-    """Return the *message* of a check; where it *is_all* that explains, its first row stays."""
+    """Return the *message* of a check; if it *is_all* there is, its first row stays."""
     rows = (Text(message), *(Text(first_rows(message, width, most)) for most in (FEW_ROWS, 1)))
     layouts: tuple[tuple[RenderableType, ...], ...] = tuple((row,) for row in rows)
     ranks = (Rank.MESSAGE, Rank.SHORT_MESSAGE)
@@ -69,7 +69,7 @@ def _message(message: str, width: int, *, is_all: bool) -> Part:
 
 
 def _tables(tables: tuple[TensorTable, ...], width: int) -> Part:
-    """Show all rows, the first wrong one, its difference alone, or only where to see them."""
+    """Show all rows, the first wrong one, only the difference, or only a note where to see them."""
     rows = len(tables[0].rows)
     cut = first_wrong_row(tables)
     difference = replace(cut, rows=cut.rows[-1:])

@@ -22,7 +22,7 @@ def find_results(results: Results, student: str, stage: str = "") -> list[Submis
 
 
 def explanation_lines(results: Results, result: SubmissionResult, name: str = "") -> Iterator[str]:
-    """Describe how *result*, one of *results*, came about, from the record; *name* is theirs."""
+    """Explain *result*, one of *results*, from the record; *name* is the student's name."""
     score = "no grade" if result.score is None else f"{result.score:g} of {result.max_score or 0:g}"
     who = name_and_id(name, result.student)
     yield f"{who}, {result.stage or 'unknown stage'}: {score} ({result.status})"
@@ -36,7 +36,7 @@ def explanation_lines(results: Results, result: SubmissionResult, name: str = ""
 
 
 def _circumstances(results: Results, result: SubmissionResult) -> Iterator[str]:
-    """Yield lines on what was graded, when, by what, and within which limits."""
+    """Yield lines with the digests, versions, time and limits of the grading."""
     yield f"  code          sha256 {result.sha256 or '(none)'}"
     if result.ignored:
         yield f"  not graded    {', '.join(result.ignored)}"

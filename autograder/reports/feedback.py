@@ -30,7 +30,7 @@ class TensorRow(msgspec.Struct, frozen=True):
 
 
 class TensorTable(msgspec.Struct, frozen=True):
-    """One of three tables: *shaded* where each cell belongs to a pair of tokens, as in weights."""
+    """One of three tables, *shaded* if each cell belongs to a pair of tokens, as in weights."""
 
     title: str
     columns: tuple[str, ...]
@@ -56,7 +56,7 @@ class CheckFeedback:
 
     @property
     def silent(self) -> bool:
-        """Whether it adds nothing to the checks before it."""
+        """Whether the check adds nothing to the earlier ones."""
         return not (self.message or self.mistake or self.tables or self.printed)
 
 
@@ -64,7 +64,7 @@ class CheckFeedback:
 class ExerciseFeedback:
     """One exercise: the first problem, the problems after it, and the checks that passed.
 
-    *carried* says which of its points are carried forward or credit for a slip, if any are.
+    *carried* is the sentence about points that are carried forward or credit for a slip.
     """
 
     number: int
@@ -80,7 +80,7 @@ class ExerciseFeedback:
 
     @property
     def complete(self) -> bool:
-        """Whether no point is missing."""
+        """Whether the exercise has full points."""
         return self.score == self.max_score
 
     @property
@@ -104,7 +104,7 @@ class ExerciseFeedback:
 
     @property
     def unwritten(self) -> bool:
-        """Whether the stub is unchanged, so that its state says everything."""
+        """Whether the stub is unchanged, so that its state is enough."""
         return self.state == UNWRITTEN
 
 
@@ -119,7 +119,7 @@ class WrittenAnswer(msgspec.Struct, frozen=True):
 class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
     """The gradebook's data about a submission; *score* is all points less *penalty*.
 
-    *submitted* and *late*, by how much, are empty where that is unknown, *late* also if in time.
+    *submitted* and *late*, the lateness, are empty if unknown; *late* is also empty if in time.
     """
 
     score: float | None
@@ -167,7 +167,7 @@ class Feedback:
 
     @property
     def full(self) -> bool:
-        """Whether no point is missing."""
+        """Whether the exercise has full points."""
         return bool(self.max_score) and self.score == self.max_score
 
     @property
@@ -177,13 +177,13 @@ class Feedback:
 
     @property
     def percent(self) -> float:
-        """How much of the points was earned, 0 to 100."""
+        """The percentage of the points that was earned."""
         return percent(self.score or 0.0, self.max_score or 0.0)
 
 
 @dataclass(frozen=True)
 class SelfCheckFeedback:
-    """A student's own run of the public suite, and of the *hidden* one where that was asked for.
+    """A student's own run of the public suite, and of the *hidden* one if requested.
 
     An exercise is done when all its checks passed. Of the stage's *points*, *hidden_points* come
     from checks that stay with the instructor.
@@ -218,7 +218,7 @@ PRACTICE = "This stage is for practice and gives no points."
 
 
 def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bool = False) -> str:
-    """State the limits of the public suite, and how to run the hidden one if it *is_here*.
+    """State the limits of the public suite, and the command for the hidden one if it *is_here*.
 
     *hidden_points* of the stage's *points* come from checks that students do not have.
     """
@@ -239,14 +239,14 @@ def counted(count: int, word: str) -> str:
 
 
 def carried_points(carried: float, credited: float = 0.0) -> str:
-    """Say how many of the points are *carried* forward or *credited*; nothing if none are."""
+    """State the points that are *carried* forward or *credited*; empty if there are none."""
     parts = [f"{carried:g} by error carried forward"] if carried else []
     parts += [f"{credited:g} as credit for a single mistake"] if credited else []
     return f"of which {' and '.join(parts)}" if parts else ""
 
 
 def percent(score: float, max_score: float) -> float:
-    """How much of *max_score* was earned, 0 to 100."""
+    """Return the percentage of *max_score* that was earned."""
     return round(100 * min(1.0, max(0.0, score / max_score)), 1) if max_score else 0.0
 
 

@@ -1,10 +1,10 @@
 """Renders HTML that needs no network: the pages of a run, the card of an exercise.
 
-The class report runs one script, our own, which its policy allows by its hash; it sorts and filters
-what can be read without it. No other page runs any.
+The class report runs one script, our own, which its policy allows by its hash; the script sorts and
+filters tables that can also be read without it. No other page runs a script.
 
 A card is a fragment for a notebook. It has no style sheet and inherits its colours, because many
-programs show notebooks, also in dark themes; it stays readable where a viewer removes its style
+programs show notebooks, some in dark themes; it stays readable if a viewer removes its style
 attributes. Templates escape everything, and an undefined name in one is an error.
 """
 
@@ -139,7 +139,7 @@ def breakable(name: str) -> Markup:
 def _script() -> Markup:
     """Return the script of the class report, which is ours and so needs no escaping."""
     file = resources.files("autograder.reports") / "templates" / "class_report.js"
-    return Markup(file.read_text("utf-8"))  # noqa: S704  # no text of anybody else is in it
+    return Markup(file.read_text("utf-8"))  # noqa: S704  # it contains no text of anybody else
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Says why an instructor should read a submission: what its points alone do not show."""
+"""Lists the reasons why an instructor should read a submission."""
 
 import re
 from collections.abc import Iterator
@@ -31,10 +31,10 @@ MAX_REFUSED: Final = 3  # named of one submission
 
 
 def review_reasons(result: SubmissionResult) -> Iterator[str]:
-    """Say why an instructor should read *result*.
+    """Return the reasons why an instructor should read *result*.
 
-    Nothing was graded, or less than was written, or the code did what is not allowed, or much was
-    earned above a wrong exercise.
+    Nothing or not everything was graded, the code did something forbidden, or many points are
+    carried forward.
     """
     if result.status in MANUAL_REVIEW:
         yield first_problem(result)
@@ -61,7 +61,7 @@ def lacks_lab(result: SubmissionResult) -> bool:
 
 
 def first_problem(result: SubmissionResult) -> str:
-    """Describe the first problem in one line; empty where there is none."""
+    """Describe the first problem in one line; empty if there is none."""
     if result.status is not Status.GRADED:
         return f"{result.status}: {_first_line(result.message)}"
     for exercise in result.exercises:

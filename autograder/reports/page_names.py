@@ -1,4 +1,4 @@
-"""Names students' pages: valid on every file system, and no two alike."""
+"""Names students' pages: valid on every file system, and unique."""
 
 import hashlib
 import re

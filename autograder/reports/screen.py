@@ -14,7 +14,7 @@ BLANK = ""  # an empty row
 
 
 class Rank(IntEnum):
-    """When a layout is given up for a smaller one: the lowest rank first."""
+    """The order in which layouts are replaced by smaller ones: the lowest rank first."""
 
     TABLES = 1  # down to the first wrong row, then to its difference
     PRINTED = 2
@@ -38,7 +38,7 @@ class Rank(IntEnum):
 class Part(NamedTuple):
     """One part of a screen, in layouts from the largest to the smallest.
 
-    Each of *ranks* says when the layout of the same index is left for the next one.
+    Each of *ranks* gives the turn at which the layout of the same index is replaced by the next.
     """
 
     layouts: tuple[Renderables, ...]
@@ -68,7 +68,7 @@ def whole(parts: Sequence[Part]) -> list[RenderableType]:
 def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
     """Return *parts* in layouts that fit a terminal of *width* columns and *rows*.
 
-    Where even the smallest layouts are too high, rows above the last part are cut.
+    If even the smallest layouts are too high, rows above the last part are cut.
     """
     chosen = [0] * len(parts)
     heights = [_height(part.layouts[0], width) for part in parts]
@@ -84,7 +84,7 @@ def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
 
 
 def page(shown: Sequence[RenderableType], width: int, rows: int, number: int) -> Renderables:
-    """Return page *number* of *shown*, with a line that says which rows these are."""
+    """Return page *number* of *shown*, with a line that gives their rows."""
     lines = render(shown, width, colour=True).splitlines()
     size = max(1, rows)
     start = number % max(1, -(-len(lines) // size)) * size

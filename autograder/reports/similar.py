@@ -1,7 +1,7 @@
 """Groups students whose code is the same, or differs only in names and comments.
 
-It compares digests of the record and nothing else, and never says who wrote the code first, or
-that anybody copied: short exercises have few right answers.
+It compares only digests in the record, and never claims that anybody copied: short exercises have
+few correct answers.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _UNWRITTEN: Final = frozenset((Status.OK, Status.NOT_IMPLEMENTED, Status.MISSING
 class SimilarGroup(msgspec.Struct, frozen=True):
     """Rows of the class report by file: those in one list submitted the same bytes.
 
-    *full* says that all of them have full marks, as right answers of short exercises often do.
+    *full* means that all of them have full marks, as correct answers of short exercises often do.
     """
 
     files: tuple[tuple[int, ...], ...]
@@ -74,7 +74,7 @@ class SimilarCode:
 
 
 def _short(result: SubmissionResult) -> int:
-    """Return eight bytes of a digest of the code: most of a class can be told apart by them."""
+    """Return eight bytes of a digest of the code: they distinguish most of a class."""
     code = result.syntax_sha256 or result.sha256
     return int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
 

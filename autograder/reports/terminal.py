@@ -60,7 +60,7 @@ def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[Renderabl
 def verdict(exercise: ExerciseFeedback) -> Text:
     """Return the line on an *exercise* that does not pass."""
     first = exercise.first
-    assert first is not None  # noqa: S101  # callers have checked
+    assert first is not None  # noqa: S101  # the callers have checked this
     return Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
 
 

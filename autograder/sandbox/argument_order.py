@@ -1,4 +1,4 @@
-"""Passes the arguments of a constructor by name, if the code has them in another order."""
+"""Passes the arguments of a constructor by name, if the code has them in a different order."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ BY_POSITION = frozenset(
 
 
 class OtherOrderError(Exception):
-    """The code has the arguments of the exercise in another order; its text lists them."""
+    """The code has the arguments of the exercise in a different order; its text lists them."""
 
 
 def arranged(
@@ -23,15 +23,15 @@ def arranged(
 
 
 def require_order(definition: Callable[..., object], names: Sequence[str]) -> None:
-    """Raise ``OtherOrderError`` if *definition* has the arguments *names* in another order."""
+    """Raise ``OtherOrderError`` if *definition* has the arguments *names* in a different order."""
     if found := other_order(definition, names):
         raise OtherOrderError(found)
 
 
 def other_order(definition: Callable[..., object], names: Sequence[str]) -> str:
-    """Return the arguments of *definition* if all *names* are among them, in another order.
+    """Return the arguments of *definition* if all *names* are among them, in a different order.
 
-    Else, and if they can't be read, return "".
+    Otherwise, or if they can't be read, return "".
     """
     try:
         signature = inspect.signature(definition)

@@ -1,7 +1,7 @@
 """Counts the torch functions and operators that a student's code calls, in every thread.
 
-In torch, the hooks that watch calls belong to a thread. So each thread that starts later installs
-its own hooks first, and counts while counting is on.
+In torch, the hooks that watch calls belong to a thread. Therefore each thread that starts later
+first installs its own hooks.
 """
 
 import _thread
@@ -122,7 +122,7 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # to
 
 
 def _product(kind: str, given: list[Tensor]) -> str:
-    """Say how many rows, how wide and how many columns a product has; rows of all its matrices."""
+    """Return the rows (of all matrices), the inner width and the columns of a product."""
     left, right = given[:2] if kind == "linear" else given[-2:]
     inner = left.shape[-1]
     rows = left.numel() // inner if inner else 0
@@ -132,7 +132,7 @@ def _product(kind: str, given: list[Tensor]) -> str:
 
 def _storage(tensor: Tensor) -> int:
     """Return the address of the memory that *tensor* shares with its views."""
-    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0  # noqa: SLF001  # an empty one has no other address
+    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0  # noqa: SLF001  # an empty storage has no other address
 
 
 def _tensors(value: object) -> Iterator[Tensor]:

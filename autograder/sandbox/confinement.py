@@ -33,7 +33,7 @@ _M_ARENA_MAX: Final = -8
 
 
 class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The folders that a worker may read and write, and how much it may use."""
+    """The folders that a worker may read and write, and the resources that it may use."""
 
     isolation: Isolation
     readable: tuple[str, ...]
@@ -47,7 +47,7 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def confine(policy: SandboxPolicy, parent: int) -> None:
-    """Confine this process as *policy* says; raises ``SandboxError`` if ``full`` is impossible.
+    """Confine this process by *policy*; raises ``SandboxError`` if ``full`` is impossible.
 
     This process ends when *parent* ends, even if it has ended since it was noted before the fork.
     """
@@ -95,7 +95,7 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
 
 
 def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
-    """Enter the private folder; return it if it is writable: only where it can be limited."""
+    """Enter the private folder; return it if it is writable, which needs a limit."""
     limited = private_folder.is_available()
     if limited:
         owner = unprivileged_owner()
@@ -120,7 +120,7 @@ def _start_session() -> None:
 
 
 def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
-    """Yield each limit with its value, which is both soft and hard limit: it can't be raised."""
+    """Yield each limit with its value, for the soft and the hard limit, so it can't be raised."""
     if sys.platform == "win32":
         return
     yield resource.RLIMIT_CORE, 0
@@ -144,9 +144,9 @@ def _share_arenas() -> None:
 
 
 def prepare_forks() -> None:
-    """Find out once, for all forks of this process, what they can do and must replace.
+    """Determine once, for all forks of this process, their abilities and the paths to replace.
 
-    To look at thousands of modules after a fork would copy the memory that they are in.
+    A search of thousands of modules after a fork would copy their memory.
     """
     for root in readable_roots():
         _is_below_closed(root)
@@ -159,7 +159,7 @@ def prepare_forks() -> None:
 
 
 def _reach_by_descriptor(folders: Iterable[str]) -> None:
-    """Let this process use *folders* below others that only root may enter: a pyenv in /root.
+    """Let this process use *folders* in folders that only root may enter, as a pyenv in /root.
 
     A path that starts at a descriptor needs no permission for the folders above it.
     """

@@ -11,7 +11,7 @@ class CpuDeadline:
     """Time limit of a worker, independent of the machine's load.
 
     Only the time that the kernel measured while the worker waited in a processor's queue is not
-    counted, and on the clock at most *most* seconds pass. Without /proc, all time counts.
+    counted, and at most *most* seconds may pass on the clock. Without /proc, all time counts.
     """
 
     def __init__(self, pid: int, seconds: float, most: float, proc: Path = Path("/proc")) -> None:
@@ -34,7 +34,7 @@ class CpuDeadline:
         self._deadline = min(self._start + self.seconds, self._last_deadline)
 
     def remaining(self) -> float:
-        """Return the seconds until the next look at the worker; 0 or less: its time is used up."""
+        """Return the seconds until the next check of the worker; at 0 its time is used up."""
         now = time.monotonic()
         if self._before is None and now >= min(self._start + WATCH_SECONDS, self._deadline):
             self._before = self._used_and_waited()  # most calls have returned by now

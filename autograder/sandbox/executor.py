@@ -1,9 +1,9 @@
 """Executes requests on a loaded module.
 
-The same code runs in the worker for a student's submission, and in the supervisor's own process
-for the reference solution and the misconceptions, so that all of them get the same requests.
-A worker's statements about its module can be forged, because student code runs in that process.
-The supervisor relies only on the returned tensors; everything else earns little or nothing.
+The same code runs in the worker for a student's submission, and in the supervisor's own process for
+the reference solution and the misconceptions, so that all of them get the same requests. A worker's
+statements about its module can be forged, because student code runs in that process. The supervisor
+relies only on the returned tensors; all other statements earn few points or none.
 """
 
 import ast
@@ -113,7 +113,7 @@ class RequestExecutor:
         return SourceValue(static_names.definitions(trees), digest)
 
     def run(self, cells: tuple[bytes, ...]) -> list[object]:
-        """Run *cells* as the module; returns what went wrong in them."""
+        """Run *cells* as the module; returns the problems in them."""
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
         parsed = self._parsed.pop(cells, None)
@@ -143,7 +143,7 @@ class RequestExecutor:
         self._stand_ins.append(StandIn(vars(self.module), name, forms))
 
     def remove_stand_ins(self) -> object:
-        """Let the code itself answer again; returns the forms that were learned."""
+        """Let the code itself answer again; return the learned forms."""
         removed, self._stand_ins = self._stand_ins, []
         for stand_in in reversed(removed):
             stand_in.remove()
@@ -208,7 +208,7 @@ class Call:
 
     @property
     def target(self) -> Callable[..., object]:
-        """The torch module if the request has a handle, else the definition."""
+        """The torch module if the request has a handle, otherwise the definition."""
         return self.module if self.request.handle >= 0 else self.definition
 
 
@@ -275,7 +275,7 @@ def _gradients(call: Call) -> object:
 
 
 def _operators(call: Call) -> object:
-    """Call, and count which torch functions and operators ran, and how large their results were."""
+    """Call, and count which torch functions and operators ran, and the sizes of their results."""
     counters = call.executor.counters
     with counters.counting():
         call.target(*call.args, **call.kwargs)

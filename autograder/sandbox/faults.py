@@ -1,13 +1,13 @@
-"""Defines faults, which say how a student's program failed to answer."""
+"""Defines faults, which describe how a student's program failed to answer."""
 
 from autograder.results import Status
 
 
-class Fault(Exception):  # noqa: N818  # a student's fault; becomes a result
+class Fault(Exception):  # noqa: N818  # a student's fault, which becomes a result
     """The student's code broke, hung, or returned something that can't be sent.
 
-    *public* is the sentence that may appear next to a check with hidden inputs: it holds no text
-    that the student's code chose. Without it, *message* is such a sentence itself.
+    *public* is the sentence that may appear next to a check with hidden inputs: it contains no text
+    that the student's code chose. Without *public*, *message* is such a sentence.
     """
 
     def __init__(self, status: Status, message: str, *, public: str = "") -> None:
@@ -37,7 +37,7 @@ class NoGradients(Raised):
 
 
 class NotFinished(Fault):
-    """The student's code still ran when the time for one request was over."""
+    """The student's code was still running at the time limit of one request."""
 
     def __init__(self, message: str, *, public: str) -> None:
         super().__init__(Status.TIMEOUT, message, public=public)

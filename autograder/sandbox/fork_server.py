@@ -1,9 +1,9 @@
-"""Forks workers, in a process with Python, torch and the worker code only.
+"""Forks workers, in a process with only Python, torch and the worker code.
 
 It is a new Python process, so it has never held a hidden suite, a solution or a documented value
 that a fork could inherit. It runs no student code itself. Each client, a grading process, has its
-own socket and may ask for two things: a new worker, and the end of one of its workers.
-Only for the reader's own code it may be a fork of the supervisor, made before that loads a suite.
+own socket and may ask for two things: a new worker, and the end of one of its workers. For the
+reader's own code it may be a fork of the supervisor, made before the supervisor loads a suite.
 """
 
 import contextlib

@@ -91,7 +91,7 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
 
 
 def require_workers() -> None:
-    """Raise ``SandboxError`` where there is no `fork`, and so no worker for other people's code."""
+    """Raise ``SandboxError`` if there is no `fork`, and so no worker for other people's code."""
     if sys.platform == "win32":
         raise SandboxError(WINDOWS)
     if not hasattr(os, "fork"):
@@ -155,8 +155,8 @@ def choose_isolation(
 ) -> Isolation:
     """Return the isolation *asked* for, by default ``full``; never less than that.
 
-    *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
-    if this machine can't give the isolation; *hint* says how to ask for less.
+    *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError`` if
+    this machine can't give the isolation; *hint* explains how to request less.
     """
     require_workers()
     if asked == "process":

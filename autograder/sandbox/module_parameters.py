@@ -14,7 +14,7 @@ def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[s
     """Copy *values* into the parameters of these names, and into nothing else.
 
     A layer gets those that it *may_lack*, such as a bias, and uses them. Upper and lower case may
-    differ. The checks of parameters grade both.
+    differ. The checks of parameters grade the names and the missing parameters.
     """
     for name, value in values.items():
         wanted = require_tensor(value)
@@ -27,7 +27,7 @@ def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[s
 
 
 def replace(module: nn.Module, values: Mapping[str, object]) -> None:
-    """Put *values* in place of parameters of any shape; ``None`` takes one away."""
+    """Put *values* in place of parameters of any shape; ``None`` removes a parameter."""
     for name, value in values.items():
         owner_name, _, own_name = name.rpartition(".")
         owner = dict(module.named_modules()).get(owner_name)
@@ -63,6 +63,6 @@ def _parameter(module: nn.Module, name: str, value: Tensor, *, may_lack: bool) -
 
 
 def _alike(names: Collection[str], asked: str) -> str:
-    """Return the only one of *names* that differs from *asked* in case alone, else *asked*."""
+    """Return the only one of *names* that differs from *asked* only in case, otherwise *asked*."""
     alike = [one for one in names if one.lower() == asked.lower()]
     return alike[0] if len(alike) == 1 else asked

@@ -19,8 +19,8 @@ class Binding(NamedTuple):
     """A name, and the definition or expression that it is bound to.
 
     An import has the dotted name that it binds, and no *value*. *is_exact* means that the name is
-    bound to the value itself and not to a part of it or to what it computes. *is_nested* means that
-    the statement may not run, or not where it is written.
+    bound to the value itself and not to a part of it or to its result. *is_nested* means that the
+    statement may not run, or not where it is written.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Binding(NamedTuple):
 def children(node: ast.AST) -> list[ast.AST]:
     """List the nodes directly in *node*, as ``ast.iter_child_nodes`` does, without empty ones.
 
-    Operators and contexts, nearly half of a tree, hold nothing.
+    Operators and contexts, nearly half of a tree, have no children.
     """
     found: list[ast.AST] = []
     for name in node._fields:

@@ -42,7 +42,7 @@ _Scope = ChainMap[str, str]
 class Mention(NamedTuple):
     """A dotted name and its line.
 
-    It *is_passed_on* if the thing itself is kept or passed on and not only called at once.
+    It *is_passed_on* if the object itself is kept or passed on and not only called.
     """
 
     line: int
@@ -51,7 +51,7 @@ class Mention(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A node with the scope around it, and what the expression or function around it does."""
+    """A node with the scope around it, and the use of the expression or function around it."""
 
     node: ast.AST
     scope: _Scope
@@ -208,7 +208,7 @@ class NameReader:
 def odd_word(name: str, bound: Collection[str] = ()) -> str:
     """Return the part of *name* that may hide which functions a source calls; "" if none may.
 
-    The names that the module itself has *bound* to something else are not odd.
+    The names that the module itself has *bound* to something else are not suspicious.
     """
     parts = name.split(".")
     if parts[0] in _ODD_MODULES and parts[0] not in bound:

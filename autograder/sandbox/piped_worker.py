@@ -1,6 +1,6 @@
 """Runs a worker in a new process, whose standard streams are the wire to the supervisor.
 
-It starts with a message of number 0, and starts again, with the same source, with another one.
+A message with number 0 starts it; another such message starts the same source again.
 """
 
 import faulthandler
@@ -46,7 +46,7 @@ def main() -> NoReturn:
 def _read_all(messages: "queue.SimpleQueue[tuple[int, bytes]]") -> None:
     """Read messages in a thread, so that a stack can be asked for while student code runs.
 
-    Where the supervisor has ended, this process ends, even if it is busy.
+    If the supervisor has ended, this process ends, even if it is busy.
     """
     while head := read(_REQUESTS, HEADER.size):
         size, number, _ = HEADER.unpack(head)
@@ -64,7 +64,7 @@ def _take_streams() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     if sys.platform == "win32":
-        import msvcrt  # noqa: PLC0415  # not there on other systems
+        import msvcrt  # noqa: PLC0415  # this name is missing on other systems
 
         for descriptor in (_REQUESTS, CONNECTION, 1, 2):
             msvcrt.setmode(descriptor, os.O_BINARY)

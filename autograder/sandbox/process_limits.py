@@ -19,7 +19,7 @@ _PAGE: Final = os.sysconf("SC_PAGESIZE") if sys.platform == "linux" else 0
 
 
 def limit_memory(size: int) -> None:
-    """Let this process map at most *size* bytes more than it has; only Linux can say how many."""
+    """Let this process map at most *size* bytes more than now, which only Linux reports."""
     if sys.platform == "linux":
         set_limit(resource.RLIMIT_AS, mapped_bytes() + size)
 

@@ -201,7 +201,7 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class StartWorker(msgspec.Struct, frozen=True, tag="start"):
-    """Asks the fork server for a worker; two descriptors come with it: its socket, its output."""
+    """Asks the fork server for a worker; descriptors for the socket and the output come along."""
 
     policy: SandboxPolicy
     module: str

@@ -1,7 +1,7 @@
 """Filters system calls with a classic BPF program that allows listed calls only.
 
-Written here because slim containers have no libseccomp. A refused call fails with EPERM, so that
-Python raises ``PermissionError`` and the student reads a sentence.
+The kit has its own filter because slim containers have no libseccomp. A refused call fails with
+EPERM, so that Python raises ``PermissionError`` and the student gets a message.
 """
 
 import ctypes
@@ -129,7 +129,7 @@ def load(code: bytes) -> None:
 
 @functools.cache  # once for all forks; it takes as long as all other steps that confine them
 def _template(arch: Arch) -> tuple[bytes, tuple[int, ...]]:
-    """Return the filter for process ``_ANY_PID``, and where in it this number stands."""
+    """Return the filter for process ``_ANY_PID``, and the positions of this number in it."""
     instructions = program(arch, _ANY_PID)
     after_codes = _INSTRUCTION.size - _CONSTANT.size
     places = tuple(

@@ -126,9 +126,9 @@ class Session:
 
     @contextmanager
     def charged(self, own_seconds: float) -> Iterator[None]:
-        """Charge the processor time that the grader needs meanwhile beyond *own_seconds*.
+        """Charge the processor time that the grader uses in this block beyond *own_seconds*.
 
-        It counts while it passes: once no time is left, the next request raises a ``Fault``.
+        The time counts as it passes: once no time is left, the next request raises a ``Fault``.
         """
         free_until = time.process_time() + own_seconds
         self._free_until.append(free_until)
@@ -139,7 +139,7 @@ class Session:
             self._spent_seconds += max(0.0, time.process_time() - free_until)
 
     def seconds_left(self) -> float:
-        """How much longer this process may work for what runs now."""
+        """The seconds that this process may still work for the current check."""
         now = time.process_time()
         granted = self._fork_server.limits.submission_seconds - self._spent_seconds
         return granted + min((free_until - now for free_until in self._free_until), default=0.0)

@@ -105,7 +105,7 @@ class SpawnedWorkers:
         self._spare.clear()
         self._folder.cleanup()
 
-    def wait_ready(self, client: int = 0) -> None:  # noqa: ARG002  # there is one client
+    def wait_ready(self, client: int = 0) -> None:  # noqa: ARG002  # it has only one client
         """Wait until a process has loaded torch; raises ``GraderError`` if that fails."""
         self._ready().wait_ready()
 
@@ -114,7 +114,7 @@ class SpawnedWorkers:
         module: str,
         *,
         notebook: bool,
-        client: int = 0,  # noqa: ARG002  # there is one client
+        client: int = 0,  # noqa: ARG002  # it has only one client
         source: tuple[bytes, ...] = (),
     ) -> Worker:
         """Return a worker that has run nothing, or only *source*."""
@@ -155,7 +155,7 @@ class SpawnedWorkers:
         return self._spare[0]
 
     def _keep(self, source: tuple[bytes, ...], process: _Process) -> bool:
-        """Keep *process* for the same *source*, and start a spare one for any other."""
+        """Keep *process* for the same *source*, and start a spare process for any other source."""
         self._end_idle()
         self._idle[source] = process
         self._prepare()

@@ -1,8 +1,8 @@
-"""Replaces a wrong exercise, so that another one that uses it can be graded.
+"""Replaces a wrong exercise, so that an exercise that uses it can be graded.
 
 A stand-in answers with numbers that depend on everything that it gets, in the form of a right
-answer: shapes, and which entries a tuple or a dictionary has. It computes nothing of the exercise,
-so a worker may hold it.
+answer: shapes, and which entries a tuple or a dictionary has. It computes no part of the exercise,
+so a worker may have it.
 """
 
 import functools
@@ -61,7 +61,7 @@ class StandIn:
         create, run = self._methods["__init__"], self._methods["forward"]
         sizes: dict[int, Sequence[object]] = {}  # by module; those of a check live as long as it
 
-        def __init__(module: nn.Module, *args: object, **kwargs: object) -> None:  # noqa: N807  # takes its place
+        def __init__(module: nn.Module, *args: object, **kwargs: object) -> None:  # noqa: N807  # it replaces the class
             create(module, *args, **kwargs)
             sizes[id(module)] = _arguments(create, (module, *args), kwargs)[1:]
 
@@ -118,13 +118,13 @@ def _dtypes_of(run: Callable[[], object]) -> Iterator[torch.dtype]:
     """Yield the dtypes of the tensors that the code itself answers with: a mask has its own."""
     try:
         answer = run()
-    except Exception:  # noqa: BLE001  # the code is wrong, or it would need no stand-in
+    except Exception:  # noqa: BLE001  # any error may come from the wrong code
         return
     yield from (tensor.dtype for tensor in _tensors(answer))
 
 
 class _Answer:
-    """Makes the tensors and numbers of one answer, each of them different."""
+    """Makes the tensors and numbers of one answer, all of them different."""
 
     def __init__(self, given: Sequence[object], dtypes: Iterator[torch.dtype]) -> None:
         self._given = given
@@ -159,14 +159,14 @@ class _Answer:
 
 
 def _is_odd(numbers: Tensor) -> Tensor:
-    """Make bits that another factor changes too, and that rounding hardly ever does."""
+    """Return bits that a factor changes, and that rounding hardly ever changes."""
     return (numbers.detach() * STEPS).floor() % 2 == 1
 
 
 def mix(arguments: Sequence[object], shape: tuple[int, ...], number: int = 0) -> Tensor:
     """Return numbers of *shape* that change with each number in *arguments*, in their dtype.
 
-    Answers with another *number* have other numbers.
+    Answers with a different *number* have different numbers.
     """
     parts = [part for argument in arguments for part in _numbers(argument)]
     if not parts:

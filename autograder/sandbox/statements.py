@@ -40,7 +40,7 @@ class FailedStatement:
 
 @dataclass(frozen=True)
 class Rebinding:
-    """The statement that gave the *name* of a class or function to something that is neither."""
+    """The statement that gave the *name* of a class or function to a value that is neither."""
 
     name: str
     source: str
@@ -84,7 +84,7 @@ class StatementRunner:
                 yield Rebinding(name, *self._bound_at[name])
 
     def _futures(self, tree: ast.Module, source: str) -> int:
-        """Return the flags that *tree* switches on; raises what keeps all of it from running."""
+        """Return the flags that *tree* switches on; raises any error that stops all of it."""
         try:
             code = self._compile(tree, source)
         except RecursionError:  # one deep statement, which fails alone when its turn comes

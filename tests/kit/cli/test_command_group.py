@@ -45,7 +45,9 @@ def test_the_version_is_printed(invoke: Invoke):
     ("words", "sentence"),
     [
         pytest.param(["grade", "{module}", "--stage", "9"], "no stage '9'", id="unknown-stage"),
-        pytest.param(["grade", "{module}", "--json", "no/r.json"], "no folder no", id="no-folder"),
+        pytest.param(
+            ["grade", "{module}", "--json", "no/r.json"], "The folder no for", id="no-folder"
+        ),
         pytest.param(["grade", "{module}", "--json", "."], ". is a folder", id="json-is-a-folder"),
         pytest.param(["grade", "{module}", "--report", "{module}"], "is a file", id="report-file"),
         pytest.param(["grade", "nothing.py"], "nothing.py", id="nothing-there"),
