@@ -48,7 +48,7 @@ def prove(pytestconfig: pytest.Config, environment: dict[str, str], words: Seque
 def test_two_stages_hold_under_other_kernels(
     pytestconfig: pytest.Config, names: Sequence[str], words: list[str]
 ):
-    """Under other kernels `verify` finds nothing, and names and built files are the same."""
+    """Under other kernels `verify` has no finding, and names and built files are the same."""
     settings = {key: value for name in names for key, value in SETS[name].items()}
 
     assert prove(pytestconfig, settings, ["01", "09", *words]) == "2 stages done\n"

@@ -1,4 +1,4 @@
-"""The course is consistent: `autograder verify` finds nothing in any stage."""
+"""Tests that the course is consistent: `autograder verify` has no finding in any stage."""
 
 import subprocess
 import sys
