@@ -73,12 +73,12 @@ def name_and_id(name: str, student: str) -> str:
 
 
 def without_folders(text: str) -> str:
-    """Shorten absolute paths to the file's name: where a server keeps it concerns no student."""
+    """Shorten absolute paths to the file's name: students need not know the folders of a server."""
     return _PATH.sub("…/", text)
 
 
 def identifier(text: str, limit: int = MAX_WORD) -> str:
-    """Return *text* itself where it is printable and short enough.
+    """Return *text* itself if it is printable and short enough.
 
     Otherwise it is changed, and a digest at its end keeps two different ids different.
     """
@@ -133,7 +133,7 @@ def _shown(character: str, category: str) -> str:
 
 
 def _cut(text: str, limit: int, length: int) -> str:
-    """Shorten *text*, of which there were *length* characters, and say so within *limit*."""
+    """Shorten *text*, which had *length* characters, and state this within *limit*."""
     if len(text) <= limit and length <= 8 * limit:
         return text
     note = f" … (of {length:,} characters)"

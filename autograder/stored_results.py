@@ -23,7 +23,7 @@ _New = TypeVar("_New")
 
 
 class SubmissionScore(msgspec.Struct, frozen=True):
-    """The part of a result that says who earned how much; the rest is not decoded."""
+    """The student and the points of a result; the rest is not decoded."""
 
     student: str
     stage: str
@@ -36,7 +36,7 @@ class SubmissionScore(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Whose score it is, and in which stage."""
+        """The student and the stage of the score."""
         return self.student, self.stage
 
 
@@ -76,7 +76,7 @@ class StoredResults(Sequence[SubmissionResult]):
         return self._read(range(len(self)), SubmissionResult)
 
     def scores(self) -> Iterator[SubmissionScore]:
-        """Read the scores only, which takes a tenth of the time."""
+        """Read only the scores, which takes a tenth of the time."""
         return self._read(range(len(self)), SubmissionScore)
 
     def _place(self, index: int) -> Place:
@@ -200,8 +200,8 @@ def matched(
 ) -> Iterator[tuple[_Key, _Old | None, _New | None]]:
     """Yield each key with its value in both lists, ``None`` where a list does not have it.
 
-    In memory is what waits for its match: little where the order is nearly the same. Of equal keys
-    in one list, each is matched with another one.
+    Only entries without a match stay in memory: few if the orders are nearly the same. Equal keys
+    in one list are matched with different entries.
     """
     sources: tuple[Iterator[tuple[_Key, Any]], ...] = (iter(old), iter(new))
     waiting: tuple[dict[_Key, list[Any]], ...] = ({}, {})

@@ -1,4 +1,4 @@
-"""Sets up all tests: groups those that run on the same core, and saves time."""
+"""Sets up all tests: groups tests that must run on the same core, and saves time."""
 
 import gc
 from contextlib import suppress

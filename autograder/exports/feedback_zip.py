@@ -193,7 +193,7 @@ def _moodle_files(request: FeedbackRequest, chosen: Iterable[str]) -> dict[str, 
 
 
 def _plain(student: str) -> str:
-    """Return the name in front of an id's number, of characters that every file system has."""
+    """Return the name before an id's number, in characters that every file system allows."""
     name = student.rpartition("_")[0]
     return re.sub(r"[^\w .-]|_", "", name).strip(" .")[:_MAX_LMS_NAME] or "student"
 

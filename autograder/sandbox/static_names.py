@@ -1,11 +1,11 @@
 """Reads the names that a student's source uses from its syntax tree, before any of it runs.
 
-The worker does this before student code runs, so its output is trusted: nothing could have changed
-it. It is a lint for forbidden shortcuts, not a defence; the functions and operators that a call
-runs are counted as well (``call_counters``).
+The worker does this before student code runs, so its output is trusted. It is a lint for forbidden
+shortcuts, not a defence; the functions and operators that a call runs are counted as well
+(``call_counters``).
 
-A definition is certain if its name can be nothing else. Other definitions, and names that are
-passed to other code, are possible uses: they cost no points, and the instructor gets a notice.
+A definition is certain if its name cannot have a different value. Other definitions, and names that
+are passed to other code, are possible uses: they cost no points, and the instructor gets a notice.
 """
 
 import ast
@@ -38,8 +38,8 @@ class Definition(msgspec.Struct, frozen=True):
     """The object of one of the module's names, with every name that it uses and its *methods*.
 
     The attributes that the methods set are among them, as ``self.name``. If *assigned*, it is not a
-    function or class in the source: a lambda, another name, or any value. It is *certain* if the
-    name can be bound to nothing else.
+    function or class in the source: it is a lambda, a different name, or any value. It is *certain*
+    if the name cannot be bound to anything else.
     """
 
     name: str
@@ -71,9 +71,9 @@ def definitions(trees: Sequence[ast.Module | None]) -> tuple[Definition, ...]:
 def reached_uses(
     known: Sequence[Definition], name: str, *, possible: bool = False
 ) -> tuple[Use, ...]:
-    """List every dotted name in the source of *name*, and of what it uses among the *known*.
+    """List every dotted name in the source of *name*, and of the *known* definitions that it uses.
 
-    If *possible*, also what it may use, as far as the source shows.
+    If *possible*, also list names that it may use, if the source shows them.
     """
     by_name: dict[str, list[Definition]] = {}
     for definition in known:
@@ -185,7 +185,7 @@ class _Source:
         return Definition(MODULE, 1, (*odd.values(), *uses), assigned=True)
 
     def _may_be_called(self, name: str) -> bool:
-        """Whether *name* may be a function; the parts of a call count, but not its result.
+        """Whether *name* may be a function; parts of a call count, but its result does not.
 
         Honest code looks up layers of its own objects by name.
         """
@@ -220,7 +220,7 @@ class _Source:
 
 
 def _certain(bindings: Sequence[Binding]) -> list[Binding]:
-    """Return those of the *bindings* of one name that are surely what its uses mean.
+    """Return the *bindings* of one name to which its uses certainly refer.
 
     These are the last ones; a class and the instance under its name both count, as the class is
     graded.
@@ -242,7 +242,7 @@ def _certain(bindings: Sequence[Binding]) -> list[Binding]:
 
 
 def _is_callable(binding: Binding) -> bool:
-    """Whether a function or class may have been meant, and not a value."""
+    """Whether the name may refer to a function or class and not to a value."""
     return bool(binding.imported) or isinstance(binding.value, (*DEFINITION, *_CALLABLE))
 
 

@@ -115,7 +115,7 @@ class ForkServer:
         *,
         notebook: bool,
         client: int = 0,
-        source: tuple[bytes, ...] = (),  # noqa: ARG002  # no fork is used twice
+        source: tuple[bytes, ...] = (),  # noqa: ARG002  # each fork is used once
     ) -> Worker:
         """Fork a worker with its own private folder, and wait until it is confined."""
         private = make_private_folder(self._folder.path)
@@ -242,4 +242,4 @@ def _import_torch_for_fork() -> bool:
 
 
 def _thread_count() -> int:
-    return len(os.listdir("/proc/self/task"))  # noqa: PTH208  # the number alone is needed
+    return len(os.listdir("/proc/self/task"))  # noqa: PTH208  # only the number is needed

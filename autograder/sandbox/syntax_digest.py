@@ -1,8 +1,8 @@
 """Hashes a source without its own names, comments and formatting.
 
 Two sources with one digest are the same code except for names, comments and docstrings. The digest
-shows nothing else. The worker takes it before student code runs, so nothing could have changed
-it. No function here calls itself, because a long sum is a deep tree.
+reveals nothing about the code. The worker takes it before student code runs, so nothing could have
+changed it. No function here is recursive, because a long sum is a deep tree.
 """
 
 import ast
@@ -36,7 +36,7 @@ def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
 class _Names:
     """Replaces each name that the source gives by the number in which it first occurs.
 
-    Names from elsewhere stay, such as `softmax`, and what is imported has the name it has there.
+    Names from elsewhere stay, such as `softmax`, and imported objects keep their original names.
     """
 
     def __init__(self, trees: Sequence[ast.Module]) -> None:
@@ -122,7 +122,7 @@ def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def _is_text(node: ast.AST) -> bool:
-    """Whether *node* is a string alone: a docstring, or a comment in quotes."""
+    """Whether *node* is a string alone: that is, a docstring or a comment in quotes."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

@@ -49,7 +49,7 @@ def tensor_bytes(tensor: Tensor) -> bytes:
 
 
 def _unsupported_kind(tensor: Tensor, max_bytes: int) -> str:
-    """Say why *tensor* can't be sent; empty if it can."""
+    """Return the reason why *tensor* can't be sent; empty if it can."""
     if type(tensor) not in {Tensor, torch.nn.Parameter}:
         return f"a subclass of torch.Tensor ({type(tensor).__name__[:80]})"
     if tensor.layout is not torch.strided:
@@ -205,7 +205,7 @@ def decode(
 def differs(after: object, sent: Value) -> bool:
     """Whether the argument *after* a call differs from the one that was *sent*.
 
-    A collection is, if one of its entries is; a torch module never is.
+    A collection differs if one of its entries does; a torch module never differs.
     """
     if isinstance(sent, ArrayValue):
         after, sent = _tensor_of(after), sent.tensor

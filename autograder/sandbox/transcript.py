@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OtherRequestError(Exception):
-    """A check that got the same replies as before asks something else."""
+    """A check that got the same replies as before sends a different request."""
 
 
 class Exchange(NamedTuple):
@@ -31,8 +31,8 @@ class Exchange(NamedTuple):
 class Transcript:
     """Answers the requests of a check that are done already, then keeps what is asked beyond them.
 
-    *fault* is what the last of them led to. *used_source* says whether the check looked at the
-    source, too.
+    *fault* is the fault that the last of these requests caused. *used_source* is true if the check
+    also read the source.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """Avoids the import of torch's compiler in code that is not compiled.
 
 Optimizers and ``torch.func.grad`` import the compiler, ``torch._dynamo``, on first use, only to
-tell it what it must not compile. That takes some seconds of a worker's limits. Here a small module
-answers these calls. Any other use of it imports the compiler.
+tell it what it must not compile. The import takes some seconds of a worker's limits. This module
+replaces it by a small module that answers these calls. Any other use imports the compiler.
 """
 
 import contextlib

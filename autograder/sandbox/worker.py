@@ -67,7 +67,7 @@ def _answer(
 ) -> tuple[int, bytes]:
     """Execute the requests of *batch*; return the number of the last one, and the reply to it.
 
-    After a slow one it says that the next one starts, as each has its own limit of time.
+    After a slow request it reports the start of the next one, because each has its own time limit.
     """
     last, start = 0, monotonic()
     while True:
@@ -109,7 +109,7 @@ def _replace_descriptors(connection: int, output: int) -> None:
 def _replace_streams() -> None:
     """Print each line at once, so that a crash or a time-out loses none."""
     sys.stdout, sys.stderr = (
-        open(number, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115  # open to the end
+        open(number, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115  # it stays open to the end
         for number in (1, 2)
     )
 

@@ -125,7 +125,7 @@ class Worker:
     def take_printed(self) -> bytes:
         """Return the end of what the student's code had printed when it sent its last reply.
 
-        A debugger prints the path of the file, of which only the name means something to students.
+        A debugger prints the path of the file, of which only the name is useful to students.
         """
         printed, self._printed = self._printed, b""
         folder = os.fsencode(self.private)
@@ -223,7 +223,7 @@ class Worker:
         return NotFinished(message, public=public)
 
     def _running_line(self) -> str:
-        """Ask the worker which line of the student's file runs; it may lie, but in numbers only."""
+        """Ask the worker which line of the student's file runs; a false answer is only a number."""
         self._read_output()  # earlier output is not the answer
         self._dumps_stack = True
         self.wire.ask_stack()

@@ -28,7 +28,7 @@ def open_session(server: Workers, stage: Stage, code: Code) -> Session:
 def attention_weights(server: Workers, stage: Stage, code: Code) -> Weights | None:
     """Compute the stage's picture with *code* in a worker.
 
-    None where there is no picture, or where the code does not give one of the right shape.
+    Return None if there is no picture, or if the code's picture has the wrong shape.
     """
     picture = stage.file.picture
     if picture is None:
@@ -47,7 +47,7 @@ def attention_weights(server: Workers, stage: Stage, code: Code) -> Weights | No
 
 
 def _table(found: object, shape: tuple[int, int]) -> Weights | None:
-    from torch import Tensor  # noqa: PLC0415  # half a second, only where a picture is shown
+    from torch import Tensor  # noqa: PLC0415  # takes half a second, and only pictures need it
 
     if not isinstance(found, Tensor) or tuple(found.shape) != shape or found.is_complex():
         return None

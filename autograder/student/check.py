@@ -50,7 +50,7 @@ def find_target(
     """Find the target of *name* in the folder *start*: nothing, a folder, a file or a stage.
 
     A stage is looked for in the learner's own folder first, then next to *start*, then in the
-    course, at *root* or in a folder above. Raises ``UsageError``, which says what to do.
+    course, at *root* or in a folder above. Raises ``UsageError`` with the next step.
     """
     path = start / name
     file = None
@@ -111,7 +111,7 @@ def _named_stage(name: str, start: Path, root: Path | None) -> Path:
 def _current_folder(here: Path) -> Path:
     """Return the folder of the first stage that is not done, if *here* holds a learner's stages."""
     own = learner_folder.find_stages(here)
-    if own is None or is_handout(here) or len(own.stages) < 2:  # noqa: PLR2004  # one needs no choice
+    if own is None or is_handout(here) or len(own.stages) < 2:  # noqa: PLR2004  # a single one needs no choice
         return here
     task = first_open(own, Progress.read(own.root))
     return task.stage.source if task else here
@@ -134,7 +134,7 @@ def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
 
 
 def student_file(folder: Path, stage: Stage) -> Path:
-    """Return the file that a student works in: the module, else a notebook of the same name.
+    """Return the file that a student works in: the module, or a notebook of the same name.
 
     Raises ``UsageError`` if there is none.
     """

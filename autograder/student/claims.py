@@ -12,7 +12,7 @@ CHOICES: Final = 4
 
 
 class Claim(NamedTuple):
-    """A *sentence* about weights, when it *holds*, and what a picture without it *shows*."""
+    """A *sentence* about weights, a test whether it *holds*, and what a picture else *shows*."""
 
     sentence: str
     holds: Callable[[Weights, Weights], bool]  # of the wrong weights and of the right ones
@@ -69,7 +69,7 @@ def _moved(weights: Weights, right: Weights) -> bool:
 
 
 def _changes(weights: Weights, right: Weights) -> list[float]:
-    """Return by how much the largest weight of each row has grown, where that is clear."""
+    """Return by how much the largest weight of each row has grown, if the growth is clear."""
     grown = (max(row) - max(wanted) for row, wanted in zip(weights, right, strict=True))
     return [change if abs(change) > CLEAR else 0.0 for change in grown]
 
@@ -156,9 +156,9 @@ def true_claims(wrong: Weights, right: Weights) -> list[int]:
 
 
 def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
-    """Choose claims to ask about: the first that tells the two apart, and others that are false.
+    """Choose claims to ask about: the first true claim, and false ones.
 
-    There is always a true one where the two differ clearly.
+    If the two pictures differ clearly, there is always a true claim.
     """
     true = true_claims(wrong, right)[:1]
     false = [index for index, claim in enumerate(CLAIMS) if not claim.holds(wrong, right)]

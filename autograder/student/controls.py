@@ -34,7 +34,7 @@ def explore(draw: Callable[..., Panels], **controls: Start) -> None:
     A text is a text field, a bool a checkbox, a list of texts a menu, and a tuple of the lowest,
     the highest and the first number a slider, of whole numbers if all three are whole.
     """
-    from IPython.display import display  # noqa: PLC0415  # in notebooks only
+    from IPython.display import display  # noqa: PLC0415  # only notebooks need it
 
     widgets = {name: _widget(name, start) for name, start in controls.items()}
     shown = [widget for widget in widgets.values() if widget is not None]
@@ -57,7 +57,7 @@ def embed(sentence: str, features: int) -> tuple[list[str], Any]:
 
     Equal words have equal numbers, in every run. An empty sentence has one empty word.
     """
-    import torch  # noqa: PLC0415  # seconds, only where needed
+    import torch  # noqa: PLC0415  # takes seconds, and few cells need it
 
     words = sentence.split()[:FEW] or [""]
     rows = []
@@ -85,7 +85,7 @@ def _first(start: Start) -> Any:
 def _widget(name: str, start: Start) -> Any:
     """Return the control for *start*, or None without ipywidgets."""
     try:
-        import ipywidgets  # noqa: PLC0415  # in notebooks only, and not in every one
+        import ipywidgets  # noqa: PLC0415  # only some notebooks need it
     except ImportError:
         return None
     label = {"description": name.replace("_", " "), "style": {"description_width": "initial"}}

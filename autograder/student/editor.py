@@ -19,7 +19,8 @@ LINE_FIRST: Final = IN_TERMINAL - FILE_AND_LINE | {"emacsclient", "gedit", "gvim
 def command(environ: Mapping[str, str], file: str, line: int) -> list[str] | None:
     """Return the command that opens *file* at *line*: in $VISUAL, $EDITOR or VS Code.
 
-    None where none of them is there. An editor that is not known opens the file at its beginning.
+    Return None if none of them is installed. An editor that is not known opens the file at its
+    beginning.
     """
     chosen = environ.get("VISUAL") or environ.get("EDITOR") or shutil.which(VS_CODE) or ""
     try:

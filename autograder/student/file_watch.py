@@ -44,7 +44,7 @@ class FileWatch:
     def _wait_for_events(self) -> None:
         """Write a byte for each burst of events; ``saved`` finds the changed files."""
         try:
-            from watchfiles import watch  # noqa: PLC0415  # not there on every machine
+            from watchfiles import watch  # noqa: PLC0415  # it is not installed on every machine
 
             events = watch(
                 *(stage.source for stage in self._stages),

@@ -57,7 +57,8 @@ def test_attention():
 class HuntState(msgspec.Struct):
     """The state of a hunt between two commands; the learner has the first of *mistakes*.
 
-    The others are searched for when there is a test to run on them: *has_bank* says they were.
+    The others are searched for when there is a test to run on them: *has_bank* is true after the
+    search.
     """
 
     right: str
@@ -115,7 +116,7 @@ class Hunt:
         if chosen is None:
             msg = "No small change to your code is visible in the picture. Try another stage."
             raise UsageError(msg)
-        choices = claims.choose(chosen.weights, weights, random.Random())  # noqa: S311  # a game
+        choices = claims.choose(chosen.weights, weights, random.Random())  # noqa: S311  # a hunt is a game
         self._state = HuntState(text, weights, [chosen], choices)
         self.folder.mkdir(parents=True, exist_ok=True)
         replace_file(self.module, chosen.text.encode())
@@ -144,7 +145,7 @@ class Hunt:
     def _known(self) -> HuntState:
         if self._state is None:
             self.begin()
-        assert self._state is not None  # noqa: S101  # `begin` has made it
+        assert self._state is not None  # noqa: S101  # `begin` has created it
         return self._state
 
     def _see(self, state: HuntState, answer: int | None, width: int) -> Report:
@@ -161,7 +162,7 @@ class Hunt:
         return Report([*parts, *_question(state)], asks=True)
 
     def _objection(self, state: HuntState, answer: int) -> str:
-        """Say why *answer* is not right; empty if it is."""
+        """Return the reason why *answer* is wrong; empty if it is right."""
         if not 1 <= answer <= len(state.choices):
             return f"Answer with a number from 1 to {len(state.choices)}."
         index = state.choices[answer - 1]
@@ -239,7 +240,7 @@ class Hunt:
         return weights
 
     def _fill_bank(self, state: HuntState) -> None:
-        """Search once for the other mistakes; each must show in its picture."""
+        """Search once for the other mistakes; each must change the picture."""
         if state.has_bank:
             return
         end = time.monotonic() + SEARCH_SECONDS
@@ -257,7 +258,7 @@ class Hunt:
         picture = self._stage.file.picture
         if picture is None:
             return
-        from autograder.student.pictures import heatmap_figures  # noqa: PLC0415  # seldom needed
+        from autograder.student.pictures import heatmap_figures  # noqa: PLC0415  # it is seldom needed
 
         with suppress(ModuleNotFoundError):  # the picture in the terminal shows the same
             drawn = {"the wrong module": weights}
@@ -290,7 +291,7 @@ def _text(file: Path) -> str:
 
 
 def _is_same_code(text: str, other: str) -> bool:
-    """Whether two texts are the same but for comments and layout."""
+    """Whether two texts differ only in comments and layout."""
     try:
         return ast.dump(ast.parse(text)) == ast.dump(ast.parse(other))
     except (SyntaxError, ValueError, RecursionError):

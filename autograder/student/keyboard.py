@@ -34,7 +34,7 @@ class Keys(Protocol):
         """
 
     def lent(self) -> contextlib.AbstractContextManager[None]:
-        """Leave the keys to another program in the block."""
+        """Let a different program read the keys in the block."""
 
 
 def keys() -> Keys:
@@ -46,8 +46,8 @@ class UnixKeys:
     """Reads a terminal of Linux or macOS, and notices when its size changes."""
 
     def __init__(self) -> None:
-        import termios  # noqa: PLC0415  # not there on Windows
-        import tty  # noqa: PLC0415  # not there on Windows
+        import termios  # noqa: PLC0415  # Windows lacks it
+        import tty  # noqa: PLC0415  # Windows lacks it
 
         self._termios, self._tty = termios, tty
         self._input = sys.stdin.fileno()
@@ -115,7 +115,7 @@ class UnixKeys:
             os.write(self.waker, b"w")
 
     def _on_end(self, _number: int, _frame: FrameType | None) -> None:
-        """Interrupt what runs; where the exception gets lost, the next wait returns Ctrl-C."""
+        """Interrupt the running code; if the exception gets lost, the next wait returns Ctrl-C."""
         with contextlib.suppress(BlockingIOError):
             os.write(self.waker, b"q")
         raise KeyboardInterrupt
@@ -125,7 +125,7 @@ class WindowsKeys:
     """Polls the keys of a console, because nothing can wait for keys and a thread at once."""
 
     def __init__(self) -> None:
-        import msvcrt  # noqa: PLC0415  # not there on Unix
+        import msvcrt  # noqa: PLC0415  # Unix lacks it
 
         self._keys = msvcrt
         self._wake, self.waker = os.pipe()

@@ -57,11 +57,11 @@ class NotPassedError(AssertionError):
 
 
 class _OutOfTimeError(BaseException):
-    """A cell takes too long; no ``except Exception`` of the student's code catches it."""
+    """A cell takes too long; ``except Exception`` in student code does not catch it."""
 
 
 class ExerciseCheck:
-    """The result of checking one exercise: a card where HTML is shown, else plain lines."""
+    """The result of checking one exercise: a card if HTML is shown, otherwise plain lines."""
 
     def __init__(self, feedback: ExerciseFeedback, note: str) -> None:
         self.passed = feedback.first is None

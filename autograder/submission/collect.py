@@ -69,7 +69,7 @@ def find(
     These are one student's: a ``.py`` or ``.ipynb``, a folder below nbgrader's ``submitted/``, an
     entry with the name of a student in the roster, and a ``.zip``. A zip is a class's if all names
     at its top are an LMS's, or are zips, or are folders that hold folders of stages. The entries of
-    any other folder decide whose it is:
+    any other folder decide its owner:
 
     1. Two archives or more, or a name that an LMS made: a class.
     2. Else a folder named like a stage, or a file named as a stage's module or notebook is

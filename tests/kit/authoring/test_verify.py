@@ -54,7 +54,7 @@ def _shared_fork_server(lent_fork_server: ForkServer, monkeypatch: pytest.Monkey
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The added stage, released; to be copied."""
+    """The added stage after `release`, for copying."""
     root = tmp_path_factory.mktemp("released") / "course"
     write_files(root, course_files(("01_tiny",)) | EXTRA)
     with forget_suites():  # a command has a process of its own

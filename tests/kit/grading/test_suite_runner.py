@@ -482,7 +482,7 @@ def carried(graded: Graded, write_course) -> Callable[..., dict[str, tuple[float
 
 
 def test_one_mistake_costs_once(carried):
-    """Right code on top of a wrong exercise earns its points, also through a third exercise."""
+    """Correct code that uses a wrong exercise earns its points, also through a third exercise."""
     assert carried(SQUARED + CHAIN) == {
         "double": (2.5, ""),  # credit: squaring is all that is wrong in it
         "Scale": (5.0, ""),
