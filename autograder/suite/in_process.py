@@ -167,7 +167,7 @@ class LocalChannel:
         return limited(self._seconds_for(requests), MEMORY_MIB)
 
     def _require_memory(self, kind: object) -> None:
-        """Raise ``MemoryError`` for an answer that says so, unless the code had its own share."""
+        """Raise ``MemoryError`` if memory ran out, unless the code alone used too much of it."""
         if kind == "out-of-memory" and (self._right is None or room_for_memory() < MEMORY_MIB):
             raise MemoryError
 

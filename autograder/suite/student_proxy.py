@@ -62,9 +62,9 @@ class Student:
     follow the positional ones, and a list has changed if one of its entries has. *methods* are
     the ways in which the check graded more than numbers, see ``rules.toml``. *notices* are for the
     student to read if the check passes; *doubts* tell an instructor what it could not decide, by
-    exercise. *given_back* says which arguments were parts of earlier answers, such as a cache: by
-    the number of the request, for the path of the argument that of the part, which begins with the
-    number of the answer.
+    exercise. *given_back* lists the arguments that were parts of earlier answers, such as a cache.
+    For the number of each request it maps the path of an argument to the path of the part, which
+    begins with the number of the answer.
     """
 
     def __init__(self, channel: Channel, seed: int = 0, order: ArgumentOrder = ANY_ORDER) -> None:

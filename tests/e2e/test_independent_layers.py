@@ -71,7 +71,7 @@ for attempt in attempts:
 def lines_printed(script: str, *arguments: str) -> list[str]:
     """Run *script* in a separate process."""
     command = [sys.executable, "-c", script, *arguments]
-    done = subprocess.run(command, cwd=COURSE.root, capture_output=True, text=True, check=False)  # noqa: S603  # our own script
+    done = subprocess.run(command, cwd=COURSE.root, capture_output=True, text=True, check=False)  # noqa: S603  # it runs our own script
     return done.stdout.splitlines() or [done.stderr]
 
 

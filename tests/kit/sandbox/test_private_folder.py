@@ -118,7 +118,7 @@ def test_nothing_is_written_to_the_disk(session):
 @pytest.mark.skipif(sys.platform != "linux", reason="needs namespaces")
 def test_a_system_without_namespaces_is_recognized():
     """On a system without namespaces a worker may write nothing, as `autograder doctor` reports."""
-    done = subprocess.run(  # noqa: S603  # our own script
+    done = subprocess.run(  # noqa: S603  # it runs our own script
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False
     )
 
