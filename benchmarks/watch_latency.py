@@ -26,7 +26,8 @@ BEGUN = b"Checking"  # what a save shows first
 END = b"q quit"  # the last words of every screen
 SAVES = 20
 COLD = 3
-PAUSE = {"fork": 0.3, "spawn": 5.0}  # seconds between saves; a new process loads torch meanwhile
+# Seconds between saves: meanwhile the other exercises are checked, or a new process loads torch.
+PAUSE = {"fork": 2.0, "spawn": 5.0}
 
 
 class Watch:
