@@ -48,7 +48,7 @@ class CpuDeadline:
         return self._deadline - now
 
     def _used_and_waited(self) -> tuple[float, float]:
-        """Return the seconds that its threads have run, and that its first one waited to run."""
+        """Return the processor seconds of all threads, and the waiting seconds of the first one."""
         folder = Path(*self._process)
         try:
             stat = (folder / "stat").read_text("ascii", "replace")

@@ -144,8 +144,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A rule for the *whole_stage* is written once at the top of the stub, even if not every exercise
     is graded by it. A docstring that contains the words *stated_by* states the rule already.
     *breaks* is code that breaks it with right results: statements around ``exercise(*args,
-    **kwargs)`` that use ``torch`` and the *tensors* among the arguments. *point_of* names the
-    stages whose point it is: there, code that breaks it keeps few points, see ``withheld_points``.
+    **kwargs)`` that use ``torch`` and the *tensors* among the arguments. *point_of* lists the
+    stages that teach the rule: there, code that breaks it keeps few points (``withheld_points``).
     """
 
     name: str

@@ -21,7 +21,7 @@ TOOLS = Path(sys.executable).parent
 
 
 class Ended(NamedTuple):
-    """How a command ended, and its output."""
+    """The exit code of a command, and its output."""
 
     code: int
     output: str

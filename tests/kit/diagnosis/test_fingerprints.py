@@ -120,7 +120,7 @@ def stopped(line: str, text: str = "sizes 2 and 3") -> Raised:
 
 
 def refused(text: str) -> Raised:
-    """A refusal of the code's own."""
+    """An exception with which the code refuses its arguments."""
     message = f'f raised ValueError in line 3: raise ValueError("{text}")\n{text}'
     return Raised("ValueError", text, message, public="", refusal=True)
 

@@ -395,7 +395,7 @@ def test_a_roster_says_what_an_only_entry_is(stages, write_zip, class_, members,
 
 
 def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
-    """Files in an only folder may have names that look like an LMS's, so it is not a class."""
+    """A single folder is not a class, even if its files have names that look like an LMS's."""
     write("mallory/ada_1_7_self_attention.py")
 
     with pytest.raises(UnclearOwnerError, match="mallory, the only entry of class"):
