@@ -69,7 +69,7 @@ def lacks_memory(error: BaseException | None) -> bool:
 def require_memory(error: BaseException | None) -> None:
     """Raise ``OutOfMemoryError`` if *error* means that this process had no memory left."""
     if lacks_memory(error):
-        msg = f"The grading process ran out of memory ({type(error).__name__}: {error})."
+        msg = f"The grading process has no memory left ({type(error).__name__}: {error})."
         raise OutOfMemoryError(msg) from error
 
 

@@ -81,7 +81,7 @@ class Prices(NamedTuple):
             if one.score > most:
                 yield f"{one.module.name} earns {one.score:g}, more than {most:g}."
         if self.hollow > HOLLOW:
-            yield f"hollow.py earns {self.hollow:g}; the limit is {HOLLOW:g}."
+            yield f"hollow.py earns {self.hollow:g}, more than {HOLLOW:g}."
 
     def unusual_medians(self) -> Iterator[str]:
         """Report rows whose median is outside the range that an instructor expects."""

@@ -199,7 +199,7 @@ def leaks(course: Course) -> Iterator[str]:
             for path in (path for path in _all_files(folder) if path not in edited):
                 for place, line in _located_lines(path):
                     if (bare := stubs.bare_line(line)) in secret:
-                        yield f"{path}:{place}: contains a line of the solution, {bare!r}."
+                        yield f"{path}:{place}: a line of the solution, {bare!r}."
 
 
 def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:

@@ -81,7 +81,7 @@ def test_fingerprints_that_are_too_large_are_refused(
     """Fingerprints that are too large for a student's download are refused."""
     monkeypatch.setattr(fingerprinting, "MAX_BYTES", 10)
 
-    with pytest.raises(CourseError, match="more than 10"):
+    with pytest.raises(CourseError, match="the limit is 10"):
         fingerprinting.encode(public.stage, made.fingerprints)
 
 

@@ -36,7 +36,7 @@ def test_another_nbgrader_is_reported(course: Course, monkeypatch: pytest.Monkey
     """An nbgrader without the name of the converter is reported."""
     monkeypatch.delattr(module, "Autograde")
 
-    with pytest.raises(UsageError, match=rf"has no {module.__name__}\.Autograde any more"):
+    with pytest.raises(UsageError, match=rf"no longer has {module.__name__}\.Autograde"):
         configure(Config(), course.root / "nbgrader_config.py")
 
 

@@ -36,7 +36,7 @@ def test_a_student_is_found_by_stage_or_in_all(results, submission):
     ("student", "stage", "sentence"),
     [
         pytest.param("eve", "", "no student 'eve'", id="student"),
-        pytest.param("alice", "9", "nothing of alice in '9'. It has 01_tiny", id="stage"),
+        pytest.param("alice", "9", "no submission of alice for '9'. It has 01_tiny", id="stage"),
     ],
 )
 def test_a_missing_student_is_an_error(results, submission, student, stage, sentence):
