@@ -86,6 +86,9 @@ class StageEffort(msgspec.Struct, frozen=True):
     exercises: dict[str, Effort] = {}
 
 
+CAPTION: Final = "Rows: queries. Columns: keys. Fuller cells: larger weights."
+
+
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Attention weights that the code of a finished stage computes.
 
@@ -98,7 +101,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     meaning: str
     code: str
     keys: tuple[str, ...] = ()
-    caption: str = "Rows: queries. Columns: keys. Fuller cells: larger weights."
+    caption: str = CAPTION
 
     @property
     def columns(self) -> tuple[str, ...]:

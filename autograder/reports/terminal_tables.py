@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from autograder.course_file import Picture
+from autograder.course_file import CAPTION, Picture
 from autograder.reports.feedback import TensorCell, TensorTable
 
 SHADES = " ░▒▓█"
@@ -90,8 +90,8 @@ def _short(entry: float) -> str:
 def tensor_parts(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:
     """Place *tables* side by side where they fit, else below each other."""
     yield Columns([Group(*_table(table, width)) for table in tables], padding=(1, 4))
-    shades = " Rows: queries. Columns: keys. Fuller cells: larger weights."
-    yield Text(f"* marks wrong entries.{shades if tables[0].shaded else ''}", style="dim")
+    shades = f" {CAPTION}" if tables[0].shaded else ""
+    yield Text(f"* marks wrong entries.{shades}", style="dim")
 
 
 def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:

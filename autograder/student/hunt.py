@@ -18,6 +18,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.course import Handout, Stage
+from autograder.course_file import CAPTION
 from autograder.disk import replace_file
 from autograder.errors import UsageError
 from autograder.reports.feedback import counted
@@ -258,11 +259,12 @@ class Hunt:
         picture = self._stage.file.picture
         if picture is None:
             return
-        from autograder.student.pictures import heatmap_figures  # noqa: PLC0415  # it is seldom needed
+        from autograder.student.pictures import LABELS, heatmap_figures  # noqa: PLC0415  # it is seldom needed
 
+        labels = LABELS if picture.caption == CAPTION else ("", "")
         with suppress(ModuleNotFoundError):  # the picture in the terminal shows the same
             drawn = {"the wrong module": weights}
-            [figure] = heatmap_figures(drawn, picture.tokens, picture.columns)
+            [figure] = heatmap_figures(drawn, picture.tokens, picture.columns, labels=labels)
             figure.savefig(self.folder / PICTURE)
 
     def _save(self) -> None:

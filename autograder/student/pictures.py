@@ -18,6 +18,8 @@ MARGIN = 1.4  # inches next to a heatmap for tokens and title
 DOTS = 72  # pixels of a page for an inch
 SHARP = 2  # a screen may have so many dots for a pixel of the page
 
+LABELS = ("query: asks", "key: looked at")  # of the rows and the columns of a heatmap
+
 WIDTH = 340  # pixels of a diagram; a narrow screen has 400
 BOX, ARROW = 46, 34  # heights of a row of boxes, and of the step between two
 
@@ -84,23 +86,28 @@ def heatmaps(
     columns: Sequence[str] | None = None,
     *,
     digits: int = 2,
+    labels: tuple[str, str] = LABELS,
 ) -> None:
     """Draw matrices side by side, each under its name.
 
-    *weights* maps a title to a (Tq, Tk) tensor. Row i is the query, column
-    j the token that it looks at, the key. *rows* and *columns* name them; *columns* are *rows*
-    by default. All panels share one colour scale, so that they can be compared: blue is more, and
-    where numbers are negative, red is less than 0. Entries of -inf, which softmax turns into 0,
-    stay white. Raises ``ValueError`` where the tokens do not fit the shape.
+    *weights* maps a title to a (Tq, Tk) tensor. Row i is the query, column j the token that it
+    looks at, the key. *rows* and *columns* name them; *columns* are *rows* by default. *labels* say
+    what rows and columns are. All panels share one colour scale, so that they can be compared: blue
+    is more, and where numbers are negative, red is less than 0. Entries of -inf, which softmax
+    turns into 0, stay white. Raises ``ValueError`` where the tokens do not fit the shape.
     """
-    side_by_side(*heatmap_figures(weights, rows, columns, digits=digits))
+    side_by_side(*heatmap_figures(weights, rows, columns, digits=digits, labels=labels))
 
 
 def heatmap_panels(
-    weights: Mapping[str, Any], rows: Sequence[str], columns: Sequence[str] | None = None
+    weights: Mapping[str, Any],
+    rows: Sequence[str],
+    columns: Sequence[str] | None = None,
+    *,
+    labels: tuple[str, str] = LABELS,
 ) -> Panels:
     """Return the panels of ``heatmaps``, for ``explore``."""
-    return Panels(heatmap_figures(weights, rows, columns), list(weights))
+    return Panels(heatmap_figures(weights, rows, columns, labels=labels), list(weights))
 
 
 def heatmap_figures(
@@ -109,6 +116,7 @@ def heatmap_figures(
     columns: Sequence[str] | None = None,
     *,
     digits: int = 2,
+    labels: tuple[str, str] = LABELS,
 ) -> list[Any]:
     """Return the figures of ``heatmaps``."""
     import torch  # noqa: PLC0415  # seconds, only where needed
@@ -125,7 +133,7 @@ def heatmap_figures(
     colours, low = ("RdBu", -most) if (finite < 0).any() else ("Blues", 0.0)
     figures = []
     for title, table in tables.items():
-        figure, axis = _axis(title, rows, keys)
+        figure, axis = _axis(title, rows, keys, labels)
         cells = table.masked_fill(~torch.isfinite(table), torch.nan).numpy()
         axis.imshow(cells, colours, vmin=low, vmax=most)
         if max(len(rows), len(keys)) <= FEW:
@@ -134,14 +142,16 @@ def heatmap_figures(
     return figures
 
 
-def _axis(title: str, rows: Sequence[str], keys: Sequence[str]) -> tuple[Any, Any]:
+def _axis(
+    title: str, rows: Sequence[str], keys: Sequence[str], labels: tuple[str, str]
+) -> tuple[Any, Any]:
     """Return a figure with one axis for a heatmap, with the tokens on its sides."""
     from matplotlib.figure import Figure  # noqa: PLC0415  # half a second, only where needed
 
     size = (len(keys) * INCH + MARGIN, len(rows) * INCH + MARGIN)
     figure = Figure(figsize=size, layout="constrained")
     axis = figure.subplots()
-    axis.set(xlabel="key: looked at", ylabel="query: asks")
+    axis.set(xlabel=labels[1], ylabel=labels[0])
     axis.set_title(title, wrap=True)
     axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
     axis.set_yticks(range(len(rows)), rows)

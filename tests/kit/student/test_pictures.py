@@ -80,6 +80,13 @@ def test_words_stand_on_both_axes(draw: Draw):
     assert axis.get_title() == "weights"
 
 
+def test_the_axes_say_what_is_not_attention(draw: Draw):
+    """A lab names the axes of a heatmap whose rows and columns are not queries and keys."""
+    (axis,) = draw({"likely": WEIGHTS}, WORDS, labels=("letter", "next letter")).axes
+
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("next letter", "letter")
+
+
 def test_keys_may_be_other_words_than_queries(draw: Draw):
     """The words of the keys may differ from those of the queries, as in cross-attention."""
     (axis,) = draw({"weights": torch.rand(2, 3)}, ["I", "go"], WORDS).axes
