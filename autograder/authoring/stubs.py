@@ -240,8 +240,7 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
             msg = (
                 f"{stage.hidden_suite}: a check of the rule {name!r} names the exercise "
                 f"{unknown[0]!r}, which is not in stage.toml. Write the rule as a text, or as a "
-                "constant "
-                "that is assigned on a separate line."
+                "constant that is assigned on a separate line."
             )
             raise CourseError(msg)
     lines = stub.split("\n")

@@ -184,7 +184,7 @@ def test_the_isolation_is_reported(run: Run):
     is_reduced = run.level == "process"
 
     assert run.results["extra_data"]["isolation"] == run.level
-    assert ("Student code ran as a user who owns nothing" in run.output) == is_reduced
+    assert ("Student code ran as a user who owns no files" in run.output) == is_reduced
 
 
 @pytest.mark.slow

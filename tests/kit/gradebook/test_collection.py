@@ -110,7 +110,7 @@ def test_an_export_that_places_nothing_fails(packed: Packed, course: Course):
     fill = ("--fill", "canvas.csv", "-o", "out.csv")
     output = run(course.root, "autograder", "export", "canvas", "--gradebook", *fill, code=2)
 
-    assert "is in the roster; nothing was written." in output
+    assert "contains none of the students with a score; nothing was written." in output
     assert not (course.root / "out.csv").exists()
 
 
