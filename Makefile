@@ -25,7 +25,7 @@ grade: $(READY)  ## Grade the example class into build/results.json
 	@mkdir -p build
 	$(BIN)/autograder grade examples/submitted --json build/results.json
 
-test: lint  ## Check style, types, the engine and each stage, in some five minutes
+test: lint  ## Check style, types, the engine, and each stage with the quick proof
 	$(BIN)/python -m pytest $(TESTS) -m "not slow and not nightly"
 
 test-slow: $(READY)  ## Check what takes longer, such as the complete proof of every stage
