@@ -84,7 +84,7 @@ class StageVerifier:
             yield from self.check_garbage()
             yield from self.check_prices()
         for item in self._bank:
-            yield from self.check_loss(item) if self._quick else self.check_misconception(item)
+            yield from self.check_misconception(item)
         for item in self._first_of_each:
             yield from self.check_in_sandbox(item)
 
@@ -157,28 +157,20 @@ class StageVerifier:
         """Grade the modules of the table of prices."""
         return prices(self._stage, self._runner.checks(self._stage.name), self._grade)
 
-    def check_loss(self, item: Misconception) -> Iterator[str]:
-        """The misconception *item* fails a check that has points."""
-        source = self._runner.diagnostician(self._stage).source
-        checks = (check for check in self._checks_of(item.exercise) if check.spec.points)
-        try:
-            if all(source.replay(item, check.item).error is None for check in checks):
-                yield f"misconception {item.id} loses nothing."
-        except CourseError as error:
-            yield f"misconception {item.id} can't be run. {error}"
-
     def check_misconception(self, item: Misconception) -> Iterator[str]:
-        """Report the misconception *item* if it loses no points or is not named."""
+        """Report the misconception *item* if it loses no points or, in full, is not named."""
+        diagnostician = self._runner.diagnostician(self._stage)
+        checks = self._checks_of(item.exercise)
+        with_points = (check.item for check in checks if check.spec.points)
         try:
-            diagnostician = self._runner.diagnostician(self._stage)
-            diagnoses = diagnostician.names(self._checks_of(item.exercise), item)
+            # A replay runs once, so a diagnosis does not repeat it.
+            if all(diagnostician.source.replay(item, one).error is None for one in with_points):
+                yield f"misconception {item.id} loses nothing."
+            elif not self._quick:
+                diagnoses = diagnostician.names(checks, item)
+                yield from _wrong_names(item, set(chain.from_iterable(diagnoses.values())))
         except CourseError as error:
             yield f"misconception {item.id} can't be run. {error}"
-            return
-        if not sum(check.spec.points for check in diagnoses):
-            yield f"misconception {item.id} loses nothing."
-        else:
-            yield from _wrong_names(item, set(chain.from_iterable(diagnoses.values())))
 
     def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
         """Report *item* if its answers in a worker differ from those in this process."""
@@ -187,7 +179,12 @@ class StageVerifier:
         yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
 
     def smallest_rooms(self) -> Iterator[Room]:
-        """Yield, for each check with a bound, the smallest distance of correct code."""
+        """Yield, for each check with a bound, the smallest distance of correct code.
+
+        The quick proof measures none.
+        """
+        if self._quick:
+            return
         right = dict(self._importable())
         for check in self._runner.checks(self._stage.name):
             rooms = {name: self._runner.run(check.item, one).room for name, one in right.items()}

@@ -64,8 +64,7 @@ class SandboxedAutograde(Autograde):
         msg = (
             f"{name!r} is not a stage of course.toml, so no hidden suite can grade it, and "
             "nbgrader itself would run students' code unprotected on this machine. Make it a "
-            "stage "
-            "(`autograder new-stage`), or grade it in a folder with its own configuration "
+            "stage (`autograder new-stage`), or grade it in a folder with its own configuration "
             f"(docs/course.md). Stages: {', '.join(course.file.stages)}."
         )
         raise UsageError(msg)

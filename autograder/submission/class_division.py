@@ -233,8 +233,7 @@ class ClassDivision:
         if self._lms != _MOODLE or not numbers & worksheet.rows.keys():
             msg = (
                 f"No student in {visible(self._path.name)} has a number from the worksheet. Pass "
-                "the "
-                "worksheet of the same assignment in Moodle."
+                "the worksheet of the same assignment in Moodle."
             )
             raise UsageError(msg)
 

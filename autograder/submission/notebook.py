@@ -27,8 +27,7 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
     if len(cells) > MAX_CELLS or sum(map(len, cells)) > MAX_CODE:
         msg = (
             f"{label} contains more than {MAX_CELLS} code cells or {MAX_CODE // 1024:,} KiB of "
-            "code "
-            "and was not read. Submit the exercises only."
+            "code and was not read. Submit the exercises only."
         )
         raise UnusableFile(msg)
     if not any(cell.strip() for cell in cells):
