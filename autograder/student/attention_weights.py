@@ -11,11 +11,11 @@ from autograder.sandbox.tensors import decode
 from autograder.submission import Code
 
 Weights = tuple[tuple[float, ...], ...]  # a row for each query
-NAME = "attention_picture"  # what the code in stage.toml defines
+NAME = "attention_picture"  # the function that the code in stage.toml defines
 
 
 def with_code(code: Code, more: str) -> Code:
-    """Return *code* with one more cell at its end, which uses the definitions of the others."""
+    """Return *code* with the cell *more* added at its end."""
     return replace(code, cells=(*code.cells, more.encode()))
 
 

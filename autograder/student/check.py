@@ -30,7 +30,8 @@ from autograder.submission import Submission, collect
 class CheckTarget(NamedTuple):
     """The *file* to check, the stage's folder with its *public* suite, and the *course*.
 
-    *course* is given only if the hidden suite must run, too; *hidden_is_here* says if it can.
+    *course* is set only if the hidden suite is to run, too. *hidden_is_here* is true if it could
+    run.
     """
 
     file: Path
@@ -47,10 +48,10 @@ class CheckTarget(NamedTuple):
 def find_target(
     name: str, start: Path, root: Path | None = None, *, hidden: bool = False
 ) -> CheckTarget:
-    """Find the target of *name* in the folder *start*: nothing, a folder, a file or a stage.
+    """Find the file to check that *name* means: a stage, a folder or a file; empty for *start*.
 
-    A stage is looked for in the learner's own folder first, then next to *start*, then in the
-    course, at *root* or in a folder above. Raises ``UsageError`` with the next step.
+    A stage of the learner's own folder comes first, then a path in *start*, then a stage of the
+    course at *root* or above *start*. Raises ``UsageError`` with the next step.
     """
     path = start / name
     file = None
@@ -109,16 +110,16 @@ def _named_stage(name: str, start: Path, root: Path | None) -> Path:
 
 
 def _current_folder(here: Path) -> Path:
-    """Return the folder of the first stage that is not done, if *here* holds a learner's stages."""
+    """Return the folder of the first unfinished stage if *here* holds several, else *here*."""
     own = learner_folder.find_stages(here)
-    if own is None or is_handout(here) or len(own.stages) < 2:  # noqa: PLR2004  # a single one needs no choice
+    if own is None or is_handout(here) or len(own.stages) < 2:  # noqa: PLR2004  # a single stage needs no choice
         return here
     task = first_open(own, Progress.read(own.root))
     return task.stage.source if task else here
 
 
 def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
-    """Return the folder whose suite checks *file*: its own, or its stage's."""
+    """Return the folder with the suite for *file*: the file's own folder, or that of its stage."""
     if is_handout(file.parent):
         return file.parent
     try:
@@ -180,14 +181,14 @@ def _no_stage(folder: Path) -> str:
 
 
 def check(target: CheckTarget) -> SelfCheckFeedback:
-    """Check the file of *target*; raises ``UsageError`` if its suite can't be used."""
+    """Run the suites of *target*; raises ``UsageError`` if the file or a suite can't be used."""
     stage = target.stage
     submission = next(collect(target.file, target.public.stages, stage))
     if submission.code is None:
         raise UsageError(submission.problem)
     limits = (target.course or target.public).limits
-    # `process` guards against accidents on any machine, and the code is the student's own.
-    with own_workers(limits) as fork_server:  # before any suite is loaded
+    # The code is the student's own, so isolation `process`, which prevents accidents, is enough.
+    with own_workers(limits) as fork_server:  # it forks before a suite is loaded
         results = [check_with_suite(target.public, submission, fork_server, public=True)]
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))
@@ -211,7 +212,7 @@ def check_with_suite(
 ) -> SubmissionResult:
     """Grade *submission*, or one *exercise* of it, in a worker of *server*.
 
-    Raises ``UsageError`` if the public suite can't be used, and ``GraderError`` without a result.
+    Raises ``UsageError`` if the public suite can't be used, and ``GraderError`` if grading fails.
     """
     from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
     from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
@@ -237,7 +238,7 @@ def check_with_suite(
 
 
 def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
-    """Put the checks of all suites under their exercises, in the order of *stage*."""
+    """Merge the results of several suites, with the exercises in the order of *stage*."""
     checks: dict[str, tuple[CheckResult, ...]] = {item.name: () for item in stage.exercises}
     for result in results:
         for exercise in result.exercises:

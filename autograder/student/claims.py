@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 
 from autograder.student.attention_weights import Weights
 
-CLEAR: Final = 0.02  # a difference that shows in two digits
+CLEAR: Final = 0.02  # a difference that two printed digits show
 CHOICES: Final = 4
 
 
 class Claim(NamedTuple):
-    """A *sentence* about weights, a test whether it *holds*, and what a picture else *shows*."""
+    """A *sentence* about weights, a test whether it *holds*, and what it *shows* if it is false."""
 
     sentence: str
-    holds: Callable[[Weights, Weights], bool]  # of the wrong weights and of the right ones
+    holds: Callable[[Weights, Weights], bool]  # arguments: the wrong weights, the right ones
     shows: Callable[[Weights], str]
 
 
@@ -36,7 +36,7 @@ def _numbers(numbers: Sequence[float]) -> str:
 
 
 def _row_sums(weights: Weights, _right: Weights) -> bool:
-    return not all(abs(total - 1) <= CLEAR for total in _sums(weights))  # the sum is nan
+    return not all(abs(total - 1) <= CLEAR for total in _sums(weights))  # a sum may be nan
 
 
 def _column_sums(weights: Weights, _right: Weights) -> bool:
@@ -61,7 +61,7 @@ def _even(weights: Weights, _right: Weights) -> bool:
 
 
 def _moved(weights: Weights, right: Weights) -> bool:
-    """Whether some row clearly has its largest weight at a different token from *right*."""
+    """Whether the largest weight of some row is clearly at a different token than in *right*."""
     return any(
         max(row) - row[wanted.index(max(wanted))] > CLEAR
         for row, wanted in zip(weights, right, strict=True)
@@ -69,7 +69,7 @@ def _moved(weights: Weights, right: Weights) -> bool:
 
 
 def _changes(weights: Weights, right: Weights) -> list[float]:
-    """Return by how much the largest weight of each row has grown, if the growth is clear."""
+    """Return how much the largest weight of each row has grown; 0 if the change is not clear."""
     grown = (max(row) - max(wanted) for row, wanted in zip(weights, right, strict=True))
     return [change if abs(change) > CLEAR else 0.0 for change in grown]
 
@@ -90,7 +90,7 @@ def _mixed(weights: Weights, right: Weights) -> bool:
 
 
 def _smaller_ones(weights: Weights, right: Weights) -> bool:
-    """Whether a clear difference is in none of the largest weights."""
+    """Whether clear differences exist, but none in the largest weight of a row."""
     is_same = not any(_changes(weights, right)) and not _moved(weights, right)
     return is_same and differs(weights, right)
 
@@ -147,7 +147,7 @@ CLAIMS: Final = (
 
 
 def true_claims(wrong: Weights, right: Weights) -> list[int]:
-    """List the claims, by their index, that hold of the *wrong* weights and not of the right."""
+    """List the indices of the claims that hold for the *wrong* weights but not for *right*."""
     return [
         index
         for index, claim in enumerate(CLAIMS)
@@ -156,7 +156,7 @@ def true_claims(wrong: Weights, right: Weights) -> list[int]:
 
 
 def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
-    """Choose claims to ask about: the first true claim, and false ones.
+    """Choose the claims to offer, in random order: the first true claim and some false ones.
 
     If the two pictures differ clearly, there is always a true claim.
     """
@@ -168,12 +168,12 @@ def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
 
 
 def differs(wrong: Weights, right: Weights) -> bool:
-    """Whether the difference is visible in two printed digits."""
+    """Whether two printed digits show a difference between *wrong* and *right*."""
     return max(_gaps(wrong, right)) > CLEAR
 
 
 def _gaps(wrong: Weights, right: Weights) -> list[float]:
-    """Return the largest difference in each row; infinity where there is no number."""
+    """Return the largest difference in each row; infinity for a row of *wrong* that has a nan."""
     return [
         max(inf if isnan(one) else abs(one - other) for one, other in zip(row, wanted, strict=True))
         for row, wanted in zip(wrong, right, strict=True)

@@ -1,7 +1,7 @@
-"""Draws a picture again whenever a learner moves a control of a lab notebook.
+"""Redraws a picture of a lab notebook when the learner moves a control.
 
-The picture is an ordinary output of its cell, so it is also there without ipywidgets, and in a
-viewer that shows no controls.
+The picture is an ordinary output of its cell, so it also appears without ipywidgets and in viewers
+that show no controls.
 """
 
 import zlib
@@ -19,7 +19,7 @@ NO_CONTROLS = (
 
 
 class _Note:
-    """One line in the place of a picture that can't be drawn."""
+    """A line of text in place of a picture that can't be drawn."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -31,8 +31,9 @@ class _Note:
 def explore(draw: Callable[..., Panels], **controls: Start) -> None:
     """Show the picture that *draw* returns, and a control for each of its arguments.
 
-    A text is a text field, a bool a checkbox, a list of texts a menu, and a tuple of the lowest,
-    the highest and the first number a slider, of whole numbers if all three are whole.
+    The first value of an argument decides its control: a text gives a text field, a bool a
+    checkbox, a list of texts a menu. A tuple (lowest, highest, first) gives a slider, which has
+    whole numbers only if all three are whole.
     """
     from IPython.display import display  # noqa: PLC0415  # only notebooks need it
 
@@ -55,7 +56,7 @@ def explore(draw: Callable[..., Panels], **controls: Start) -> None:
 def embed(sentence: str, features: int) -> tuple[list[str], Any]:
     """Return the first words of *sentence*, and a tensor of *features* random numbers for each.
 
-    Equal words have equal numbers, in every run. An empty sentence has one empty word.
+    Equal words get equal numbers, in every run. An empty sentence counts as one empty word.
     """
     import torch  # noqa: PLC0415  # takes seconds, and few cells need it
 
@@ -76,7 +77,7 @@ def _drawn(draw: Callable[..., Panels], values: dict[str, Any]) -> Panels | _Not
 
 
 def _first(start: Start) -> Any:
-    """Return the value with which a control starts."""
+    """Return the first value of a control."""
     if isinstance(start, str | bool):
         return start
     return start[-1] if isinstance(start, tuple) else start[0]
@@ -85,7 +86,7 @@ def _first(start: Start) -> Any:
 def _widget(name: str, start: Start) -> Any:
     """Return the control for *start*, or None without ipywidgets."""
     try:
-        import ipywidgets  # noqa: PLC0415  # only some notebooks need it
+        import ipywidgets  # noqa: PLC0415  # it may not be installed
     except ImportError:
         return None
     label = {"description": name.replace("_", " "), "style": {"description_width": "initial"}}

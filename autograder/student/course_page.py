@@ -1,4 +1,4 @@
-"""Writes one page about all that a learner has built: a picture by the learner's code and the lab.
+"""Writes a page about a learner's work: pictures computed by their code, and outputs of their labs.
 
 The page needs no network and runs no script.
 """
@@ -23,7 +23,7 @@ Draw = Callable[[Stage], "Weights | None"]
 
 
 class Chapter(NamedTuple):
-    """One stage on the page; *table* is drawn only when all its exercises pass."""
+    """One stage on the page; *table* is None until all its exercises pass."""
 
     stage: Stage
     passed: tuple[str, ...]
@@ -37,9 +37,9 @@ class Chapter(NamedTuple):
 
 
 def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Path:
-    """Write ``index.html`` into *folder*; *draw* gives the weights of a finished stage.
+    """Write ``index.html`` into *folder*; *draw* returns the weights of a finished stage.
 
-    Raises ``UsageError`` if nothing passes yet, or the file can't be written.
+    Raises ``UsageError`` if nothing passes yet, or if the file can't be written.
     """
     chapters = [_chapter(stage, progress, draw) for stage in own.stages]
     if not any(chapter.passed for chapter in chapters):
@@ -90,7 +90,7 @@ def _table(stage: Stage, weights: "Weights") -> TensorTable | None:
 
 
 def _links(chapters: list[Chapter]) -> Iterator[tuple[Stage, tuple[Link, ...]]]:
-    """Yield the texts that finished stages name."""
+    """Yield the further reading of each finished stage."""
     for chapter in chapters:
         if chapter.is_done and chapter.stage.file.read_on:
             yield chapter.stage, chapter.stage.file.read_on

@@ -1,4 +1,4 @@
-"""Opens a learner's file in the editor of their choice, at a line."""
+"""Opens a learner's file at a given line in the editor that they chose."""
 
 import shlex
 import shutil
@@ -12,25 +12,25 @@ VS_CODE: Final = "code"
 IN_TERMINAL: Final = frozenset(
     {"emacs", "helix", "hx", "joe", "kak", "micro", "nano", "nvim", "pico", "vi", "vim"}
 )
-FILE_AND_LINE: Final = frozenset({"helix", "hx", "subl", "zed"})  # they take FILE:LINE
+FILE_AND_LINE: Final = frozenset({"helix", "hx", "subl", "zed"})  # editors that take FILE:LINE
 LINE_FIRST: Final = IN_TERMINAL - FILE_AND_LINE | {"emacsclient", "gedit", "gvim"}
 
 
 def command(environ: Mapping[str, str], file: str, line: int) -> list[str] | None:
     """Return the command that opens *file* at *line*: in $VISUAL, $EDITOR or VS Code.
 
-    Return None if none of them is installed. An editor that is not known opens the file at its
-    beginning.
+    Return None if neither variable is set and VS Code is not installed. An unknown editor opens the
+    file at its beginning.
     """
     chosen = environ.get("VISUAL") or environ.get("EDITOR") or shutil.which(VS_CODE) or ""
     try:
         words = shlex.split(chosen)
-    except ValueError:  # a quotation mark without its pair
+    except ValueError:  # an unmatched quotation mark
         words = [chosen]
     if not words:
         return None
     name = _name(words[0])
-    if name.startswith(VS_CODE):  # and its insiders' build
+    if name.startswith(VS_CODE):  # also matches code-insiders
         return [*words, "--goto", f"{file}:{line}"] if line else [*words, file]
     if line and name in FILE_AND_LINE:
         return [*words, f"{file}:{line}"]
@@ -38,12 +38,12 @@ def command(environ: Mapping[str, str], file: str, line: int) -> list[str] | Non
 
 
 def needs_terminal(program: str) -> bool:
-    """Whether *program* runs in the terminal, so that `watch` waits for its end."""
+    """Whether *program* runs in the terminal, so that `watch` must wait until it ends."""
     return _name(program) in IN_TERMINAL
 
 
 def run(words: Sequence[str], *, waits: bool) -> None:
-    """Run the editor, and wait for its end if it uses this terminal."""
+    """Start the editor with the command *words*; if *waits*, return when it has ended."""
     if waits:
         subprocess.run(words, check=False)  # noqa: S603  # the learner's own editor
         return

@@ -1,4 +1,4 @@
-"""Watches the modules of the stages for changes: by events, and by looking at the files."""
+"""Detects when a learner saves a module: by events of the file system, and by polling."""
 
 import os
 import threading
@@ -7,15 +7,15 @@ from typing import Final
 
 from autograder.course import Stage
 
-POLL_SECONDS: Final = 0.5  # where events of the file system do not arrive, as in some containers
-POLL_WITHOUT_EVENTS: Final = 0.1  # without watchfiles; a look at a few files costs microseconds
-STEP_MILLISECONDS: Final = 20  # an editor that truncates a file writes it within this time
+POLL_SECONDS: Final = 0.5  # some containers deliver no events of the file system
+POLL_WITHOUT_EVENTS: Final = 0.1  # without watchfiles; polling a few files takes microseconds
+STEP_MILLISECONDS: Final = 20  # an editor that truncates a file has written it by then
 DEBOUNCE_MILLISECONDS: Final = 100  # the longest wait for a burst of events to end
 Signature = tuple[int, int, int] | None
 
 
 class FileWatch:
-    """Watches the modules of the stages for changes: by events, and by looking at the files."""
+    """Detects saved modules; writes a byte to the descriptor *wake* when files may have changed."""
 
     def __init__(self, stages: tuple[Stage, ...], wake: int) -> None:
         self._stages = stages
@@ -29,7 +29,7 @@ class FileWatch:
     def close(self) -> None:
         """End the thread."""
         self._stop.set()
-        self._thread.join(1.0)  # it looks at the event twice a second
+        self._thread.join(1.0)  # the thread checks the event twice a second
 
     def saved(self) -> list[Stage]:
         """List the stages whose modules have changed since the last call."""
@@ -42,7 +42,7 @@ class FileWatch:
         return found
 
     def _wait_for_events(self) -> None:
-        """Write a byte for each burst of events; ``saved`` finds the changed files."""
+        """Wake the main loop after each burst of events; ``saved`` finds the changed files."""
         try:
             from watchfiles import watch  # noqa: PLC0415  # it is not installed on every machine
 

@@ -1,7 +1,7 @@
 """Runs a bug hunt: the learner sees a small mistake in a finished stage, fixes it and tests for it.
 
 Each wrong module is the learner's own code with one place changed, and the right module is that
-code itself. So a hunt needs no file that students do not have, and does not reveal a solution.
+code itself. So a hunt needs only files that students have, and does not reveal a solution.
 """
 
 import ast
@@ -32,14 +32,14 @@ from autograder.student.attention_weights import Weights
 from autograder.student.learner_code import LONGEST, LearnerCode, is_right
 from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
 
-FOLDER: Final = "hunt"  # in the learner's folder, with a folder for each stage
+FOLDER: Final = "hunt"  # in the learner's folder; holds a folder for each stage
 STATE: Final = ".hunt.json"
 TEST: Final = "test_hunt.py"
 PICTURE: Final = "weights.png"
-BANK: Final = 12  # wrong modules of a hunt; a test that catches them all is a good one
-SEARCH_SECONDS: Final = 30.0  # the learner waits; with fewer wrong modules the hunt is as good
-EITHER: Final = "Either: "  # the beginning of a title of several mistakes
-MISSED: Final = 3  # mistakes that a test does not catch and that are named
+BANK: Final = 12  # wrong modules in a hunt; a good test catches all of them
+SEARCH_SECONDS: Final = 30.0  # the learner waits, and fewer wrong modules are also enough
+EITHER: Final = "Either: "  # begins a title that lists several mistakes
+MISSED: Final = 3  # the most missed mistakes that are listed
 TEMPLATE: Final = '''"""A test for this hunt: it fails on the wrong module, and passes on yours.
 
 `autograder hunt` runs it on both, and on other wrong modules, to see how many it catches.
@@ -56,16 +56,16 @@ def test_attention():
 
 
 class HuntState(msgspec.Struct):
-    """The state of a hunt between two commands; the learner has the first of *mistakes*.
+    """The saved state of a hunt; the learner works on the first of *mistakes*.
 
-    The others are searched for when there is a test to run on them: *has_bank* is true after the
-    search.
+    The search for the others begins when the learner has written a test. *has_bank* is true after
+    it.
     """
 
     right: str
     weights: Weights
     mistakes: list[WrongModule]
-    choices: list[int]  # of ``claims.CLAIMS``
+    choices: list[int]  # indices of ``claims.CLAIMS``
     is_seen: bool = False
     is_fixed: bool = False
     has_bank: bool = False
@@ -77,7 +77,7 @@ class HuntState(msgspec.Struct):
 
 
 class Report(NamedTuple):
-    """The parts to show; *asks* if a number is expected, *done* if the hunt is over."""
+    """The *parts* to print; *asks* is true if a number is expected, *done* if the hunt is over."""
 
     parts: list[RenderableType]
     asks: bool = False
@@ -85,7 +85,7 @@ class Report(NamedTuple):
 
 
 class Hunt:
-    """The hunt in one stage of a learner's folder; *small_changes* puts mistakes into a text."""
+    """A hunt in one stage of a learner's folder; *small_changes* makes the wrong modules."""
 
     def __init__(self, own: Handout, stage: Stage, small_changes: SmallChanges) -> None:
         self._stage = stage
@@ -102,7 +102,7 @@ class Hunt:
 
     @property
     def is_slow(self) -> bool:
-        """Whether the next step runs code for seconds."""
+        """Whether the next step takes seconds because it runs code."""
         return self._state is not None and self._state.is_seen
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class Hunt:
         self._save()
 
     def go_on(self, answer: int | None, width: int) -> Report:
-        """Do the step that comes next: see the mistake, fix it, catch it with a test."""
+        """Run the next step: answer the question, fix the mistake, or catch it with a test."""
         state = self._known
         if not state.is_seen:
             return self._see(state, answer, width)
@@ -173,7 +173,7 @@ class Hunt:
 
     def _pictures(self, state: HuntState, width: int) -> Iterator[RenderableType]:
         picture = self._stage.file.picture
-        assert picture is not None  # noqa: S101  # `begin` has asked for it
+        assert picture is not None  # noqa: S101  # `begin` requires a picture
         module = f"{FOLDER}/{self._stage.name}/{self.module.name}"
         yield Text(f"One place in a copy of your code has been changed: {module}")
         yield ""
@@ -215,7 +215,7 @@ class Hunt:
         return Report([*fixed, "", *_score(state, missed, test)], done=not missed)
 
     def _right_weights(self, text: str) -> Weights:
-        """Return the weights of the learner's code; raises ``UsageError`` if it is wrong."""
+        """Return the weights of the learner's code; raises ``UsageError`` if the code is wrong."""
         name = self._stage.name
         if self._stage.file.picture is None:
             msg = f"{name} has no picture for a bug hunt. Try another stage."
@@ -241,7 +241,7 @@ class Hunt:
         return weights
 
     def _fill_bank(self, state: HuntState) -> None:
-        """Search once for the other mistakes; each must change the picture."""
+        """Search once for the other mistakes of the hunt."""
         if state.has_bank:
             return
         end = time.monotonic() + SEARCH_SECONDS
@@ -255,7 +255,7 @@ class Hunt:
         self._save()
 
     def _draw(self, weights: Weights) -> None:
-        """Draw the heatmap as PNG where matplotlib is installed."""
+        """Save a heatmap of *weights* as PNG if matplotlib is installed."""
         picture = self._stage.file.picture
         if picture is None:
             return
@@ -268,12 +268,12 @@ class Hunt:
             figure.savefig(self.folder / PICTURE)
 
     def _save(self) -> None:
-        text = json.dumps(msgspec.to_builtins(self._state))  # which keeps nan, as msgspec does not
+        text = json.dumps(msgspec.to_builtins(self._state))  # json keeps nan, msgspec does not
         replace_file(self.folder / STATE, text.encode())
 
 
 def _read(file: Path) -> HuntState | None:
-    """Read a hunt; None where there is none, or where the file is damaged."""
+    """Read the state of a hunt; None if the file is missing or damaged."""
     try:
         found = msgspec.convert(json.loads(file.read_bytes()), HuntState)
     except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
@@ -282,7 +282,7 @@ def _read(file: Path) -> HuntState | None:
         return None
     true = claims.true_claims(found.wrong.weights, found.weights)
     known = all(0 <= index < len(claims.CLAIMS) for index in found.choices)
-    return found if known and set(true) & set(found.choices) else None  # of another version
+    return found if known and set(true) & set(found.choices) else None  # else outdated
 
 
 def _text(file: Path) -> str:
@@ -318,7 +318,7 @@ def _solved(state: HuntState) -> Iterator[RenderableType]:
 
 
 def _known_mistake(name: str) -> str:
-    """Name the mistake, the alternatives with the same result, or the two that have it together."""
+    """Return a sentence on the known mistake: one, several alternatives, or two at once."""
     if name.startswith(EITHER):
         return f"Several known mistakes have this result. {name}."
     if name.startswith(FIRST):

@@ -1,4 +1,4 @@
-"""Reads the keys of a terminal, at once and without showing them, on Unix and on Windows."""
+"""Reads single keys from a terminal without echo, on Unix and on Windows."""
 
 import contextlib
 import os
@@ -13,37 +13,37 @@ from types import FrameType
 from typing import Final, Protocol, Self
 
 CTRL_C: Final = "\x03"
-SLICE_SECONDS: Final = 0.02  # between two looks at the keys, where nothing can wait for them
+SLICE_SECONDS: Final = 0.02  # between two polls of the keys on Windows
 
 
 class Keys(Protocol):
-    """The keys of this terminal, and a descriptor to write to: that ends a wait."""
+    """The keys of a terminal; a byte written to the descriptor *waker* ends a wait."""
 
     waker: int
 
     def __enter__(self) -> Self:
-        """Let keys arrive at once and unseen."""
+        """Set the terminal to deliver single keys without echo."""
 
     def __exit__(self, *_exception: object) -> None:
         """Restore the terminal."""
 
     def wait(self, seconds: float) -> str | None:
-        """Return the next key; ``resize``, or None for anything else that may have happened.
+        """Return the next key, or ``resize`` for a new size; None after a wake or a time-out.
 
-        A key is empty if the terminal is gone.
+        The key is empty if the terminal is gone.
         """
 
     def lent(self) -> contextlib.AbstractContextManager[None]:
-        """Let a different program read the keys in the block."""
+        """Let a different program read the keys within the block."""
 
 
 def keys() -> Keys:
-    """Return the keys of this system's terminals."""
+    """Return the reader of keys for this operating system."""
     return WindowsKeys() if sys.platform == "win32" else UnixKeys()
 
 
 class UnixKeys:
-    """Reads a terminal of Linux or macOS, and notices when its size changes."""
+    """Reads keys on Linux and macOS; a signal of the terminal ends a wait."""
 
     def __init__(self) -> None:
         import termios  # noqa: PLC0415  # Windows lacks it
@@ -98,7 +98,7 @@ class UnixKeys:
             self._tty.setcbreak(self._input)
 
     def _key(self) -> str:
-        """Read one key. An arrow sends several characters."""
+        """Read one key and discard the other characters that an arrow key sends."""
         try:
             key = os.read(self._input, 1).decode("ascii", "replace")
             if key == "\x1b" and select.select([self._input], [], [], 0)[0]:
@@ -108,21 +108,21 @@ class UnixKeys:
         return key
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGCONT:  # the shell has set the terminal to its own liking
+        if number == signal.SIGCONT:  # the shell has changed the terminal's settings
             with contextlib.suppress(self._termios.error):
                 self._tty.setcbreak(self._input)
         with contextlib.suppress(BlockingIOError):
             os.write(self.waker, b"w")
 
     def _on_end(self, _number: int, _frame: FrameType | None) -> None:
-        """Interrupt the running code; if the exception gets lost, the next wait returns Ctrl-C."""
+        """Interrupt the running code; if it catches the exception, the next wait returns Ctrl-C."""
         with contextlib.suppress(BlockingIOError):
             os.write(self.waker, b"q")
         raise KeyboardInterrupt
 
 
 class WindowsKeys:
-    """Polls the keys of a console, because nothing can wait for keys and a thread at once."""
+    """Polls the keys of a Windows console, where no call waits for both keys and a pipe."""
 
     def __init__(self) -> None:
         import msvcrt  # noqa: PLC0415  # Unix lacks it
@@ -133,18 +133,18 @@ class WindowsKeys:
         self._size = shutil.get_terminal_size()
 
     def __enter__(self) -> Self:
-        os.system("")  # noqa: S605, S607  # an empty command lets an old console read colours
+        os.system("")  # noqa: S605, S607  # an empty command enables colours in an old console
         threading.Thread(target=self._read_wake, daemon=True).start()
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        os.close(self.waker)  # which ends the thread
+        os.close(self.waker)  # ends the thread
 
     def wait(self, seconds: float) -> str | None:
-        """Wait for a key, another size or another thread."""
+        """Wait for a key, a new size of the terminal or another thread."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if self._keys.kbhit():  # type: ignore[attr-defined]  # of Windows
+            if self._keys.kbhit():  # type: ignore[attr-defined]  # exists only on Windows
                 return self._key()
             if self._woken.is_set():
                 self._woken.clear()
@@ -160,10 +160,10 @@ class WindowsKeys:
         return contextlib.nullcontext()
 
     def _key(self) -> str:
-        """Read one key. An arrow sends two characters."""
-        key: str = self._keys.getwch()  # type: ignore[attr-defined]  # of Windows
+        """Read one key and discard the second character that an arrow key sends."""
+        key: str = self._keys.getwch()  # type: ignore[attr-defined]  # exists only on Windows
         if key in {"\x00", "\xe0"}:
-            self._keys.getwch()  # type: ignore[attr-defined]  # of Windows
+            self._keys.getwch()  # type: ignore[attr-defined]  # exists only on Windows
             return "\x1b"
         return key
 

@@ -1,4 +1,4 @@
-"""Gives a lab notebook its checks, the student's module, and cells that wait for its code.
+"""Provides ``Lab``, with which a notebook checks exercises and uses the student's module.
 
 The notebook's kernel grades nothing: every check runs in a separate worker, as in the terminal.
 """
@@ -39,9 +39,9 @@ __all__ = [  # what labs import
 ]
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
-CELL_SECONDS = 60.0  # a cell that trains a small model takes some twenty
+CELL_SECONDS = 60.0  # a cell that trains a small model takes about twenty
 UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
-SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` leaves it out
+SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` removes the text between them
 NO_MODEL_ANSWER = (
     "There is no model answer here: in a class, an instructor reads your answer. If you learn "
     "alone, install the wheel with the solutions, or work inside a clone of the course: this "
@@ -53,15 +53,15 @@ class NotPassedError(AssertionError):
     """Raised under `nbgrader validate` in a cell whose exercise is not right yet."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]  # the message; our own stack frames do not help
+        return [str(self)]  # only the message: the kit's stack frames do not help
 
 
 class _OutOfTimeError(BaseException):
-    """A cell takes too long; ``except Exception`` in student code does not catch it."""
+    """Raised if a cell takes too long; ``except Exception`` in student code does not catch it."""
 
 
 class ExerciseCheck:
-    """The result of checking one exercise: a card if HTML is shown, otherwise plain lines."""
+    """The result of one exercise: a card in HTML, or plain lines."""
 
     def __init__(self, feedback: ExerciseFeedback, note: str) -> None:
         self.passed = feedback.first is None
@@ -89,9 +89,9 @@ class ModelAnswer:
 
 
 class Lab:
-    """The stage in *folder*, by default the notebook's folder.
+    """Gives a notebook the stage in *folder*, by default the notebook's folder.
 
-    A fork server is started once and kept, so that a check takes a fraction of a second.
+    The fork server keeps running, so a check takes a fraction of a second.
     """
 
     def __init__(self, folder: str | Path = ".") -> None:
@@ -100,17 +100,18 @@ class Lab:
         self._file: Path | None = None
 
     def module(self) -> LiveModule:
-        """Return the student's module, whose names are always those of the file saved last."""
+        """Return the student's module, which always has the names of the last saved file."""
         with _without_traceback():
             self._file = handout(self._folder).stages[0].stub
         return LiveModule(self._file)
 
     def check(self, exercise: str) -> ExerciseCheck | None:
-        """Check *exercise* in the module as it is on disk: save your file first.
+        """Check *exercise* in the saved module, so save your file first.
 
-        Under `nbgrader validate` an exercise that is not right yet raises ``NotPassedError``, and
-        one that is right shows nothing: nbgrader would read it as a number of points.
-        Raises ``GraderError`` under `nbgrader autograde`: a student's kernel gives no points.
+        Under `nbgrader validate`, an exercise that is not right yet raises ``NotPassedError``. One
+        that is right returns None, because nbgrader would read a result as points.
+        Raises ``GraderError`` under `nbgrader autograde`, because a student's kernel must not give
+        points.
         """
         with _without_traceback():
             if os.environ.get(EXECUTION) == "autograde":
@@ -128,10 +129,10 @@ class Lab:
 
     @contextmanager
     def needs(self, *exercises: str) -> Iterator[None]:
-        """Run the cell; if *exercises* are not ready yet, print this and let the notebook continue.
+        """Run a cell that uses *exercises*; if it fails, print why and let the notebook continue.
 
-        No exception leaves the block: one line describes it. A cell may fail although the code is
-        right, so the line does not call it wrong. A cell that runs too long is stopped.
+        The line does not call the student's code wrong, because a cell may also fail for other
+        reasons. A cell that runs too long is stopped.
         """
         names = _names(exercises)
         try:
@@ -156,10 +157,10 @@ class Lab:
             )
 
     def model_answer(self, answer: str) -> ModelAnswer:
-        """Show the model answer, once the cell *answer* of the saved notebook holds one.
+        """Return the model answer for the cell *answer* once the learner has answered and saved.
 
-        Only the course contains it. A class that received its stages from an instructor, who marks
-        the answers, finds none.
+        Only the course contains model answers. Students who received their stages from an
+        instructor get a note instead.
         """
         scheme = self._mark_scheme(answer)
         if not scheme:
@@ -172,7 +173,7 @@ class Lab:
         return ModelAnswer(f"**A full answer, and its points:**\n\n{scheme}")
 
     def _mark_scheme(self, answer: str) -> str:
-        """Return the mark scheme of the cell *answer* in the lab of the course, if it is here."""
+        """Return the mark scheme of the cell *answer* in the course's lab; empty without one."""
         if os.environ.get(EXECUTION):
             return ""
         try:
@@ -184,7 +185,7 @@ class Lab:
         return scheme.partition(SCHEME[1])[0].strip()
 
     def _own_answer(self, answer: str) -> str:
-        """Return the text of the cell *answer* in the saved notebook."""
+        """Return the text of the cell *answer* in the saved notebook; empty if there is none."""
         for file in sorted(self._folder.glob("*.ipynb")):
             try:
                 cells = _cells(file)
@@ -242,7 +243,7 @@ def _without_traceback() -> Iterator[None]:
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise ``_OutOfTimeError`` in the block after *seconds*, where a machine has such a timer."""
+    """Raise ``_OutOfTimeError`` in the block after *seconds*, if the system has such a timer."""
     main = threading.current_thread() is threading.main_thread()
     if not (main and hasattr(signal, "setitimer")):
         yield
@@ -252,7 +253,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
         raise _OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # once more: a bare `except:` may hold it
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # a bare `except:` may catch the first
     try:
         yield
     finally:
@@ -261,7 +262,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 def _say(text: str) -> None:
-    print(text)  # noqa: T201  # a notebook shows what is printed
+    print(text)  # noqa: T201  # a notebook shows printed text
 
 
 def _ago(moment: float) -> str:

@@ -1,6 +1,6 @@
 """Reads pictures and printed lines from a lab that its learner has run and saved.
 
-A notebook is a file that anybody can edit: what is not a small picture or plain text is left out.
+Anybody can edit a notebook, so everything but small pictures and plain text is left out.
 """
 
 import base64
@@ -18,8 +18,8 @@ MOST_PICTURE: Final = 2 << 20  # bytes of one picture
 MOST_TEXT: Final = 1_500  # characters that one cell has printed
 MOST_OUTPUTS: Final = 8  # of one lab
 PNG: Final = b"\x89PNG\r\n\x1a\n"
-CHECK: Final = "lab.check("  # ends each exercise of a lab
-MODEL_ANSWER: Final = "lab.model_answer("  # a text of the course, not of the learner
+CHECK: Final = "lab.check("  # in the last cell of each exercise
+MODEL_ANSWER: Final = "lab.model_answer("  # shows a text of the course, not of the learner
 DATA: Final = "data:image/png;base64,"
 
 
@@ -32,7 +32,7 @@ class Output(NamedTuple):
 
 
 def outputs_after_exercises(lab: Path) -> list[Output]:
-    """List what the cells behind the last exercise of *lab* show; nothing if it can't be read."""
+    """List the outputs of the cells after the last exercise of *lab*; empty if it can't be read."""
     try:
         if lab.stat().st_size > MOST_BYTES:
             return []
@@ -52,7 +52,7 @@ def outputs_after_exercises(lab: Path) -> list[Output]:
 
 
 def _cell(outputs: list[Any]) -> Iterator[Output]:
-    """Yield what one cell has printed, and then its pictures."""
+    """Yield the printed text of one cell, and then its pictures."""
     streams = [one for one in outputs if one.get("output_type") == "stream"]
     printed = "".join("".join(one["text"]) for one in streams if one.get("name") == "stdout")
     if text := lines(printed, MOST_TEXT):
@@ -67,14 +67,14 @@ def _cell(outputs: list[Any]) -> Iterator[Output]:
 
 
 class _Pictures(HTMLParser):
-    """Collects the pictures of a page that are in the page itself."""
+    """Collects the pictures that are embedded in a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Output] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take a picture."""
+        """Collect the picture of an ``img`` tag."""
         known = dict(attrs)
         source = known.get("src") or ""
         if tag == "img" and source.startswith(DATA):

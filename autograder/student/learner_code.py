@@ -23,12 +23,12 @@ if TYPE_CHECKING:  # the fork server starts before the runner is loaded
     from autograder.grading.suite_runner import SuiteRunner
 
 TEST_SECONDS: Final = 10.0  # for pytest and a few tests on tensors of a few numbers
-LONGEST: Final = 200  # characters of a line of the learner's own
+LONGEST: Final = 200  # characters of a line that the learner's code has produced
 WORKER_TESTS: Final = "autograder.student.tests_in_worker"
 
 
 class Verdict(NamedTuple):
-    """How the learner's tests ended on one module; *why* is empty if all of them passed."""
+    """The outcome of the learner's tests on one module; *why* is empty if all of them passed."""
 
     ran: bool
     caught: bool
@@ -39,7 +39,7 @@ class LearnerCode:
     """Runs the learner's code in one stage, right or wrong, in workers."""
 
     def __init__(self, own: Handout, stage: Stage) -> None:
-        importlib.import_module("pytest")  # before the fork, so that no worker has to
+        importlib.import_module("pytest")  # before the fork, so that workers need not import it
         self.stage = stage
         self._own = own
         self._server: Workers | None = None
@@ -66,11 +66,11 @@ class LearnerCode:
         return grade_one(runner, self._open, self._submission(text), exercise=exercise)
 
     def weights(self, text: str) -> Weights | None:
-        """Return the attention weights that the module *text* computes; None without any."""
+        """Return the attention weights that the module *text* computes; None if there are none."""
         return attention_weights.attention_weights(self._open, self.stage, self._code(text))
 
     def run_tests(self, tests: str, module: str) -> Verdict:
-        """Run the learner's *tests* on *module*, in a worker as everything that they write."""
+        """Run the learner's *tests* on *module*, in a worker."""
         run = f"from {WORKER_TESTS} import run_tests"
         code = attention_weights.with_code(self._code(module), run)
         session = attention_weights.open_session(self._open, self.stage, code)
@@ -102,13 +102,13 @@ class LearnerCode:
 
 
 def is_right(result: SubmissionResult) -> bool:
-    """Whether every check passed, and there is one."""
+    """Whether there is at least one check and every check passed."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
     return bool(checks) and all(check.outcome is Outcome.PASSED for check in checks)
 
 
 def _verdict(found: object, problem: str) -> Verdict:
-    """Read the worker's reply; it is the learner's own code, and no grade depends on it."""
+    """Convert the reply of a worker, which need not be true: no grade depends on it."""
     counts = found if isinstance(found, dict) else {}
     passed, failed, broken = (counts.get(key) for key in ("passed", "failed", "broken"))
     why = line(str(counts.get("why") or problem), LONGEST)

@@ -1,4 +1,4 @@
-"""Makes and finds a learner's folder, and resets an exercise in it."""
+"""Creates and finds a learner's folder, and resets exercises in it."""
 
 import ast
 import shutil
@@ -27,15 +27,16 @@ from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
 
 DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
-ORIGINALS: Final = ".originals"  # modules and labs as they were received
-COPIES: Final = "copies"  # what `reset` and `start` replaced
+ORIGINALS: Final = ".originals"  # modules and labs as the learner received them
+COPIES: Final = "copies"  # files that `reset` and `start` replaced
 
 
 @dataclass
 class Started:
     """The changes that `start` made: the *folder*, and its files by their paths in it.
 
-    *kept* are files that the learner has changed; of each file in *replaced* a copy was kept.
+    *kept* are files that the learner has changed. *replaced* are files of which a newer version was
+    copied.
     """
 
     folder: Path
@@ -47,9 +48,9 @@ class Started:
 def start(here: Path, folder: Path | None = None, root: Path | None = None) -> Started:
     """Copy the files for students into *folder*, without overwriting the learner's changes.
 
-    It comes from the course at *root* or above *here*, else from the stages in *here*. Inside a
-    learner's folder, this folder gets its missing files, from the same source as before. Raises
-    ``UsageError`` where that is not possible.
+    The files come from the course at *root* or above *here*, else from the stages in *here*, else
+    from the installed kit. Inside a learner's folder, *folder* is by default that folder. Raises
+    ``UsageError`` if there are no files to copy or if *folder* can't be used.
     """
     around = _around(here) if folder is None else None
     sources, guide = _received(around.parent if around else here, root)
@@ -76,7 +77,7 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
 
 
 def _around(here: Path) -> Path | None:
-    """Return the learner's folder that *here* is, or is in; None if there is none."""
+    """Return the learner's folder at or above *here*; None if there is none."""
     inside = here.resolve()
     for folder in (inside, *inside.parents):
         if (folder / PROGRESS_FILE).is_file() and (folder / ORIGINALS).is_dir():
@@ -85,7 +86,7 @@ def _around(here: Path) -> Path | None:
 
 
 def _note_stubs(done: Started) -> None:
-    """Count the exercises of modules that came as stubs as not passed, and make the progress."""
+    """Mark the exercises of newly copied stubs as not passed, and save the progress."""
     progress = Progress.read(done.folder)
     new = {*done.added, *done.replaced}
     for stage in handouts(done.folder).stages:
@@ -97,7 +98,7 @@ def _note_stubs(done: Started) -> None:
 
 
 def find(start: Path) -> Handout:
-    """Find the learner's folder at *start*, in it, or around it; raises ``UsageError`` for none."""
+    """Find the learner's folder at, in or around *start*; raises ``UsageError`` without one."""
     found = find_stages(start)
     if found is None:
         msg = (
@@ -110,7 +111,7 @@ def find(start: Path) -> Handout:
 
 
 def find_stages(start: Path) -> Handout | None:
-    """Find stages as students receive them, at *start*, in it, or around it; None for none."""
+    """Find the stages that a student received, at, in or around *start*; None if there are none."""
     here = start.resolve()
     if is_handout(here):
         around = handouts(here.parent)
@@ -124,15 +125,15 @@ def find_stages(start: Path) -> Handout | None:
 
 
 def gone(own: Handout) -> bool:
-    """Whether the learner's folder is not there any more."""
+    """Whether the learner's folder no longer exists."""
     return not own.root.is_dir()
 
 
 def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
-    """Write the exercises of *stage* that pass in *file* into the progress of its folder.
+    """Save which exercises of *stage* pass in *file* to the progress of the learner's folder.
 
-    *outcomes* maps each exercise that was checked to whether it passes. Nothing is written where
-    `start` or `watch` has not begun to keep progress, nor for a file that is not the stage's own.
+    *outcomes* maps each checked exercise to whether it passes. Nothing is saved if the folder has
+    no progress file, or if *file* is not in the folder of *stage*.
     """
     own = find_stages(file.parent)
     if own is None or not (own.root / PROGRESS_FILE).is_file():
@@ -150,13 +151,13 @@ def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
 
 
 def location(task: Task) -> tuple[Path, int]:
-    """Return the learner's module, and the line in which the exercise begins; 0 if unknown."""
+    """Return the learner's module and the line where the exercise begins; 0 if it is unknown."""
     lines = span_of(_text(task.stage.stub), task.exercise.name)
     return task.stage.stub, lines[0] if lines else 0
 
 
 def reset(own: Handout, task: Task) -> Path | None:
-    """Put the exercise back as it was received; return the copy of the module, if there was one."""
+    """Restore the stub of the exercise; return a copy of the module, or None if it was missing."""
     module = task.stage.stub
     original = _text(own.root / ORIGINALS / _inside(own, module))
     unwritten = span_of(original, task.exercise.name)
@@ -174,7 +175,7 @@ def reset(own: Handout, task: Task) -> Path | None:
     copy = _keep_copy(own.root, _inside(own, module))
     try:
         ast.parse(text)
-    except (SyntaxError, ValueError):  # nothing can be found in it
+    except (SyntaxError, ValueError):  # the exercise can't be located in it
         _write(module, original)
         return copy
     stub = "".join(original.splitlines(keepends=True)[unwritten[0] - 1 : unwritten[1]])
@@ -187,7 +188,7 @@ def reset(own: Handout, task: Task) -> Path | None:
 
 
 def solution(task: Task, root: Path | None = None) -> str:
-    """Return the solution of one exercise; raises ``UsageError`` where there is none."""
+    """Return the solution of one exercise; raises ``UsageError`` if there is none."""
     stage = solved_stage(task.stage, root)
     text = _text(stage.solution) if stage else ""
     lines = span_of(text, task.exercise.name)
@@ -202,7 +203,7 @@ def solution(task: Task, root: Path | None = None) -> str:
 
 
 def solved_stage(stage: Stage, root: Path | None = None) -> Stage | None:
-    """Return *stage* with its solution: of the course around it, or installed; None without one."""
+    """Return *stage* with the solution of the course around it or of the kit, else None."""
     try:
         course = load(root if root is not None else find_root(stage.source))
         found = course.stage(stage.name)
@@ -228,11 +229,11 @@ def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:
 
 
 def _unpacked(here: Path) -> tuple[list[Path], Path]:
-    """List the folders of the stages in *here*, else of those that the installed kit holds."""
+    """List the stages in *here*, else those of the installed kit, and the guide next to them."""
     if is_handout(here):
         return [here], here.parent / GUIDE
     for folder in (here, installed_handouts()):
-        is_own = (folder / PROGRESS_FILE).exists()  # a learner's copies, which may be changed
+        is_own = (folder / PROGRESS_FILE).exists()  # the learner may have changed these copies
         found = [] if is_own else [stage.source for stage in handouts(folder).stages]
         if found:
             return found, folder / GUIDE
@@ -247,7 +248,7 @@ def _require_own(folder: Path) -> None:
     """Raise ``UsageError`` for a folder that `release` writes: work in it could be lost."""
     try:
         course = find_root(folder)
-    except CourseError:  # no course around it
+    except CourseError:  # the folder is not in a course
         return
     if folder == course or folder.relative_to(course).parts[0] in BUILT:
         msg = (
@@ -267,7 +268,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _copy(source: Path, name: Path, done: Started) -> None:
-    """Copy one file, unless the learner has changed it; modules and labs are theirs to change."""
+    """Copy one file, but keep a module or lab that the learner has changed."""
     target, original = done.folder / name, done.folder / ORIGINALS / name
     theirs = source.suffix in {".py", ".ipynb"} and not source.name.startswith("test_")
     content = source.read_bytes()
@@ -297,7 +298,7 @@ def _keep_copy(folder: Path, name: Path) -> Path:
 
 
 def _inside(own: Handout, file: Path) -> Path:
-    """Return the path of *file* in the learner's folder, which may be the folder of one stage."""
+    """Return the path of *file* relative to the learner's folder."""
     return file.relative_to(own.root)
 
 
@@ -311,7 +312,7 @@ def _write_bytes(path: Path, content: bytes) -> None:
 
 
 def _text(path: Path) -> str:
-    """Return the text of *path*; empty if there is none that can be read."""
+    """Return the text of *path*; empty if it can't be read."""
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -325,7 +326,7 @@ def span_of(text: str, name: str) -> tuple[int, int] | None:
     except (SyntaxError, ValueError, RecursionError):
         return None
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    for node in reversed(body):  # the last definition is the one that counts
+    for node in reversed(body):  # Python uses the last definition
         if isinstance(node, kinds) and node.name == name:
             first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
             return first, node.end_lineno or node.lineno

@@ -1,7 +1,7 @@
 """Defines small tasks on letters, and trains a learner's attention on them in seconds.
 
-A task draws texts: tokens (B, T, d_in), and for each token the numbers of the letters that the
-model must find (B, T, n), or ``UNKNOWN`` where the token can't see them.
+A task draws random texts. It returns their tokens (B, T, d_in) and, for each token, the indices of
+the letters that the model must find (B, T, n), or ``UNKNOWN`` if the token can't see them.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 LETTERS = "abcdef"
-LENGTH = 6  # tokens of a text
-UNKNOWN = -100  # what cross_entropy leaves out
+LENGTH = 6  # tokens in a text
+UNKNOWN = -100  # a target that cross_entropy ignores
 BATCH = 32  # texts for one step
 
 Task = Callable[[int], tuple[Tensor, Tensor]]
@@ -49,7 +49,7 @@ def placed_tokens(letters: Tensor) -> Tensor:
 
 
 def numbers_of(text: str) -> Tensor:
-    """Return the numbers (1, T) of the letters of *text*; others than a to f are left out."""
+    """Return the indices (1, T) of the first letters of *text* that are in ``LETTERS``."""
     found = [LETTERS.index(letter) for letter in text.lower() if letter in LETTERS][:LENGTH]
     return torch.tensor([found or [0]])
 
@@ -78,7 +78,7 @@ def share_right(model: nn.Module, task: Task) -> float:
 
 
 def _scores(model: nn.Module, tokens: Tensor, wanted: Tensor) -> Tensor:
-    """Return the scores of each letter (B, T, n, 6), from the features of the model's result."""
+    """Return the model's result, reshaped to a score for each letter (B, T, n, 6)."""
     result: Tensor = model(tokens)
     return result.reshape(*result.shape[:-1], wanted.shape[-1], len(LETTERS))
 

@@ -1,7 +1,7 @@
-"""Gives a notebook the student's module as it was last saved, at every use of a name.
+"""Provides the student's module to a notebook, reloaded whenever the file has changed.
 
-IPython's autoreload keeps the old code where the new one can't run, and prints a traceback; here
-such a file says in one line what is wrong, and nothing old runs in its place.
+If the new code can't run, IPython's autoreload prints a traceback and keeps the old code. This
+module reports the problem in one line instead, and never runs old code.
 """
 
 import linecache
@@ -25,9 +25,9 @@ class NotReadyError(AutograderError):
 
 
 class LiveModule:
-    """The names of *file*, read again whenever the file has changed.
+    """A module with the names of *file*, which runs again whenever the file has changed.
 
-    A name that can't be had raises ``NotReadyError``, which ``lab.needs`` turns into one line.
+    A name that is not available raises ``NotReadyError``, which ``lab.needs`` prints as one line.
     """
 
     def __init__(self, file: Path) -> None:
@@ -58,7 +58,7 @@ class LiveModule:
         return f"<the module in {self._file}, as it was last saved>"
 
     def _refresh(self) -> None:
-        """Run the file if it is not the one that ran last."""
+        """Run the file if its content has changed since it last ran."""
         try:
             text = self._file.read_bytes()
         except OSError as error:
@@ -72,7 +72,7 @@ class LiveModule:
             self._text = text
 
     def _run(self, text: bytes) -> str:
-        """Run *text* as the module; return what is wrong with it, or nothing."""
+        """Run *text* as the module; return a description of its problem, empty if there is none."""
         self._module.__file__ = str(self._file)
         sys.modules[self._file.stem] = self._module  # dataclasses and pickle look there
         linecache.checkcache(str(self._file))
@@ -88,7 +88,7 @@ class LiveModule:
 
 
 def describe(error: BaseException, file: Path | None = None) -> str:
-    """Describe *error* in one short line, with its line in *file* if it went through it."""
+    """Describe *error* in one short line, with the line of *file* that raised it, if any."""
     try:
         first, *_ = str(error).strip().split("\n")
     except Exception:  # noqa: BLE001  # it is a student's class
@@ -100,7 +100,7 @@ def describe(error: BaseException, file: Path | None = None) -> str:
 
 
 def line_in(error: BaseException, file: Path | None) -> int:
-    """Return the last line of *file* that *error* went through; 0 if none."""
+    """Return the line of *file* in the innermost frame of *error*; 0 if no frame is in *file*."""
     frames = traceback.walk_tb(error.__traceback__)
     lines = [number for frame, number in frames if frame.f_code.co_filename == str(file)]
     return lines[-1] if lines else 0

@@ -11,12 +11,12 @@ from html import escape
 from math import inf
 from typing import Any
 
-FEW = 10  # tokens of a heatmap; up to this number each cell shows its value
-INCH = 0.5  # of one cell, so that two digits behind the point fit
-DARK = 0.6  # of the largest number: from here on, black can't be read on the colour
+FEW = 10  # tokens; a heatmap with more of them shows no numbers
+INCH = 0.5  # side of a cell, so that two decimals fit
+DARK = 0.6  # share of the largest number; above it, black text is hard to read on the colour
 MARGIN = 1.4  # inches next to a heatmap for tokens and title
-DOTS = 72  # pixels of a page for an inch
-SHARP = 2  # a screen may have so many dots for a pixel of the page
+DOTS = 72  # pixels of the page in an inch
+SHARP = 2  # pixels of the image in a pixel of the page, for screens with a high resolution
 
 LABELS = ("query: asks", "key: looked at")  # of the rows and the columns of a heatmap
 
@@ -25,7 +25,7 @@ BOX, ARROW = 46, 34  # heights of a row of boxes, and of the step between two
 
 
 class Panels:
-    """Figures of Matplotlib, side by side as far as the page is wide."""
+    """Matplotlib figures, side by side as far as they fit on the page."""
 
     def __init__(self, figures: Sequence[Any], titles: Sequence[str]) -> None:
         self.figures = tuple(figures)
@@ -68,7 +68,7 @@ class Diagram:
 
 
 def shapes(*parts: Mapping[str, str] | str) -> Diagram:
-    """Draw the shapes of a computation: a mapping of names to shapes is a row, a text a step."""
+    """Return a diagram of a computation: a mapping of names to shapes is a row, a text a step."""
     return Diagram(parts)
 
 
@@ -88,13 +88,13 @@ def heatmaps(
     digits: int = 2,
     labels: tuple[str, str] = LABELS,
 ) -> None:
-    """Draw matrices side by side, each under its name.
+    """Show matrices as heatmaps, side by side, each under its title.
 
-    *weights* maps a title to a (Tq, Tk) tensor. Row i is the query, column j the token that it
-    looks at, the key. *rows* and *columns* name them; *columns* are *rows* by default. *labels* say
-    what rows and columns are. All panels share one colour scale, so that they can be compared: blue
-    is more, and where numbers are negative, red is less than 0. Entries of -inf, which softmax
-    turns into 0, stay white. Raises ``ValueError`` where the tokens do not fit the shape.
+    *weights* maps a title to a (Tq, Tk) tensor. Its rows are queries and its columns are keys.
+    *rows* and *columns* are their tokens; *columns* are *rows* by default. *labels* are the labels
+    of both axes, that of the rows first. All panels share one colour scale, so that they can be
+    compared: blue for positive numbers, red for negative ones. Entries of -inf, as in masked
+    scores, stay white. Raises ``ValueError`` if the tokens do not fit the shape.
     """
     side_by_side(*heatmap_figures(weights, rows, columns, digits=digits, labels=labels))
 
@@ -119,7 +119,7 @@ def heatmap_figures(
     labels: tuple[str, str] = LABELS,
 ) -> list[Any]:
     """Return the figures of ``heatmaps``."""
-    import torch  # noqa: PLC0415  # seconds, only where needed
+    import torch  # noqa: PLC0415  # importing it takes seconds
 
     keys = list(rows if columns is None else columns)
     tables = {title: torch.as_tensor(table).detach().float() for title, table in weights.items()}
@@ -146,7 +146,7 @@ def _axis(
     title: str, rows: Sequence[str], keys: Sequence[str], labels: tuple[str, str]
 ) -> tuple[Any, Any]:
     """Return a figure with one axis for a heatmap, with the tokens on its sides."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  # half a second, only where needed
+    from matplotlib.figure import Figure  # noqa: PLC0415  # importing it takes half a second
 
     size = (len(keys) * INCH + MARGIN, len(rows) * INCH + MARGIN)
     figure = Figure(figsize=size, layout="constrained")
@@ -167,16 +167,17 @@ def _write_numbers(axis: Any, table: Any, dark_from: float, digits: int) -> None
 
 
 def _figure(figure: Any, title: str) -> str:
-    """Return *figure* as an element of a page."""
+    """Return *figure* as an ``img`` element."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=DOTS * SHARP)
     return _image("png", file.getvalue(), title, round(figure.get_figwidth() * DOTS))
 
 
 def _image(kind: str, data: bytes, alternative: str, width: int) -> str:
-    """Return a picture as an element of a page, no wider than the page.
+    """Return a picture as an ``img`` element, no wider than the page.
 
-    Jupyter shows it in a notebook that it does not trust, too; of inline SVG only the text is left.
+    Jupyter shows it even in an untrusted notebook, where inline SVG would lose everything but its
+    text.
     """
     encoded = base64.b64encode(data).decode()
     return (
@@ -203,7 +204,7 @@ def _boxes(row: Mapping[str, str], top: int) -> str:
 
 
 def _step(text: str, top: int) -> str:
-    """Return an arrow down with *text* next to it as SVG."""
+    """Return a downward arrow with *text* next to it as SVG."""
     return (
         f'<path d="M40 {top}v{ARROW - 8}m-5 -6l5 6l5 -6" fill="none" stroke="black"/>'
         f'<text x="56" y="{top + 18}" font-size="13">{escape(text)}</text>'

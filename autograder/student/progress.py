@@ -17,9 +17,9 @@ from autograder.disk import replace_file
 from autograder.errors import UsageError
 
 PROGRESS_FILE = "progress.json"
-MAX_BYTES = 1 << 20  # a longer text was not written here
+MAX_BYTES = 1 << 20  # the kit writes no larger file
 HINTS = 3
-DIGEST = 16  # characters; it finds changes, and nobody gains by a collision
+DIGEST = 16  # characters; enough to find changes, since nobody gains from a collision
 
 
 class Task(NamedTuple):
@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The exercise with its stage, as the file and the command line name it."""
+        """The name ``STAGE/EXERCISE``, as in the file and on the command line."""
         return f"{self.stage.name}/{self.exercise.name}"
 
 
@@ -54,7 +54,7 @@ def tasks(course: Course) -> list[Task]:
 class Progress:
     """Passed exercises, hints that were shown, and exercises given up, by ``Task.key``.
 
-    *checked* holds the digest of each stage's module when all its exercises were checked last.
+    *checked* maps each stage to the digest of its module when all exercises were last checked.
     *unknown* keeps the fields that another version has written.
     """
 
@@ -68,7 +68,7 @@ class Progress:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the valid parts of the file in *folder*; no content raises an error."""
+        """Read the progress of *folder*, and ignore invalid parts of the file."""
         file = folder / PROGRESS_FILE
         known = _json_object(file)
         known.pop("format_version", None)
@@ -96,14 +96,14 @@ class Progress:
         return all(Task(stage, exercise).key in self.passed for exercise in stage.exercises)
 
     def set_passed(self, task: Task, *, passes: bool) -> bool:
-        """Count *task* as passed or not; return whether that changes anything."""
+        """Mark *task* as passed or not passed; return whether that is a change."""
         if passes == (task.key in self.passed):
             return False
         (self.passed.add if passes else self.passed.discard)(task.key)
         return True
 
     def set_checked(self, stage: Stage, digest: str) -> bool:
-        """Remember that all exercises of *stage* were checked; return whether that is new."""
+        """Store the digest of *stage* after a check of all exercises; return whether it is new."""
         is_news = self.checked.get(stage.name) != digest
         self.checked[stage.name] = digest
         return is_news
@@ -114,7 +114,7 @@ class Progress:
         return known is not None and known != digest_of(stage)
 
     def save(self) -> None:
-        """Replace the file at once; raises ``UsageError`` if that can't be done."""
+        """Write the file atomically; raises ``UsageError`` if that fails."""
         fields = self.unknown | {
             "format_version": 1,
             "passed": sorted(self.passed),
@@ -130,7 +130,7 @@ class Progress:
         self.is_on_disk = True
 
     def next_hint(self, task: Task, number: int | None = None) -> int:
-        """Remember that one more hint of *task*, or hint *number*, is shown; return its number."""
+        """Record that the next hint of *task*, or hint *number*, is shown; return its number."""
         shown = self.hints.get(task.key, 0)
         wanted = min(max(number or shown + 1, 1), HINTS)
         if wanted > shown:
@@ -140,7 +140,7 @@ class Progress:
 
 
 def digest_of(stage: Stage) -> str:
-    """Return a digest of the module of *stage* as it is on disk; empty without one."""
+    """Return a digest of the saved module of *stage*; empty if it can't be read."""
     try:
         return hashlib.sha256(stage.stub.read_bytes()).hexdigest()[:DIGEST]
     except OSError:
@@ -148,7 +148,7 @@ def digest_of(stage: Stage) -> str:
 
 
 def first_open(course: Course, progress: Progress, after: Task | None = None) -> Task | None:
-    """Return the first exercise that is not passed, behind *after* or else from the start."""
+    """Return the first exercise after *after* that has not passed, continuing from the start."""
     every = tasks(course)
     start = [task.key for task in every].index(after.key) + 1 if after else 0
     ordered = every[start:] + every[:start]
@@ -158,7 +158,7 @@ def first_open(course: Course, progress: Progress, after: Task | None = None) ->
 def find_task(course: Course, progress: Progress, name: str) -> Task:
     """Find the exercise *name*, or ``STAGE/EXERCISE``; by default the first that is not passed.
 
-    Raises ``AmbiguousNameError`` where several have that name, and ``UsageError`` for none.
+    Raises ``AmbiguousNameError`` if several have that name, and ``UsageError`` if none has it.
     """
     if not name:
         return first_open(course, progress) or tasks(course)[-1]
@@ -176,7 +176,7 @@ def find_task(course: Course, progress: Progress, name: str) -> Task:
 
 
 class StageProgress(NamedTuple):
-    """How many exercises of a stage are passed, and about how many minutes are left."""
+    """The number of passed exercises of a stage, and an estimate of the minutes left."""
 
     stage: Stage
     passed: int
@@ -184,7 +184,7 @@ class StageProgress(NamedTuple):
 
 
 def by_stage(course: Course, progress: Progress) -> Iterator[StageProgress]:
-    """Count the exercises that pass, and the minutes that the others and the lab still take."""
+    """Yield the progress of each stage; the minutes left include those for the lab."""
     for stage in course.stages:
         done = [one for one in stage.exercises if Task(stage, one).key in progress.passed]
         spent = sum(stage.effort_of(one).minutes for one in done)
@@ -206,7 +206,7 @@ def _texts(value: object) -> list[str]:
 
 
 def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
-    """Yield one line for each stage, and what is left of the whole course."""
+    """Yield one line for each stage, then the totals, then the stages to check again."""
     left = passed = 0
     for item in by_stage(course, progress):
         total = len(item.stage.exercises)
@@ -222,7 +222,7 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
 
 
 def outdated_lines(course: Course, progress: Progress) -> Iterator[str]:
-    """Name the stages of which this progress is old, and how to bring it up to date."""
+    """Yield, for each stage that changed since its last check, a line with the command to run."""
     for stage in course.stages:
         if progress.is_outdated(stage):
             yield f"{stage.name} has changed since its last check: autograder check {stage.name}"

@@ -1,4 +1,4 @@
-"""Runs a learner's own tests inside a worker, on the module that the worker holds."""
+"""Runs a learner's tests inside a worker, on the module of that worker."""
 
 import os
 import sys
@@ -7,24 +7,24 @@ from pathlib import Path
 import pytest
 
 FILE = "test_hunt.py"
-LONGEST = 300  # characters of why the first test failed
+LONGEST = 300  # characters of the reason why the first test failed
 
 
 class _Report:
-    """Counts tests, and keeps why the first of them failed."""
+    """Counts test results, and keeps the reason of the first failure."""
 
     def __init__(self) -> None:
         self.passed = self.failed = self.broken = 0
         self.why = ""
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Count a file that can't be read as tests."""
+        """Count a file that pytest can't collect."""
         if report.failed:
             self.broken += 1
             self._keep(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a test once: a fixture that fails is a test that fails."""
+        """Count the result of a test; a failed fixture counts as a failed test."""
         self.passed += report.when == "call" and report.passed
         if report.failed:
             self.failed += 1
@@ -37,7 +37,7 @@ class _Report:
 
 
 def run_tests(text: str) -> dict[str, int | str]:
-    """Run the tests in *text* by pytest; return how many passed, failed or could not be read."""
+    """Run *text* with pytest; return counts of its tests and the reason of the first failure."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     file = Path.cwd() / FILE  # a worker's current folder is its private one
     file.write_text(text, "utf-8")

@@ -23,9 +23,9 @@ if TYPE_CHECKING:  # they import torch
 
 
 class CheckAnswer(NamedTuple):
-    """The answer of a check: *feedback* on the exercise, or a *message* of the kit.
+    """The result of a check: *feedback* on the exercise, or a *message* from the kit.
 
-    *is_whole_file*: nothing of the module can run, so the other exercises have the same answer.
+    *is_whole_file* is true if the module can't run at all, so every exercise has this result.
     """
 
     feedback: ExerciseFeedback | None = None
@@ -38,7 +38,7 @@ class WarmChecker:
 
     def __init__(self, own: Handout) -> None:
         self._own = own
-        # The learner waits: after one hang or crash, the other checks of the exercise can't help.
+        # The learner is waiting, so a check of an exercise ends after its first hang or crash.
         self._limits = replace(own.limits, restarts_per_exercise=1)
         self._server: Workers | None = own_workers(self._limits)
         self._opened = contextlib.ExitStack()
@@ -51,10 +51,10 @@ class WarmChecker:
             self._server.close()
 
     def picture(self, stage: Stage) -> "Weights | None":
-        """Return the attention weights that the learner's module computes; None without any."""
+        """Return the attention weights that the learner's module computes, or None."""
         from autograder.student.attention_weights import attention_weights  # noqa: PLC0415  # imports torch
 
-        with contextlib.suppress(AutograderError, OSError):  # the stage is done without it, too
+        with contextlib.suppress(AutograderError, OSError):  # a stage can be finished without it
             submission = next(collect(student_file(stage.source, stage), self._own.stages, stage))
             if submission.code is not None and self._server is not None:
                 self._server.wait_ready()
@@ -62,7 +62,7 @@ class WarmChecker:
         return None
 
     def check_hidden(self, task: Task) -> CheckAnswer:
-        """Run the hidden suite on the exercise, where the course around the folder has it."""
+        """Run the hidden suite on the exercise, if the course around the folder has it."""
         course = course_with_hidden(task.stage)
         if course is None:
             return CheckAnswer(message="The hidden suite stays with your instructor; none is here.")
@@ -84,14 +84,14 @@ class WarmChecker:
         return CheckAnswer(build_exercise_feedback(task.stage, result, task.exercise.name))
 
     def check(self, task: Task) -> CheckAnswer:
-        """Check the exercise as it is on disk; the answer describes any failure."""
+        """Check the saved exercise; an error becomes the message of the result."""
         try:
             return self._check(task)
         except GraderError as error:
             self._restart()
             return CheckAnswer(message=f"{error}. Press r to try again.")
         except AutograderError as error:
-            self._close_suite()  # the learner may fix its files meanwhile
+            self._close_suite()  # so that the learner can fix its files
             return CheckAnswer(message=str(error))
 
     def _check(self, task: Task) -> CheckAnswer:
@@ -144,7 +144,7 @@ class WarmChecker:
 
 
 def _gone(root: Path, stage: Stage) -> str:
-    """Say that the learner's folder, or that of *stage* in it, is not there, and what to do."""
+    """Return the message for a missing folder: the learner's, or that of *stage* in it."""
     lost = stage.source if root.is_dir() else root
     return (
         f"The folder {lost} is gone. Put it back, or run `autograder start {root}` in another "

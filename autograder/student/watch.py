@@ -19,7 +19,7 @@ QUIT: Final = frozenset({"q", "\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the
 
 
 def watch(own: Handout) -> str:
-    """Run until the learner quits; return the words to leave with."""
+    """Run `watch` until the learner quits; return the line to print at the end."""
     with Terminal() as terminal, contextlib.ExitStack() as closing:
         checker = WarmChecker(own)
         closing.callback(checker.close)

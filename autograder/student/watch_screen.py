@@ -26,32 +26,32 @@ from autograder.reports.terminal_tables import picture_parts
 from autograder.student.learner_folder import gone, location
 from autograder.student.progress import Progress, Task, first_open, tasks
 
-if TYPE_CHECKING:  # the second imports torch
+if TYPE_CHECKING:  # the first imports torch
     from autograder.student.attention_weights import Weights
     from autograder.student.watch_state import Watch
 
 BLOCKS: Final = 20  # of the progress bar
-NAMED: Final = 3  # exercises that passed before; of more only the number is shown
+NAMED: Final = 3  # exercises that passed before and are listed; the rest are only counted
 HERE: Final = "← here"
 KEYS: Final = (
     "h hint · d details · l list · n next · p previous · o open in editor · r run again · q quit"
 )
-CHECKING: Final = "Checking other exercises …"  # before the keys, until they are checked
+CHECKING: Final = "Checking other exercises …"  # shown before the keys until then
 SHORT_KEYS: Final = "h hint · n next · l list · q quit"
-HIDDEN_KEY: Final = " · s hidden suite"  # where the course is around the learner's folder
+HIDDEN_KEY: Final = " · s hidden suite"  # only if the learner's folder is inside the course
 PAGE_KEYS: Final = "space next page · any other key goes back · q quit"
 
 
 def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
-    """Return the screen of *state* for a terminal of *width* columns and *rows*."""
+    """Return the screen of *state* for a terminal of *width* columns and *rows* rows."""
     if state.paged:
         return _page(state, width, rows)
     return fit(list(_parts(state, width)), width, rows)
 
 
 def _page(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
-    """Show one page of the list, from where the learner is on, or of all that there is to show."""
-    size = rows - 2  # below it are a line on the rows, and the keys
+    """Return one page of the list, starting at the current exercise, or of the complete content."""
+    size = rows - 2  # two rows are for the position and the keys
     start = 0
     if state.paged == "l":
         shown = [*exercise_list(state.own, state.progress, state.task), "", progress_bar(state)]
@@ -66,7 +66,7 @@ def _parts(state: "Watch", width: int) -> Iterator[Part]:
     if state.notice:
         yield kept(Text(state.notice, style="yellow"))
     yield from _content(state, width)
-    if not gone(state.own):  # then names and numbers would be about nothing
+    if not gone(state.own):  # there is no progress to show without the folder
         yield from passed_before(state)
         yield spaced(Rank.BAR, progress_bar(state))
     hidden = HIDDEN_KEY if state.has_hidden else ""
@@ -142,7 +142,7 @@ def shown_path(own: Handout, file: Path) -> str:
 
 
 def next_step(state: "Watch") -> Iterator[Part]:
-    """Show where to go from an exercise that passes."""
+    """Show which exercise comes after one that passes."""
     following = first_open(state.own, state.progress, state.task)
     if following is None:
         yield _course_done(state)
@@ -153,7 +153,7 @@ def next_step(state: "Watch") -> Iterator[Part]:
 
 
 def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[RenderableType]:
-    """Show all exercises, which have passed, and which is the current one."""
+    """List all exercises, and mark those that have passed and the current one."""
     for stage in own.stages:
         done = "✓" if progress.is_done(stage) else " "
         minutes = f"  {stage.effort.minutes} min" if stage.effort.minutes else ""
@@ -249,7 +249,7 @@ def _next(text: str) -> Text:
 
 
 def _one_row(text: str, width: int) -> Text:
-    """Return *text* in one row; keys that have no room are left out."""
+    """Return *text* in one row, without the keys that do not fit."""
     keys = text.split(" · ")
     while len(keys) > 1 and len(" · ".join(keys)) > width:
         del keys[-2]

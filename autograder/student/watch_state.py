@@ -24,10 +24,10 @@ RESTORED: Final = (
 
 
 class Checker(Protocol):
-    """Checks exercises of a learner's folder."""
+    """Checks the exercises in a learner's folder."""
 
     def check(self, task: Task) -> CheckAnswer:
-        """Check the exercise as it is on disk."""
+        """Check the saved exercise."""
 
     def check_hidden(self, task: Task) -> CheckAnswer:
         """Run the hidden suite on the exercise."""
@@ -37,7 +37,7 @@ class Checker(Protocol):
 
 
 class Watch:
-    """The state of the screen: one exercise, its answer, the hints that were asked for."""
+    """The state of the screen: the current exercise, its answer, and the learner's progress."""
 
     def __init__(self, own: Handout, checker: Checker) -> None:
         self.own = own
@@ -48,8 +48,8 @@ class Watch:
         self.just_passed: ExerciseFeedback | None = None
         self.finished: Stage | None = None
         self.weights: Weights | None = None  # of the finished stage
-        self.hidden: CheckAnswer | None = None  # what the hidden suite said, until the next key
-        self.broken: list[Task] = []  # they passed before, and have failed since
+        self.hidden: CheckAnswer | None = None  # the answer of the hidden suite, until the next key
+        self.broken: list[Task] = []  # exercises that passed before and fail now
         self.waiting: deque[Task] = deque()  # to be checked after the answer is shown
         self.paged = ""  # the key of a screen that may have several pages
         self.page = 0
@@ -58,12 +58,12 @@ class Watch:
 
     def begin(self) -> None:
         """Check the first open exercise, and later each file that has changed since its check."""
-        self.check(stop_after_stage=False)  # a lost progress file is made again
+        self.check(stop_after_stage=False)  # so that a lost progress file is restored
         changed = [one for one in self.own.stages if self.progress.is_outdated(one)]
         self._wait_for([self.task.stage, *changed])
 
     def check(self, *, stop_after_stage: bool = True) -> None:
-        """Check the exercise; where it passes for the first time, go on to the next open one."""
+        """Check the current exercise; when it first passes, go on to the next open one."""
         self.finished = None
         while True:
             self.answer = self.checker.check(self.task)
@@ -81,16 +81,16 @@ class Watch:
             self.task = following
 
     def check_next(self) -> bool:
-        """Check one exercise more of what was saved; return whether that changes the screen."""
+        """Check the next waiting exercise; return whether the screen must be drawn again."""
         task = self.waiting.popleft()
-        digest = digest_of(task.stage)  # a save during the check is news
+        digest = digest_of(task.stage)  # before the check, which a save may interrupt
         answer = self.checker.check(task)
         passed_before = task.key in self.progress.passed
         self._record(task, answer)
         if not any(task.stage.name == other.stage.name for other in self.waiting):
             self._is_checked(task.stage, digest)
         if passed_before == (task.key in self.progress.passed):
-            return not self.waiting  # the screen shows this
+            return not self.waiting  # the screen shows whether exercises wait
         is_near = task.stage.name == self.task.stage.name
         if passed_before and is_near and not self._has_work:  # nothing else needs attention
             self.task, self.answer, self.finished = task, answer, None
@@ -98,7 +98,7 @@ class Watch:
 
     @property
     def _has_work(self) -> bool:
-        """Whether the answer on the screen is about code that does not pass."""
+        """Whether the screen shows an exercise that the learner has begun and that fails."""
         feedback = self.answer.feedback
         return feedback is None or (feedback.first is not None and not feedback.unwritten)
 
@@ -122,7 +122,8 @@ class Watch:
     def move(self, step: int) -> None:
         """Go to the next exercise or the previous one.
 
-        Next is one that passed before, and from an exercise that passes the next open one.
+        The next one is an exercise that passed before and fails now, if there is one. After an
+        exercise that passes, it is the next open one.
         """
         every = tasks(self.own)
         index = [task.key for task in every].index(self.task.key)
@@ -132,7 +133,7 @@ class Watch:
         self.go(following if step > 0 and following else every[(index + step) % len(every)])
 
     def saved(self, stages: Sequence[Stage]) -> None:
-        """Check the exercise again, or the first open one if other *stages* were saved."""
+        """Check the current exercise, or the first open one if only other *stages* were saved."""
         self.just_passed = self.hidden = None
         self.paged = self.notice = ""
         names = [stage.name for stage in stages]
@@ -155,7 +156,7 @@ class Watch:
         return str(file), line
 
     def _open_in_stage(self) -> Task | None:
-        """Return what to work on in the file that was saved, first what passed before."""
+        """Return the next open exercise of the current stage, first one that passed before."""
         mine = [task for task in tasks(self.own) if task.stage.name == self.task.stage.name]
         left = [task for task in mine if task.key not in self.progress.passed]
         broken = [one.key for one in self.broken]
@@ -170,16 +171,16 @@ class Watch:
         return broken[0] if broken else first_open(self.own, self.progress, self.task)
 
     def _wait_for(self, stages: Sequence[Stage]) -> None:
-        """Check the exercises of *stages* later, first those that passed before.
+        """Schedule the exercises of *stages* for a check, first those that pass.
 
-        Exercises of other stages that still wait come after them.
+        Waiting exercises of other stages come after them.
         """
         names = {stage.name for stage in stages}
         others = [one for one in self.waiting if one.stage.name not in names]
         self.waiting.clear()
         if gone(self.own):
             return
-        if self.answer.is_whole_file:  # it says the same of the other exercises
+        if self.answer.is_whole_file:  # the other exercises have the same answer
             names.discard(self.task.stage.name)
         found = [one for one in tasks(self.own) if one.stage.name in names]
         found = [one for one in found if one.key != self.task.key]
@@ -191,7 +192,7 @@ class Watch:
                 self._is_checked(stage, digest_of(stage))
 
     def _record(self, task: Task, answer: CheckAnswer) -> bool:
-        """Write down whether *task* passes; return whether it does so for the first time."""
+        """Record whether *task* passes; return whether it passes now and did not before."""
         self._read_progress()
         if gone(self.own) or (answer.feedback is None and not answer.is_whole_file):
             return False

@@ -16,11 +16,11 @@ from autograder.student import editor, keyboard
 NARROWEST: Final = 20  # columns; below it words break anyway
 LOWEST: Final = 3  # rows
 START_OF_ROW: Final = "\r\x1b[K"
-CLEAR: Final = "\x1b[H\x1b[2J"  # the screen, not what can be scrolled back to
+CLEAR: Final = "\x1b[H\x1b[2J"  # keeps the lines above the screen
 
 
 class Terminal:
-    """The terminal while `watch` runs: keys arrive at once and unseen; restored at the end."""
+    """The terminal while `watch` runs: it delivers single keys without echo until the end."""
 
     def __init__(self) -> None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -40,22 +40,22 @@ class Terminal:
         self._keys.__exit__(*exception)
 
     def wait(self, seconds: float) -> str | None:
-        """Return the next key; ``resize``, or None for anything else that may have happened."""
+        """Return the next key, or ``resize`` for a new size; None after a wake or a time-out."""
         return self._keys.wait(seconds)
 
     def show(self, screen: Callable[[int, int], Iterable[RenderableType]]) -> None:
-        """Clear the screen and print what *screen* returns for so many columns and rows."""
+        """Clear the terminal and print what *screen* returns for its columns and rows."""
         size = shutil.get_terminal_size()
         width, rows = max(size.columns, NARROWEST), max(size.lines, LOWEST)
         text = render(screen(width, rows), width, colour="NO_COLOR" not in os.environ)
         self.write(f"{CLEAR}{text.rstrip()}")  # a line break in the last row would scroll
 
     def replace_last_row(self, text: str) -> None:
-        """Print *text* over the row in which the screen ends."""
+        """Replace the last row of the screen with *text*."""
         self.write(f"{START_OF_ROW}{text}")
 
     def open_editor(self, file: str, line: int) -> str:
-        """Open *file* at *line*; return what to tell the learner, empty if there is nothing."""
+        """Open *file* at *line*; return a notice for the learner, empty if the editor started."""
         command = editor.command(os.environ, file, line)
         if command is None:
             return editor.MISSING
@@ -72,6 +72,6 @@ class Terminal:
     @staticmethod
     def write(text: str) -> None:
         """Print *text* at once."""
-        with contextlib.suppress(OSError):  # the terminal is gone, as the next key shows
+        with contextlib.suppress(OSError):  # the terminal is gone; the next wait reports it
             sys.stdout.write(text)
             sys.stdout.flush()

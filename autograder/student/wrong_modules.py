@@ -13,13 +13,13 @@ from autograder.student.attention_weights import Weights
 from autograder.student.learner_code import LearnerCode
 from autograder.student.learner_folder import span_of
 
-UNNAMED: Final = 5  # wrong modules to look at for one whose mistake has a name
-# Changes of a text within some of its lines: what each changes, and the whole text.
+UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
+# Takes a text and ranges of its lines; yields, for each change, a description and the new text.
 SmallChanges = Callable[[str, Sequence[range]], Iterable[tuple[str, str]]]
 
 
 class WrongModule(msgspec.Struct, frozen=True):
-    """A wrong module: what was changed, in which exercise, its known name, what it computes."""
+    """A wrong module: the *change* in an *exercise*, the mistake's *name*, and its *weights*."""
 
     change: str
     exercise: str
@@ -29,13 +29,13 @@ class WrongModule(msgspec.Struct, frozen=True):
 
 
 class WrongModules:
-    """Finds wrong modules: the learner's *code* with one of the *small_changes* that show."""
+    """Finds wrong modules: the learner's code with one small change that has a visible effect."""
 
     def __init__(self, code: LearnerCode, small_changes: SmallChanges) -> None:
         self._code, self._small_changes = code, small_changes
 
     def search(self, text: str, right: Weights) -> Generator[WrongModule, None, None]:
-        """Yield wrong modules whose picture and whose checks show the mistake, in any order."""
+        """Yield wrong modules with a different picture and a failed check, in random order."""
         changed = list(self._changed(text))
         random.shuffle(changed)
         with self._code.open_suite() as runner:
@@ -48,13 +48,13 @@ class WrongModules:
                     yield WrongModule(change, exercise, _name(result), wrong, weights)
 
     def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
-        """Yield each small change of an exercise: its name, what changes, the whole module."""
+        """Yield, for each small change, the exercise, a description and the changed module."""
         for exercise in self._code.stage.exercises:
             span = span_of(text, exercise.name)
             if span is None or not self._shows(text, span, exercise.name):
                 continue
             for change, changed in self._small_changes(text, [range(span[0], span[1] + 1)]):
-                # Only the exercise is taken from it: the rest keeps its layout and its comments.
+                # Only the exercise is taken, so that the rest keeps its layout and its comments.
                 new = span_of(changed, exercise.name)
                 if new is not None:
                     lines, wrong = text.splitlines(), changed.splitlines()
@@ -63,14 +63,14 @@ class WrongModules:
                     yield exercise.name, change, whole
 
     def _shows(self, text: str, span: tuple[int, int], name: str) -> bool:
-        """Whether the picture needs the exercise: no change of another one can show in it."""
+        """Whether the picture depends on the exercise *name*: without it, there is no picture."""
         lines = text.splitlines()
         without = [*lines[: span[0] - 1], f"{name} = None", *lines[span[1] :]]
         return self._code.weights("\n".join(without)) is None
 
 
 def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None:
-    """Return the first mistake that has a name, or one without where the first few have none."""
+    """Return the first module whose mistake has a name, or an unnamed one after a few tries."""
     with closing(found):
         seen = []
         for one in found:
