@@ -11,6 +11,10 @@ TWO_CORES := -n 2 --dist loadfile
 # come last, and one core waits for the longest of them.
 TESTS := $(TWO_CORES) --no-loadscope-reorder tests --ignore tests/browser
 
+# Many containers set this. Then no process keeps what it compiles, and each one that imports torch
+# takes three times as long.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup grade test test-slow test-nightly test-browser hostile fuzz lint mutation \
 	docs clean
