@@ -1,11 +1,11 @@
 """Measures a cluster of dask on this machine: python -m benchmarks.cluster [SUBMISSIONS] [ROUNDS].
 
-In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1,
-2 and 4 workers of a cluster whose scheduler and workers are processes of this machine, too, in each
-of three rounds. It prints the median cost of one more submission, after the first quarter of the
-class, so that no start counts: the processor time of all processes of the run, that of supervisor
-and scheduler, of which there is only one, and the time on the clock, which means little on a busy
-machine. The records must be equal but for the times. All numbers are written to
+In each of three rounds, the same honest class is graded by 1 and 2 grading processes of this
+machine, and by 1, 2 and 4 workers of a cluster whose scheduler and workers are also processes of
+this machine. Prints the median cost of one more submission after the first quarter of the class, so
+that starting does not count: the processor time of all processes of the run, that of the supervisor
+and of the scheduler, of which there is one each, and the wall-clock time, which means little on a
+busy machine. The records must be equal except for the times. All numbers are written to
 build/benchmarks/cluster.json.
 """
 
@@ -103,7 +103,7 @@ class DaskCluster:
         command = [sys.executable, "-m", "dask", *map(str, words), "--no-dashboard"]
         output = (self._home / f"{words[0]}.log").open("wb")
         with output:
-            process = subprocess.Popen(command, cwd=self._home, stdout=output, stderr=output)  # noqa: S603  # a command that is written here
+            process = subprocess.Popen(command, cwd=self._home, stdout=output, stderr=output)  # noqa: S603  # our own command
         self._processes.append(process)
 
 
@@ -154,7 +154,7 @@ def main(count: int = 60, rounds: int = 3) -> None:
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _NOTHING = Cost(0.0, 0.0, 0.0, 0.0)
-# The name of a way to grade, its workers, and its grading processes where it has no workers.
+# The name of a run, its workers, and its grading processes if it has no workers.
 _MODES = (
     ("local, 1 process", 0, 1),
     ("dask, 1 worker", 1, 0),
@@ -167,7 +167,7 @@ _MODES = (
 def _measure(
     course: Course, class_: list[Submission], home: Path, workers: int, jobs: int
 ) -> tuple[Cost, bytes]:
-    """Grade the class once; return what it cost, and the record without its times."""
+    """Grade the class once; return its cost, and the record without its times."""
     from autograder.grading import cluster, grade  # noqa: PLC0415  # imports torch
     from tests.factories import without_times  # noqa: PLC0415  # imports torch
 

@@ -116,7 +116,7 @@ def cost(course: Course, count: int = 200, wanted: str = "04") -> None:
 
 
 def distorted(solution: str, number: int, *, only_one: bool = False) -> str:
-    """Return *solution* with other results, distorted for each *number* in another way."""
+    """Return *solution* with distorted results; each *number* distorts them differently."""
     lot = Random(number)  # noqa: S311  # no secret depends on it
     least, largest = SHARES
     share, mistake = least * (largest / least) ** lot.random(), lot.choice(MISTAKES)
@@ -134,7 +134,7 @@ def _returns(function: ast.FunctionDef) -> bool:
 
 
 class _Distorted(ast.NodeTransformer):
-    """Hands every result to a function that distorts it."""
+    """Passes every result to a function that distorts it."""
 
     def visit_Return(self, node: ast.Return) -> ast.Return:  # the name that ast calls
         call = ast.Call(ast.Name("_distort", ast.Load()), [node.value or ast.Constant(None)], [])
@@ -221,7 +221,7 @@ def _mutated(stage: Stage) -> Iterator[tuple[str, LocalChannel]]:
 
 
 def _bank(runner: SuiteRunner, stage: Stage) -> Counter[str]:
-    """Count the misconceptions of *stage* that kinds of mistake name."""
+    """Count the misconceptions of *stage* that are named by kinds of mistake."""
     counts: Counter[str] = Counter()
     source = KindsOnly(runner, stage)
     for exercise, channel in _misconceptions(stage):
@@ -262,7 +262,7 @@ def changed_exercise(stage: Stage, solution: str, text: str) -> str:
 
 
 def _is_known(source: KindsOnly, stage: Stage, exercise: str, text: str) -> bool:
-    """Whether a kind of mistake makes just this program."""
+    """Return whether a kind of mistake makes exactly this program."""
     names = [one.name for one in stage.exercises]
     return ExerciseCode(text, exercise, names).text([]) in source.programs(exercise).texts
 

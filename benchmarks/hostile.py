@@ -30,7 +30,7 @@ from tests.e2e.conftest import grade_hostile_students
 from tests.e2e.hostile_students import EARNED, HONEST, SECRET
 
 CLASS_SIZE, HOSTILE_SHARE = 200, 0.2
-OWN_SECONDS = 10.0  # on the clock, for each hostile submission: starts and ends of its workers
+OWN_SECONDS = 10.0  # wall-clock time, for each hostile submission: starts and ends of its workers
 BROKEN = ("", "class SelfAttentionV1:\n", "import attention_helpers\n", "raise SystemExit\n")
 HEAD = (
     "| attacks | number | points gained | secrets read | honest grades changed "
@@ -45,7 +45,7 @@ NO_DISK_LIMIT = frozenset(
 class Cost:
     """The cost of one submission for the grading process."""
 
-    seconds: float  # on the clock
+    seconds: float  # wall-clock time
     processor_seconds: float
     peak_mib: float
     added_mib: float
@@ -229,7 +229,7 @@ def _peak_of_forks() -> float:
 def _figures_of_class(
     course: Course, results: Results, alone: dict[str, SubmissionResult]
 ) -> Figures:
-    """Count the gains of the attacks in *results*, and the honest results that are not as *alone*.
+    """Count the gains of the attacks in *results*, and the honest results that differ from *alone*.
 
     *alone* has a result for each honest student, or one for all of them as ``honest``.
     """
@@ -327,7 +327,7 @@ def _plain(course: Course, folder: Path) -> tuple[dict[str, float], list[str]]:
         submission = folder / "hostile" / name if name else None
         plain_pytest.prepare(place, submission, solution)
     command = [sys.executable, "-B", "-m", "benchmarks.plain_pytest", *map(str, folders.values())]
-    subprocess.run(command, cwd=hostile.ROOT, check=False, capture_output=True)  # noqa: S603  # a command that is written here
+    subprocess.run(command, cwd=hostile.ROOT, check=False, capture_output=True)  # noqa: S603  # our own command
     if plain_pytest.score(folders.pop("")) != plain_pytest.MOST:
         sys.exit("The plain grader does not give full marks to the solution.")
     skipped = [name for name in hostile.attacks() if name not in names]

@@ -1,9 +1,9 @@
 """Grades a class on several hosts and cuts one off: python -m benchmarks.hosts [SUBMISSIONS].
 
 Four network namespaces represent four hosts, which a bridge in a fifth connects: the supervisor,
-the scheduler of dask, and two workers, each with its own copy of the course. That needs
-root, and iproute2. Each scene prints what happened; the benchmark fails if a record differs from
-that of one machine but for the times, or if something is accepted that must be refused.
+the scheduler of dask, and two workers, each with its own copy of the course. That needs root, and
+iproute2. Each scene prints its result. The benchmark fails if a record differs from that of one
+machine except for the times, or if something is accepted that must be refused.
 """
 
 import os
@@ -29,7 +29,7 @@ SUPERVISOR, SCHEDULER, *WORKERS = HOSTS = ("supervisor", "scheduler", "worker1",
 ADDRESSES = {host: address_of(number) for number, host in enumerate(HOSTS)}
 PORT = 8786
 REFUSED = 2  # the exit code
-START_SECONDS = 120.0  # for a host to be there, or there again
+START_SECONDS = 120.0  # for a host to start, or to start again
 POLL_SECONDS = 0.1
 CUT_AT = 0.25  # of the class has been graded when a host is cut off
 TLS = """distributed:
@@ -67,7 +67,7 @@ class Scene(NamedTuple):
     network: Network
 
     def start_cluster(self, keys: str, scheme: str = "tls", workers: str = "tls") -> None:
-        """Start the scheduler and a worker on each host of theirs, and wait for the workers."""
+        """Start the scheduler, and a worker on each worker host; wait for the workers."""
         scheduler = f"{scheme}://{ADDRESSES[SCHEDULER]}:{PORT}"
         listen = ("--host", ADDRESSES[SCHEDULER], "--port", PORT, "--protocol", scheme)
         self._dask(SCHEDULER, keys, "scheduler", *listen)
@@ -88,7 +88,7 @@ class Scene(NamedTuple):
         keys: str = "keys",
         meanwhile: Callable[[Running], None] = lambda _run: None,
     ) -> Graded:
-        """Grade the class by the command; *meanwhile* gets the run."""
+        """Grade the class with the command, and call *meanwhile* with the process."""
         record, log = self.home / "results.json", self.home / "grade.log"
         for path in (record, log):
             path.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ class Scene(NamedTuple):
 
     @property
     def journal(self) -> Path:
-        """Where each result is written as soon as it is there."""
+        """The path of the journal, which stores each result as soon as it is made."""
         return self.home / "results.json.journal"
 
     def wait_for_results(self, run: Running, count: int) -> None:
@@ -120,7 +120,7 @@ class Scene(NamedTuple):
             time.sleep(POLL_SECONDS)
 
     def graded(self) -> int:
-        """Return how many results are in the journal, behind its first line."""
+        """Return how many results are in the journal, after its first line."""
         return self.journal.read_bytes().count(b"\n") - 1 if self.journal.is_file() else 0
 
     def _dask(self, host: str, keys: str, *words: object) -> None:
@@ -174,7 +174,7 @@ def _cluster(scene: Scene, keys: str, scheme: str = "tls", workers: str = "tls")
 
 
 def _unencrypted(scene: Scene) -> None:
-    """Nothing is sent to a scheduler or a worker whose connection anybody could read."""
+    """Require that nothing is sent over a connection that anybody could read."""
     with _cluster(scene, "open", "tcp", "tcp") as address:
         before = scene.network.connections(SUPERVISOR)
         graded = scene.grade(address, "open")
@@ -187,7 +187,7 @@ def _unencrypted(scene: Scene) -> None:
 
 
 def _encrypted(scene: Scene, alone: Graded) -> None:
-    """With keys of one authority, records are those of one machine, with any host cut off."""
+    """Require that one authority's keys give the records of one machine, with any host cut off."""
     some = int(CUT_AT * len(from_json(alone.record).submissions))
 
     def cut_off(host: str, run: Running) -> None:
@@ -236,7 +236,7 @@ def _make_keys(folder: Path) -> None:
     """Make an authority and a certificate as docs/scaling.md does."""
     folder.mkdir()
     for words in KEYS:
-        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)  # noqa: S603, S607  # a command that is written here
+        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)  # noqa: S603, S607  # our own command
     (folder / "tls.yaml").write_text(TLS.format(keys=folder, required="true"))
 
 

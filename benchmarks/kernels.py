@@ -2,9 +2,10 @@
 
 The right programs of a course, and its wrong ones in the public suite, run under several sets of
 torch's kernels, which represent other processors. The first table has the largest difference of
-right results, relative to the scale of their tensor: `autograder.suite.noise` states the noise from
-it. The second one counts what wrong programs show: how much of it differs surely between two sets,
-or ends otherwise, and how much of that `release` recorded as decided, which must be none.
+right results, relative to the scale of their tensor: `autograder.suite.noise` states the noise that
+follows from it. The second table counts the failures of wrong programs: those that certainly differ
+between two sets or end differently, and those of them that `release` recorded as decided, of which
+there must be none.
 """
 
 import os
@@ -38,7 +39,7 @@ Shown = tuple[str, list[Tensor]]  # status, and all numbers
 
 
 class Wrong(NamedTuple):
-    """How many failures of wrong programs there are, differ, and differ though recorded."""
+    """How many failures wrong programs have, how many differ, how many of these are recorded."""
 
     failures: int
     different: int
@@ -46,7 +47,7 @@ class Wrong(NamedTuple):
 
 
 def main(*words: str) -> None:
-    """Measure and print; a process with other kernels writes what it computes to a file."""
+    """Measure and print; a process with other kernels writes its results to a file."""
     course = load(find_root(Path(__file__).parent))
     if words[:1] == ("collect",):
         torch.save(dict(_collect(course, _stages(course, words[2:]))), words[1])
@@ -75,7 +76,7 @@ def _stages(course: Course, words: Sequence[str]) -> list[Stage]:
 def _shown_under(name: str, folder: str, stages: list[str]) -> dict[Key, Shown]:
     path = Path(folder) / name
     command = [sys.executable, "-m", "benchmarks.kernels", "collect", str(path), *stages]
-    subprocess.run(command, env=os.environ | SETS[name], check=True)  # noqa: S603  # a command that is written here
+    subprocess.run(command, env=os.environ | SETS[name], check=True)  # noqa: S603  # our own command
     found: dict[Key, Shown] = torch.load(path)
     path.unlink()
     return found
@@ -142,7 +143,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def _apart(left: Shown, right: Shown) -> float:
-    """Return the largest difference relative to the scale; infinity for another end."""
+    """Return the largest difference relative to the scale; infinity if the ends differ."""
     if left[0] != right[0] or [one.shape for one in left[1]] != [one.shape for one in right[1]]:
         return torch.inf
     pairs = zip(left[1], right[1], strict=True)

@@ -1,8 +1,8 @@
 """Kills processes of a run at random moments: python -m benchmarks.kills [KILLS] [SUBMISSIONS].
 
 Supervisor, grading processes, fork servers and workers get SIGKILL; the same command is run until
-it is done. The record must equal that of an undisturbed run but for the times, and nothing may be
-left: no process, no temporary folder. The moments are drawn from a fixed seed.
+it is done. The record must equal that of an undisturbed run except for the times, and no process
+and no temporary folder may be left. The moments are drawn from a fixed seed.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from tests.factories import without_times
 
 ROLES = ("supervisor", "worker", "grading process", "fork server")
 POLL_SECONDS = 0.005
-END_SECONDS = 20.0  # for the processes of a killed run to notice; a busy machine needs some
+END_SECONDS = 20.0  # for the processes of a killed run to end; a busy machine needs several
 SEED = 123
 
 
@@ -44,7 +44,7 @@ class Disturbed:
 
 @dataclass
 class Scene:
-    """A class to be graded, and where everything of its runs lies."""
+    """A class to be graded, and the folder of its runs."""
 
     course: Path
     class_: Path
@@ -52,7 +52,7 @@ class Scene:
 
     @property
     def record(self) -> Path:
-        """Where the record is."""
+        """The path of the record."""
         return self.home / "out" / "results.json"
 
     def start(self) -> "subprocess.Popen[bytes]":
@@ -62,7 +62,7 @@ class Scene:
         temporary.mkdir(exist_ok=True)
         temporary.chmod(0o711)  # a worker passes through it
         words = ("-m", "autograder", "grade", self.class_, "--json", self.record)
-        return subprocess.Popen(  # noqa: S603  # a command that is written here
+        return subprocess.Popen(  # noqa: S603  # our own command
             [sys.executable, *map(str, words), "--course", str(self.course), "--jobs", "2"],
             cwd=self.course,
             env=os.environ | {"TMPDIR": str(temporary)},
@@ -127,7 +127,7 @@ def disturb(scene: Scene, expected: bytes, roles: Sequence[str], pause: float) -
 
 
 def _kill(pid: int) -> bool:
-    """Kill a process, and say whether there was one: it may have ended meanwhile."""
+    """Kill a process; return whether there was one, because it may have ended meanwhile."""
     with contextlib.suppress(ProcessLookupError):
         if pid:
             os.kill(pid, signal.SIGKILL)
@@ -204,7 +204,7 @@ def write_class(folder: Path, stage: str, count: int) -> Path:
 
 
 def main(kills: int = 100, count: int = 200) -> None:
-    """Kill and print what came of it."""
+    """Kill processes and print the results."""
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         home = Path(folder)
         home.chmod(0o711)  # a worker passes through it
@@ -217,7 +217,7 @@ def main(kills: int = 100, count: int = 200) -> None:
     each = ", ".join(f"{number} x {role}" for role, number in sorted(happened.kills.items()))
     print(f"{count} submissions of stage 04, {sum(happened.kills.values())} kills: {each}")
     print(f"  the command was run {happened.runs} times and graded all {happened.rounds} times")
-    print(f"  records that differ but for the times   {happened.wrong_records}")
+    print(f"  records that differ in more than times  {happened.wrong_records}")
     print(f"  processes left                          {happened.left_processes}")
     print(f"  files left                              {len(happened.left_files)}")
     if happened.wrong_records or happened.left_processes or happened.left_files:

@@ -1,6 +1,6 @@
 """Measures processor time and writes a JSON file for each table of a benchmark.
 
-Processor time is compared rather than time on the clock, because the machine may be busy.
+Processor time is compared rather than wall-clock time, because the machine may be busy.
 """
 
 import json
@@ -40,13 +40,13 @@ def cpu_of_command(command: Sequence[str], folder: Path) -> float:
 
 
 def right_programs(stage: Stage) -> list[str]:
-    """Read the solution and its variants, which are right in other ways."""
+    """Read the solution and its variants, which are right programs in other idioms."""
     paths = [stage.solution, *sorted((stage.hidden / "variants").glob("*.py"))]
     return [path.read_text("utf-8") for path in paths]
 
 
 def numbered_submission(stage: Stage, number: int, text: str = "") -> Submission:
-    """Make a submission of *text*, by default a right one, different from every other."""
+    """Make a unique submission of *text*, by default of a right program."""
     text = text or stage.solution.read_text("utf-8")
     code = f"{text}\n\nSTUDENT = {number}\n".encode()
     return Submission(

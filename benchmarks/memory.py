@@ -2,9 +2,9 @@
 
 For each number of submissions, one run grades them, another regrades them with nothing changed, a
 third also writes the report, one exports the record in each format for a class, and one compares it
-with itself. A quick stub replaces the sandbox: it gives each submission the real result
-of another one of its kind, with its own message. Everything else is the command. The last
-column is the memory of one more submission, from the first number of submissions to the last one.
+with itself. A quick stub replaces the sandbox: it gives each submission the real result of another
+one of its kind, with its own message. Everything else is the code of the command. The last column
+is the memory of one more submission, from the first number of submissions to the last one.
 
 With ``sandbox``, the first run grades in the sandbox, and each record is compared with that of a
 submission of its kind in a class of ten.
@@ -52,7 +52,7 @@ class Row(NamedTuple):
 
 
 def main(counts: list[int], *, in_sandbox: bool) -> None:
-    """Measure and print; *in_sandbox* says whether the sandbox grades each submission."""
+    """Measure and print; if *in_sandbox*, the sandbox grades each submission."""
     counts = counts or [1000, 10_000]
     runs = []
     for count in counts:
@@ -103,14 +103,14 @@ def _run(known: object, *words: object) -> Measured:
         MEASURE,
         *map(str, (known, *words, *course)),
     ]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603  # a command that is written here
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603  # our own command
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Measured)
 
 
 def measure(known: str, *words: str) -> None:
-    """Run a command in this process, the supervisor, and print what that took.
+    """Run a command in this process, the supervisor, and print its time and memory.
 
-    Results *known* take the place of the sandbox's.
+    The results *known* replace those of the sandbox.
     """
     if known:
         from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch

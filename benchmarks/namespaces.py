@@ -59,7 +59,7 @@ class Network:
         command = [*self._on(host), sys.executable, *map(str, words)]
         environment = os.environ | {"DASK_CONFIG": str(config)}
         with log.open("ab") as output:
-            process = subprocess.Popen(  # noqa: S603  # a command that is written here
+            process = subprocess.Popen(  # noqa: S603  # our own command
                 command, cwd=log.parent, env=environment, stdout=output, stderr=output
             )
         self._processes.append(process)
@@ -72,7 +72,7 @@ class Network:
     def connections(self, host: str) -> int:
         """Return how many connections *host* has opened."""
         command = [*self._on(host), "cat", "/proc/net/snmp"]
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603  # a command that is written here
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603  # our own command
         names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
         return int(values[names.index("ActiveOpens")])
 
@@ -94,4 +94,4 @@ class Network:
 
     @staticmethod
     def _ip(*words: str) -> None:
-        subprocess.run(["ip", *words], check=True)  # noqa: S603, S607  # a command that is written here
+        subprocess.run(["ip", *words], check=True)  # noqa: S603, S607  # our own command

@@ -1,6 +1,6 @@
 """A plain grader for comparison: one pytest process imports the submission and compares.
 
-It is written as most such graders are: tests and solution lie next to the submission, a plugin
+It is written as most such graders are: tests and solution are next to the submission, a plugin
 counts what passes, and a file holds the score at the end. Two things are better than usual: a run
 without that file earns nothing, and it runs in this kit's own sandbox, so that no attack harms the
 machine; attacks that only harm it gain nothing here either.

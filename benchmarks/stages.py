@@ -1,8 +1,9 @@
 """Measures the cost of one more submission of each stage: python -m benchmarks.stages [STAGE...].
 
 Right submissions are the solution; wrong ones are ten of the stage's misconceptions, each submitted
-twice, of which the second time counts: the first one loads the wrong programs that it is compared
-with. One grading process, processor time of all processes of the run, isolation full.
+twice. Only the second submission counts, because the first one loads the wrong programs that it is
+compared with. There is one grading process with isolation `full`, and each number is processor time
+of all processes of the run.
 """
 
 import json
@@ -34,7 +35,7 @@ def main(wanted: list[str]) -> None:
         right, wrong = _right(stage), _wrong(stage)
         costs[stage.name] = (_cost(course, right, 1), _cost(course, wrong, len(wrong) // 2 - 1))
         each = f"{costs[stage.name][0]:5.0f} ms{costs[stage.name][1]:5.0f} ms"
-        print(f"{stage.name:30}{each}", flush=True)  # of a run that is stopped, this is left
+        print(f"{stage.name:30}{each}", flush=True)  # remains if the run is stopped
     means = [statistics.mean(column) for column in zip(*costs.values(), strict=True)]
     print(f"{'mean':30}{means[0]:5.0f} ms{means[1]:5.0f} ms")
     hours = MILLION * statistics.mean(means) / MILLISECONDS / SECONDS_OF_AN_HOUR

@@ -71,7 +71,7 @@ def _cold_pytest(course: Course, stage: Stage) -> float:
     """Time a grader that starts a new process: Python, torch, pytest and the same suite."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [str(stage.hidden), "--submission", str(stage.solution)]
-    return _timed(lambda: subprocess.run(command, cwd=course.root, check=True, capture_output=True))  # noqa: S603  # a command that is written here
+    return _timed(lambda: subprocess.run(command, cwd=course.root, check=True, capture_output=True))  # noqa: S603  # our own command
 
 
 def _timed(work: Callable[[], object]) -> float:

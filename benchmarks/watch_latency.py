@@ -22,7 +22,7 @@ from autograder.sandbox.spawned_workers import VARIABLE
 
 ROOT = Path(__file__).parents[1]
 STAGE = "04_self_attention"
-BEGUN = b"Checking"  # what a save shows first
+BEGUN = b"Checking"  # the first words after a save
 END = b"q quit"  # the last words of every screen
 SAVES = 20
 COLD = 3
@@ -38,7 +38,7 @@ class Watch:
         self._master = master
 
     def wait_for(self, words: bytes, after: bytes = b"") -> None:
-        """Read until *words* are shown behind *after*."""
+        """Read until *words* are shown after *after*."""
         shown = b""
         while words not in shown.partition(after)[2] if after else words not in shown:
             if not select.select([self._master], [], [], 60)[0]:
@@ -51,7 +51,7 @@ class Watch:
             os.read(self._master, 65536)
 
     def quit(self) -> None:
-        """Press the key that ends it, and read what it still shows."""
+        """Press the key that ends `watch`, and read the rest of its output."""
         os.write(self._master, b"q")
         while self.process.poll() is None:
             if select.select([self._master], [], [], 0.05)[0]:
