@@ -29,7 +29,7 @@ class Server(NamedTuple):
 def jupyter_lab(folder: Path, environment: dict[str, str], log: Path) -> Iterator[Server]:
     """Run JupyterLab in *folder*; end it and its processes with the context."""
     token = secrets.token_hex()
-    # It chooses a free port itself, and says in its log which one.
+    # It chooses a free port itself, and logs the number.
     settings = {"ip": "127.0.0.1", "port": 0, "token": token, "allow_root": True}
     options = [f"--ServerApp.{name}={value}" for name, value in settings.items()]
     with log.open("wb") as said:

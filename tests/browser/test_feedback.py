@@ -76,7 +76,7 @@ def test_a_hostile_submission_is_text_in_its_feedback(
 
 
 def test_a_hostile_submission_is_text_in_the_reports(page: Page, graded: Path):
-    """``grade --report`` writes a page for the class and one for each student."""
+    """The pages that ``grade --report`` writes show a hostile submission as text."""
     reports = sorted((graded / "reports").glob("*.html"))
     assert len(reports) == 1 + 5
 

@@ -3,11 +3,11 @@
 The programs are the misconceptions, the fresh programs, right ones among them, the right variants,
 rewrites of mistakes in many idioms (``tests/submissions/rewrites/<stage>/<mistake>__<idiom>.py``),
 programs that no mistake explains (``tests/submissions/unknown_mistakes``), and every tenth mutant.
-``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows what a change of the
-diagnosis changes. Each program has a block with its stage, its origin, its name and its
-exercise, the diagnosis in grading, by the hidden suite and the solution, and the diagnosis on a
-student's machine, by the public suite and the fingerprints, if it differs. Each diagnosis is on a
-line: its number of failed checks, the mistakes that it names, and its sentence.
+``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows the effect of a change in the
+diagnosis. Each program has a block with its stage, its origin, its name and its exercise, the
+diagnosis in grading, by the hidden suite and the solution, and the diagnosis on a student's
+machine, by the public suite and the fingerprints, if it differs. Each diagnosis is on a line: its
+number of failed checks, the mistakes that it names, and its sentence.
 """
 
 import ast
@@ -72,7 +72,7 @@ def programs_of(stage: Stage) -> Iterator[Program]:
 
 
 def _instead(stage: Stage, origin: str, name: str, code: str) -> Program:
-    """Put *code* in the place of the exercise that it defines."""
+    """Replace the exercise that *code* defines by *code*."""
     defined = {getattr(node, "name", "") for node in ast.parse(code).body}
     exercise = next(each.name for each in stage.exercises if each.name in defined)
     return Program(origin, name, exercise, f"{stage.solution.read_text('utf-8')}\n\n{code}")

@@ -218,7 +218,7 @@ def _processes_in(folder: Path) -> list[int]:
     return found
 
 
-NAMES = 8_000  # of methods, uses or targets: the source has some 400 KB
+NAMES = 8_000  # of methods, uses or targets: the source has about 400 KB
 METHODS = "".join(f"    def m{number}(self): 0\n" for number in range(NAMES))
 USES = "        x.scaled_dot_product_attention()\n" * NAMES
 OF_ZEROS = """

@@ -364,11 +364,11 @@ def test_a_course_can_turn_it_off(course: Course, fork_server: ForkServer):
 
 
 CARRIED_BEFORE = tomllib.loads(Path(__file__).with_name("carried_points.toml").read_text("utf-8"))
-KEPT = 0.95  # of the points that realistic mistakes had before attempts were asked for
-DTYPE = 0.1  # points of an exercise for its dtype, which are never carried; nor were there any
+KEPT = 0.95  # of the points that realistic mistakes kept before an attempt was required
+DTYPE = 0.1  # points of an exercise for its dtype, which are not carried; earlier suites had none
 
 
-@pytest.mark.nightly  # forty seconds; above, each stage has mistakes that are carried
+@pytest.mark.nightly  # forty seconds; the tests above carry mistakes in each stage
 def test_realistic_mistakes_keep_what_is_carried(grade_class: GradeClass, course: Course):
     """Garbage that correct code uses earns little, and an attempt keeps nearly all its points."""
     kept = before = 0.0

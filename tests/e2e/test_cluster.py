@@ -179,10 +179,10 @@ def test_the_command_says_what_is_wrong_with_an_address(scene: Scene):
 
 
 def test_a_lost_scheduler_ends_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch):
-    """A run that loses its scheduler ends with a sentence and keeps its journal. The last test."""
+    """A run that loses its scheduler ends with a sentence and keeps its journal."""
     monkeypatch.setattr(
         cluster_workers, "CONNECT_SECONDS", 2.0
-    )  # dask tries to connect again that long
+    )  # dask tries to reconnect for this long
     record = scene.home / "lost.json"
 
     def lose() -> None:

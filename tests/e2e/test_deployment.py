@@ -18,7 +18,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 DATA = {".csv", ".db", ".json", ".tsv", ".xlsx", ".xml", ".zip"}
-OUTPUTS = {"--json", "--report", "--out", "-o", "--to", ">"}  # the next word is written
+OUTPUTS = {"--json", "--report", "--out", "-o", "--to", ">"}  # followed by the file to write
 # Folders that nbgrader's commands and the collection of submissions fill.
 FILLED = {"submitted", "downloaded", "autograded", "feedback"}
 EXAMPLES = ("submitted/ada/01_a/a.py", "feedback/ada/01_a/lab.html", ".course-secret")

@@ -1,4 +1,4 @@
-"""Tests the diagnoses of wrong programs by both sources of evidence, and marks of right programs.
+"""Tests the diagnoses of wrong programs by both sources of evidence, and grades of right programs.
 
 Commit each change of a golden diagnosis with its reason; ``golden_diagnoses.py`` writes the files.
 """
@@ -150,7 +150,7 @@ def grade(grade_class: GradeClass) -> Callable[[Program], tuple[ExerciseResult, 
     return lambda program: grade_class([submit(COURSE, program)])[0].exercises
 
 
-@pytest.mark.nightly  # that a failed check costs its points in the sandbox, many files here assert
+@pytest.mark.nightly  # many other files assert that a failed check loses its points in the sandbox
 @pytest.mark.parametrize("program", WRONG, ids=lambda one: f"{one.stage}-{one.id}")
 def test_a_mistake_loses_points(program: Program, grade):
     """Each exercise with a mistake loses points."""

@@ -22,7 +22,8 @@ SEEDS = ROOT.parent / "shared" / "seeds"
 DOCUMENTS = ("000", "001", "002", "003", "004")
 
 # The exercises of each stage that each document defines. A new stage of the course is one more row
-# if a document defines something of it. 003 and 004 define nothing of some stages: all is missing.
+# if a document defines something of it. 003 and 004 define no exercise of some stages, so all of
+# these are missing.
 DEFINES = {
     "01_dot_product_attention": {
         "002": {"softmax_naive"},
@@ -257,7 +258,7 @@ def first_output(parts):
 
 
 def is_python(code):
-    """Whether *code* parses."""
+    """Return whether *code* parses."""
     try:
         ast.parse(code)
     except SyntaxError:

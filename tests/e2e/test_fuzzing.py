@@ -50,7 +50,7 @@ fuzz = settings(
     phases=(Phase.generate,),
     derandomize=EXAMPLES is None,
     database=None,
-    deadline=None,  # it is processor time that is bounded
+    deadline=None,  # `budget` bounds processor time instead
 )
 
 

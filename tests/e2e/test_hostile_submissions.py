@@ -60,7 +60,7 @@ def batch(tmp_path_factory):
         specs = {check.name: check.spec for check in runner.checks(STAGE)}
     class_ = among_honest(hostile, honest_submission(course))
     with watched(course) as traces:
-        results = grade(course, class_, jobs=2, diagnose=False)  # else most of the time goes there
+        results = grade(course, class_, jobs=2, diagnose=False)  # most of the time would go there
     return Batch({result.student: result for result in results.submissions}, specs, traces)
 
 

@@ -18,7 +18,7 @@ ONLY_X86 = pytest.mark.skipif(not X86, reason="other processors have no AVX2 and
 
 def prove(pytestconfig: pytest.Config, environment: dict[str, str], words: Sequence[str]) -> str:
     """Prove stages in a process with these settings; return what it prints."""
-    done = subprocess.run(  # noqa: S603  # a command that is written here
+    done = subprocess.run(  # noqa: S603  # our own command
         [sys.executable, "-m", "tests.e2e.kernel_sets", *words],
         cwd=pytestconfig.rootpath,
         env=os.environ | environment,
@@ -63,7 +63,7 @@ def usual(pytestconfig: pytest.Config) -> list[str]:
     return prove(pytestconfig, {}, ["--every", "8", "--build", *STAGES]).splitlines()
 
 
-@pytest.mark.nightly  # that two stages hold, one with large models, the test above proves
+@pytest.mark.nightly  # the test above proves two stages, one with large models
 @pytest.mark.parametrize(
     "name",
     [
@@ -81,6 +81,6 @@ def test_every_stage_holds_under_every_set_of_kernels(
     """
     printed = prove(pytestconfig, SETS[name], ["--every", "8", "--build", *STAGES]).splitlines()
 
-    done = f"{len(STAGES) + 1} stages done"  # with the one for practice
+    done = f"{len(STAGES) + 1} stages done"  # including the stage for practice
     assert [line for line in printed if " in grading, " not in line] == [done]
     assert printed == usual

@@ -263,7 +263,7 @@ def answer_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def is_code(cell: NotebookNode) -> bool:
-    """Whether *cell* is a code cell."""
+    """Return whether *cell* is a code cell."""
     return cell.cell_type == "code"
 
 
@@ -279,7 +279,7 @@ def problems(notebook: NotebookNode) -> list[str]:
 
 
 def is_red(output: NotebookNode) -> bool:
-    """Whether Jupyter shows *output* in red."""
+    """Return whether Jupyter shows *output* in red."""
     return output.output_type == "error" or output.get("name") == "stderr"
 
 

@@ -24,19 +24,19 @@ WORDS = torch.tensor(
 
 
 def hides_the_future(weights: Tensor) -> bool:
-    """Whether the upper triangle is exactly 0, and no visible weight is."""
+    """Return whether the upper triangle is exactly 0, and no visible weight is."""
     visible = torch.ones_like(weights).tril().bool()
     return bool((weights[~visible] == 0).all() and (weights[visible] > 0).all())
 
 
 def long_vectors_win(weights: Tensor) -> bool:
-    """Whether most words look most at journey and starts, in any order."""
+    """Return whether most words look most at journey and starts, in any order."""
     pairs = [set(row) for row in weights.topk(2).indices.tolist()]
     return pairs.count({1, 2}) > len(pairs) / 2
 
 
 def shares_equally(weights: Tensor) -> bool:
-    """Whether each token has the same weight for all tokens up to its own."""
+    """Return whether each token has the same weight for all tokens up to its own."""
     equal = torch.ones_like(weights).tril()
     return hides_the_future(weights) and torch.allclose(
         weights, equal / equal.sum(-1, keepdim=True)
@@ -44,52 +44,52 @@ def shares_equally(weights: Tensor) -> bool:
 
 
 def can_look_at_a_stranger(weights: Tensor) -> bool:
-    """Whether some word looks most at a word that resembles it less than most words do."""
+    """Return whether some word looks most at a word that resembles it less than most words do."""
     alike = torch.nn.functional.cosine_similarity(WORDS[:, None], WORDS[None], dim=-1)
     chosen = alike.gather(1, weights.argmax(dim=-1, keepdim=True))
     return bool((chosen[:, 0] < alike.median(dim=-1).values).any())
 
 
 def hides_nothing(weights: Tensor) -> bool:
-    """Whether every word looks at every word."""
+    """Return whether every word looks at every word."""
     return bool((weights > 0).all())
 
 
 def prefers_some_words(weights: Tensor) -> bool:
-    """Whether the future is hidden, and each row with a choice has a clear favourite."""
+    """Return whether the future is hidden, and each row with a choice has a clear favourite."""
     rows = [row[: number + 1] for number, row in enumerate(weights)][1:]
     return hides_the_future(weights) and all(row.max() > 2 * row.min() for row in rows)
 
 
 def finds_the_translation(weights: Tensor) -> bool:
-    """Whether each word finds its own source word, and the padding gets exactly 0."""
+    """Return whether each word finds its own source word, and the padding gets exactly 0."""
     return weights.argmax(dim=-1).tolist() == [0, 2, 1] and bool((weights[:, 3:] == 0).all())
 
 
 def looks_one_word_back(weights: Tensor) -> bool:
-    """Whether each word but the first looks most at the word before it."""
+    """Return whether each word but the first looks most at the word before it."""
     return weights[1:].argmax(dim=-1).tolist() == [0, 1, 2, 3, 4]
 
 
 def attends_to_the_mirror_image(weights: Tensor) -> bool:
-    """Whether each letter looks most at the letter with its place counted from the end."""
+    """Return whether each letter looks most at the letter with its place counted from the end."""
     return weights.argmax(dim=-1).tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
 
 
 def needs_shortcuts(weights: Tensor) -> bool:
-    """Whether the first five layers get a hundredth without shortcuts, and two fifths with them."""
+    """Return whether five layers get a hundredth without shortcuts, and two fifths with them."""
     without, with_shortcuts = weights[:, :5].sum(dim=-1)
     return bool(without < 0.01 and with_shortcuts > 0.4)
 
 
 def expects_the_next_letter(weights: Tensor) -> bool:
-    """Whether the letter that comes next in the word gets most of each row."""
+    """Return whether the letter that comes next in the word gets most of each row."""
     following = torch.arange(1, len(weights) + 1) % weights.shape[1]
     return bool((weights.gather(1, following[:, None]) > 0.5).all())
 
 
 def forgets_and_prefers_equal_words(weights: Tensor) -> bool:
-    """Whether a token sees five tokens, and equal tokens get larger weights than all others."""
+    """Return whether a token sees five tokens, and equal ones get larger weights than others."""
     back = torch.arange(8)[:, None] - torch.arange(8)
     seen = (back >= 0) & (back < 5)
     equal, different = seen & (back % 2 == 0), seen & (back % 2 == 1)
@@ -100,7 +100,7 @@ def forgets_and_prefers_equal_words(weights: Tensor) -> bool:
 
 
 def finds_equal_words(weights: Tensor) -> bool:
-    """Whether the future is hidden, and each word prefers the equal words among those before it."""
+    """Return whether the future is hidden, and each word prefers equal words before it."""
     words = torch.tensor([0, 1, 0, 1, 2, 3, 2])
     equal = (words[:, None] == words).tril()
     others = (words[:, None] != words).tril()
@@ -109,7 +109,7 @@ def finds_equal_words(weights: Tensor) -> bool:
 
 
 def looks_for_its_own_letter(weights: Tensor) -> bool:
-    """Whether the future is hidden, and each letter gives equal letters its largest weights."""
+    """Return whether the future is hidden, and each letter looks most at equal letters."""
     word = "headache"
     return hides_the_future(weights) and all(
         {place for place in range(row + 1) if weights[row, place] > 0.8 * weights[row].max()}

@@ -72,7 +72,7 @@ class Browser:
     def __init__(self, profile: Path) -> None:
         plumbing = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'  # Chromium reads 3 and writes 4
         command = [shutil.which("chromium") or "", *FLAGS, f"--user-data-dir={profile}"]
-        self._process = subprocess.Popen(  # noqa: S603  # a command that is written here
+        self._process = subprocess.Popen(  # noqa: S603  # our own command
             ["/bin/sh", "-c", plumbing, "sh", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -88,7 +88,7 @@ class Browser:
         self._session = attached["sessionId"]
 
     def show(self, page: str, width: int, *, dark: bool = False, unfold: bool = False) -> None:
-        """Lay *page* out at exactly *width* pixels, with every fold open if so wished."""
+        """Lay *page* out at exactly *width* pixels, with every fold open if *unfold*."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
         self._ask(

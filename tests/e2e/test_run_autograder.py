@@ -99,7 +99,7 @@ def content(course: Course) -> bytes:
 
 @contextmanager
 def container(content: bytes) -> Iterator[Path]:
-    """Lay out a folder that every user may enter, as /autograder is, and pytest's own are not."""
+    """Lay out a folder that every user may enter, like /autograder and unlike pytest's own."""
     folder = Path(tempfile.mkdtemp(prefix="autograder-"))
     try:
         folder.chmod(0o755)
@@ -189,7 +189,7 @@ def test_the_isolation_is_reported(run: Run):
 
 @pytest.mark.slow
 def test_no_grade_leaves_no_results(content: bytes):
-    """An older file is deleted, so that Gradescope says that the autograder failed."""
+    """An older file is deleted, so that Gradescope reports that the autograder failed."""
     with container(content) as root:
         done = start(root, "bash", "-c", SPOILED, "spoil")
 

@@ -425,7 +425,7 @@ def test_a_student_of_canvas_is_one_person(semester: Semester):
 
 
 def test_a_student_who_submitted_the_lab_reads_that_first(semester: Semester):
-    """The page of a student who submitted the lab says so first, without a local path."""
+    """The page of a student who submitted the lab states this first, without a local path."""
     page = (semester.root / "feedback" / "katherine" / STAGE / "lab.html").read_text("utf-8")
 
     assert "You submitted the lab, not `self_attention.py`." in html.unescape(page)

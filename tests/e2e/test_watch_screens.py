@@ -44,7 +44,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def play(own: Path, size: tuple[int, int], programs: Sequence[Program]) -> Iterator[list[str]]:
-    """Save each program in turn; yield the rows of the screen that answers."""
+    """Save each program in turn; yield the rows of the screen with the answer."""
     with contextlib.closing(PseudoTerminal(own, size=size)) as terminal:
         terminal.read_screen("not written yet")
         for program in programs:

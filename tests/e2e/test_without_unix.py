@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# What tests/without_unix.py takes away, it takes away from the workers, too.
+# tests/without_unix.py removes the Unix modules from the workers, too.
 PLAY = """
 import shutil, sys
 from pathlib import Path

@@ -287,7 +287,7 @@ def test_the_run_fails_at_its_end_if_something_is_missing(bash: Bash, tmp_path, 
 
 
 def test_the_fetched_archives_are_a_class(tmp_path: Path, pytestconfig: pytest.Config):
-    """GitHub's archive has a folder of its own around the stages; the grader finds them."""
+    """GitHub's archive has an additional folder around the stages, and the grader finds them."""
     stages = load(find_root(pytestconfig.rootpath)).stages
     for student in ("ada", "zoe"):
         folder = tmp_path / "submitted" / student

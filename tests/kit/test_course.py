@@ -1,4 +1,4 @@
-"""Reads course.toml and stage.toml strictly; errors name the file and the place."""
+"""Tests that course.toml and stage.toml are read strictly; errors name the file and the place."""
 
 import re
 from pathlib import Path

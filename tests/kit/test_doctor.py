@@ -1,4 +1,4 @@
-"""Reports the isolation and the documented values of this machine."""
+"""Tests the report on the isolation and the documented values of this machine."""
 
 import pytest
 import torch

@@ -126,7 +126,7 @@ def test_a_grid_is_at_most_8_by_8():
     ],
 )
 def test_a_record_has_a_limited_size(text: str):
-    """A submission and each of its checks take some 70 and 40 KB at most."""
+    """A submission takes at most about 70 KB, and each of its checks at most about 40 KB."""
     full = record_of(text).submissions[0]
     check = full.exercises[0].checks[0]
     rest = replace(full, exercises=(), notices=(text,) * 1000, ignored=(text,) * 1000)

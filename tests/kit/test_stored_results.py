@@ -153,10 +153,10 @@ def test_of_many_changes_the_first_are_named():
     assert text.endswith("s049, 01_tiny: 1 → 2 (+1); 7 more.")
 
 
-# What one more submission takes of memory, in every reader of a record
+# The memory that one more submission takes, in every reader of a record
 
 FEW, MANY = 1000, 1400  # so many that the terminal has several tables
-MOST = 500  # bytes, as a set grows in steps; a result of these takes some 3,000
+MOST = 500  # bytes, as a set grows in steps; one of these results takes about 3,000
 Use = Callable[[Course, Path], object]
 
 

@@ -1,4 +1,4 @@
-"""Reports the results of kinds of mistake in a stage, and their names."""
+"""Tests the report on kinds of mistake in a stage: their results and their names."""
 
 from autograder.authoring import kinds_report, release
 from autograder.authoring.kinds_report import BANK, OWN, UNNAMED, KindsReport

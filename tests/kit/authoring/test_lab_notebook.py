@@ -1,4 +1,4 @@
-"""Builds small labs: what is refused, what is kept, what students receive."""
+"""Tests building labs: the labs that are refused, and the contents that students receive."""
 
 import json
 import math
@@ -116,7 +116,7 @@ def test_points_follow_the_hidden_suite(author: Author):
 
 
 def test_the_autograder_grades_checks_and_no_written_answers(author: Author):
-    """The points of grade cells, in the order of the lab."""
+    """The autograder grades the grade cells, in the order of the lab, and no written answer."""
     assert list(lab_notebook.grade_cell_points(read(author(*WHOLE))).items()) == [
         ("double", 5.0),
         ("Scale", 5.0),

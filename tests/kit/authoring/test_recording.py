@@ -1,4 +1,4 @@
-"""Records the answers of the solution and the misconceptions to the public checks."""
+"""Tests the record of the solution's answers to the public checks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Builds stubs and assignments from the solutions, and finds secrets in them."""
+"""Tests building stubs and assignments from the solutions, and finding secrets in them."""
 
 import hashlib
 import json

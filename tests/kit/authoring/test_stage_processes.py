@@ -66,7 +66,7 @@ def test_an_error_in_a_process_is_raised():
 def test_no_process_outlives_the_command():
     """An endless loop of a stage ends with the command, for any end of the command."""
     arguments = [sys.executable, "-c", ENDLESS, str(COURSE.root)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # a command that is written here
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # our own command
         assert command.stdout is not None
         try:
             pids = [int(command.stdout.readline()) for _ in range(2)]

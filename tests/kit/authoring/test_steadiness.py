@@ -1,4 +1,4 @@
-"""Finds results that rounding could decide by shifting the numbers that a check sends."""
+"""Tests finding results that rounding could decide, by shifting the numbers that a check sends."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Lists the explanations of a file's mistakes that were tried, and how far each matched."""
+"""Tests the list of explanations that were tried for a file, and how far each matched."""
 
 from pathlib import Path
 

@@ -57,7 +57,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The added stage after `release`, for copying."""
     root = tmp_path_factory.mktemp("released") / "course"
     write_files(root, course_files(("01_tiny",)) | EXTRA)
-    with forget_suites():  # a command has a process of its own
+    with forget_suites():  # each command runs in its own process
         release.build(courses.load(root))
     return root
 
@@ -83,7 +83,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
 
 
 def test_the_quick_proof_names_one_misconception(added: Course):
-    """The quick proof runs every misconception, and says that it names the first one only."""
+    """The quick proof runs every misconception, and reports that it names only the first one."""
     report = verify.verify(added, quick=True)
 
     assert report.findings == ()
@@ -351,7 +351,7 @@ def test_rules_are_verified(write_course: WriteCourse, file: str, old: str, new:
     path = course.root / file
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
 
-    others = ("is stale", "was edited")  # the edit of a built file is a finding of its own
+    others = ("is stale", "was edited")  # the edited built file is a separate finding
     found = verify.verify(course).findings
     findings = [line for line in found if not any(words in line for words in others)]
 

@@ -38,7 +38,7 @@ def run(tiny: Course, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_start_says_what_it_did(tiny: Course, folder: Path):
-    """A second start keeps what the learner has changed."""
+    """A second start keeps the learner's changes."""
     words = ["start", "mine", "--course", str(tiny.root)]
     first = CliRunner().invoke(app, words)
     (folder / "mine" / "01_tiny" / "tiny.py").write_text("x = 1\n")

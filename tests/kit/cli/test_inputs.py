@@ -1,4 +1,4 @@
-"""Reads the inputs that several commands share."""
+"""Tests reading the inputs that several commands share."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Prints the lines that several commands share."""
+"""Tests printing the lines that several commands share."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Compares the answers of programs."""
+"""Tests comparing the answers of programs."""
 
 import pytest
 import torch

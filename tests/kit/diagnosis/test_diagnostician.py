@@ -1,4 +1,4 @@
-"""Names the mistakes of a submission, and describes other failures."""
+"""Tests naming the mistakes of a submission, and describing its other failures."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -17,7 +17,7 @@ from autograder.diagnosis.ranking import (
 )
 from autograder.suite.checks import Layer
 
-WRITTEN = 9  # the number of what an author wrote
+WRITTEN = 9  # the number of a misconception
 KINDS = ["scale_missing", "scale_missing", "softmax_axis", "mask_missing", "transposed"]
 
 

@@ -1,4 +1,4 @@
-"""Answers as JSON values."""
+"""Tests answers as JSON values, which are rounded."""
 
 import json
 

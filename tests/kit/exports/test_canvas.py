@@ -296,7 +296,7 @@ def test_any_name_and_score_make_a_file_that_canvas_reads(name: str, score: floa
 
 
 def test_only_students_with_scores_are_looked_for():
-    """Only students with scores are searched, not a whole imported class."""
+    """Only students with scores are looked up, not a whole imported class."""
     rows = (row("123"), *(StudentGrades(student=f"s{n}") for n in range(60)))
     done = canvas(table_of_rows(*rows), ROSTER.encode())
 

@@ -112,7 +112,7 @@ def test_canvas_names_come_from_the_download_where_ids_differ(
 def test_moodle_names_come_from_the_download_where_ids_differ(
     tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
 ):
-    """Folders with and without `_` at the end, as two versions of Moodle write them."""
+    """The names for Moodle are those of the download, with and without `_` at the end."""
     run = results(*(submission(check(), student=name) for name in ("s1", "s2")))
     students = {"Ada Lovelace_101": "s1", "Alan_102": "s2"}
     request = FeedbackRequest(

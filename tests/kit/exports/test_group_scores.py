@@ -44,7 +44,7 @@ def test_a_member_who_is_known_keeps_one_row():
 
 
 def test_two_submissions_of_one_group_are_not_guessed():
-    """Each member keeps their own score, and a remark names both."""
+    """If two members submitted, each keeps their own score, and a remark names both."""
     shared = share_scores(table_of_rows(row("ada", 7.5), row("ben", 3.0)), GROUPS)
 
     assert scores(shared) == {"ada": 7.5, "ben": 3.0}

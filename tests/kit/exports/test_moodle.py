@@ -69,7 +69,7 @@ def test_a_grade_is_filled_in_and_nothing_else_changes():
     ],
 )
 def test_a_student_is_found_by(student: str):
-    """The number of a download's name, or any cell that identifies one student."""
+    """A student is found by the number in the download, or by a cell that fits one student."""
     assert fill(table_of_rows(row(student)))[1][5] == "7.5"
 
 

@@ -1,4 +1,4 @@
-"""Builds formgrader's notebook: the instructor's cells, the answers, no active content."""
+"""Tests formgrader's notebook: the instructor's cells, the answers, no active content."""
 
 import copy
 import html
@@ -221,7 +221,7 @@ def test_questions_and_checks_are_the_instructors(master: Notebook, merge: Merge
     ],
 )
 def test_of_copies_the_last_written_one_counts(merge: Merge, texts: tuple[str, ...], counts: str):
-    """Jupyter copies a cell with its name; the others stay as cells of the student."""
+    """The last written of several cells with one name counts; the others are shown, too."""
     made = merge(*map(answer, texts))
 
     assert by_name(made)["why"]["source"] == counts
@@ -589,7 +589,7 @@ def test_an_attack_is_shown_as_it_was_written(text: str):
 
 @pytest.mark.parametrize("text", ["# why", "why\n---", "> # why", "- # why", "#why", "#### why ##"])
 def test_no_heading_takes_the_name_of_a_grade(text: str):
-    """Formgrader finds its boxes for points by an element's id, and uses the first one."""
+    """No heading gets the id by which formgrader finds its box for points."""
     assert 'id="why"' not in render_escaped(text)
 
 
@@ -644,7 +644,7 @@ PIECES = st.sampled_from([
 @settings(max_examples=100)
 @given(pieces=st.lists(PIECES, max_size=12))
 def test_no_mixture_becomes_active_content(pieces: list[str]):
-    """Pieces of attacks and of honest texts are joined in any order."""
+    """Pieces of attacks and honest texts, joined in any order, become no active content."""
     assert ActiveContent(render_escaped("".join(pieces), IMAGES)).found == []
 
 

@@ -1,4 +1,4 @@
-"""Stores one submission in the gradebook: its points, its notebook, its timestamp."""
+"""Tests storing one submission in the gradebook: its points, its notebook, its timestamp."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Leaves cells out of the student's page of `nbgrader generate_feedback`."""
+"""Tests that cells are left out of the student's page of `nbgrader generate_feedback`."""
 
 import json
 from collections.abc import Callable

@@ -27,14 +27,14 @@ c.DailyPenalty.percent = 20
     ],
 )
 def test_each_day_that_has_begun_costs_a_share(late: float, options: dict, penalty: float | None):
-    """Ten points, and by default a penalty of ten percent for each day."""
+    """By default, each day that has begun subtracts ten percent of the points."""
     assert DailyPenalty(**options).late_submission_penalty("ada", 10.0, late) == penalty
 
 
 def test_the_plugin_is_chosen_in_the_configuration(
     course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
-    """Two lines of nbgrader_config.py switch it on."""
+    """Two lines of nbgrader_config.py switch the daily penalty on."""
     query(course.root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
     add_settings(course, SETTINGS)
     write(graded(), ada=work(stamp=LATE))

@@ -235,7 +235,7 @@ def test_lateness_costs_what_the_plugin_says(
     course: Course, write: WriteBook, graded: Made, work: StudentWork,
     more: str, stamp: bytes | None, penalty: float | None,
 ):  # fmt: skip
-    """The plugin is nbgrader's or one of nbgrader_config.py; points limit the penalty."""
+    """A plugin of nbgrader or of the course sets the penalty, which is at most the points."""
     add_settings(course, more)
     write(graded(double=2.5), ada=work(stamp=stamp))
 

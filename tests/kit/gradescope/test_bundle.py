@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("without_secret")
 
 
 def test_the_scripts_lie_at_the_root_and_can_be_run(tiny: Course):
-    """`setup.sh` and `run_autograder` with the executable bit; nothing else has it."""
+    """Only `setup.sh` and `run_autograder`, at the root of the zip, are executable."""
     with opened(build_zip(tiny).content) as archive:
         modes = {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
 
@@ -40,7 +40,7 @@ def test_the_scripts_lie_at_the_root_and_can_be_run(tiny: Course):
 
 
 def test_two_bundles_of_a_course_are_equal(tiny: Course):
-    """Two bundles of a course are equal to the byte, at any time."""
+    """Two bundles of a course are equal byte for byte, at any time."""
     assert build_zip(tiny).content == build_zip(tiny).content
 
 

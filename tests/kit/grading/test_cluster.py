@@ -34,7 +34,7 @@ class Workers:
     def __init__(self, facts: Facts, answers: Answers) -> None:
         self.facts = facts
         self.client = self
-        self.sent: list[list[str]] = []  # who was there, whenever somebody was sent
+        self.sent: list[list[str]] = []  # the workers that were present at each task
         self.tasks: list[list[str]] = []
         self._answers = answers
         self._there: dict[Task, list[Submission]] = {}

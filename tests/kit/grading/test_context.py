@@ -1,4 +1,4 @@
-"""Supplies the values of fixtures to checks."""
+"""Tests the values of the fixtures that checks use."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -43,7 +43,7 @@ def test_a_missing_solution_is_the_courses_fault(tiny: Course, item: SimpleNames
 
 
 def test_the_documented_tensors_are_read_once_for_each_context(tiny: Course, item):
-    """Every context remembers which of them its own checks used."""
+    """A context reads the documented tensors once, and remembers those that its checks used."""
     context, other = SuiteContext(tiny), SuiteContext(tiny)
     _ = context.documented(item)["tiny.numbers"]
 
@@ -89,7 +89,7 @@ def checks_in(suite: Path, *exercises: str, **constants: object) -> list[SimpleN
 
 
 def test_only_the_first_check_of_an_exercise_grades_the_order(write_course):
-    """The order is that of the solution, and each exercise is graded in its first check."""
+    """Only an exercise's first check grades the order of arguments, which the solution gives."""
     solution = "class Scale:\n    def __init__(self, d_in, d_out):\n        pass\n"
     course = write_course({"solutions/01_tiny/tiny.py": solution})
     items = checks_in(course.stages[0].hidden_suite, "double", "Scale", "Scale")

@@ -249,7 +249,7 @@ def test_an_import_that_crashes_skips_everything(graded: Graded):
 
 
 def test_crashes_of_one_exercise_cost_no_other(graded: Graded, solved: Submission):
-    """When one exercise crashes too often, the next is graded all the same."""
+    """When one exercise crashes too often, the next one is still graded."""
     crashing = solved.code.cells[0].decode().replace("return 2 * x", "import os; os._exit(1)")
     result = graded(crashing)
 

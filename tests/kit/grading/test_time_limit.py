@@ -11,7 +11,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.suite import in_process
 
-PATIENCE = 50_000_000  # turns of a loop; some seconds, so that a test that fails ends as well
+PATIENCE = 50_000_000  # turns of a loop; a few seconds, so that a test that fails ends as well
 WORK = f"""
 def work(then=lambda: None):
     try:

@@ -96,7 +96,7 @@ def pages(tiny: Course, graded_class: Results, page: str) -> list[str]:
 
 @pytest.fixture
 def hostile_pages(tiny: Course, hostile: Results) -> list[str]:
-    """The pages about hostile texts."""
+    """The pages of a class in which every text is hostile."""
     return [class_page(tiny, hostile), *(feedback_page(tiny, item) for item in hostile.submissions)]
 
 
@@ -355,7 +355,7 @@ class Read(HTMLParser):
         self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Take a tag for closed that is the last one open."""
+        """Count the last open tag as closed."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:

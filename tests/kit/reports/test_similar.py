@@ -1,4 +1,4 @@
-"""Groups submissions with the same code."""
+"""Tests grouping submissions with the same code."""
 
 from collections.abc import Callable, Sequence
 

@@ -29,7 +29,7 @@ def proc(tmp_path: Path) -> Callable[..., Path]:
 
 
 def at_its_end(proc: Callable[..., Path], most: float = 1e6, **facts: float) -> CpuDeadline:
-    """Return a deadline of 1000 s that has passed on the clock; *facts* were measured meanwhile."""
+    """Return a deadline of 1000 s that the clock has passed; *facts* were measured meanwhile."""
     deadline = CpuDeadline(7, 1000.0, most, proc())
     for name in ("_start", "_deadline", "_last_deadline"):
         setattr(deadline, name, getattr(deadline, name) - 1000.0)
@@ -54,7 +54,7 @@ def test_a_worker_that_waited_for_its_own_threads_has_used_its_time(proc):
 
 
 def test_the_clock_limits_a_worker_that_waits(proc):
-    """A call ends when the submission's time on the clock does, even if it only waits."""
+    """A call that only waits ends when the submission's wall-clock time is up."""
     assert at_its_end(proc, most=1000.0, used=0.0, waited=900.0).remaining() <= 0
 
 
@@ -79,7 +79,7 @@ def test_the_kernel_measures_how_long_a_process_waits_for_a_processor():
 
 @needs_proc
 def test_a_worker_that_sleeps_uses_its_time_up():
-    """A call that sleeps is stopped when its limit has passed on the clock.
+    """A call that sleeps is stopped when its limit has passed in wall-clock time.
 
     A worker gets less than a second of extra time for a start that waits for a processor.
     """
@@ -95,7 +95,7 @@ def test_a_worker_that_sleeps_uses_its_time_up():
 
 @needs_proc
 def test_the_clock_decides_about_a_process_that_has_ended():
-    """Without information in /proc, the limit of a process is measured on the clock."""
+    """Without information in /proc, the limit of a process is measured in wall-clock time."""
     deadline = CpuDeadline(2**22 + 1, 5.0, 100.0)
     deadline._deadline -= 5.0
     deadline._start -= 5.0

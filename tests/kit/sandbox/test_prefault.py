@@ -1,4 +1,4 @@
-"""Learns the pages that a fork writes to, and copies them in one call."""
+"""Tests learning the pages that a fork writes to, and copying them in one call."""
 
 import json
 import platform

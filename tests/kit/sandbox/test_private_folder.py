@@ -1,4 +1,4 @@
-"""Limits the files of a private folder, wherever and however they are made."""
+"""Tests that files in a private folder are limited, wherever and however they are made."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Limits of this process: memory, processor time and its parent."""
+"""Tests the limits of this process: memory, processor time, and the life of its parent."""
 
 import signal
 import subprocess

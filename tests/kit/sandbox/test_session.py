@@ -568,7 +568,7 @@ def test_a_submission_has_a_limit_of_seconds(open_session):
 
 
 def test_a_submission_has_a_limit_on_the_clock(open_session):
-    """A submission also has a limit on the clock, a multiple of its seconds."""
+    """A submission also has a wall-clock limit, a multiple of its seconds."""
     session = open_session(BREAKING)
     session.open()
     before = session._wall_seconds

@@ -80,7 +80,7 @@ def test_another_source_gets_a_process_that_has_run_nothing(workers: SpawnedWork
 
 @pytest.mark.slow
 def test_a_loop_that_never_ends_costs_one_call_and_names_its_line(workers: SpawnedWorkers):
-    """The stack is asked for by a message, because not every system has a signal for it."""
+    """An endless loop ends one call, and its line is known on systems without signals, too."""
     endless = "def double(x):\n    while True:\n        x += 1\n"
     opened = session(workers, endless)
     opened.open()

@@ -1,4 +1,4 @@
-"""Lists the names that statements bind, and remembers definitions among them."""
+"""Tests listing the names that statements bind, and remembering the definitions among them."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Computes one digest for sources that differ only in names, comments and docstrings."""
+"""Tests that sources which differ only in names, comments and docstrings have one digest."""
 
 import ast
 from textwrap import dedent

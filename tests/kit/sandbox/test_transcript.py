@@ -1,4 +1,4 @@
-"""Answers requests from a transcript, and keeps the rest."""
+"""Tests answering requests from a transcript, and keeping new ones."""
 
 import pytest
 

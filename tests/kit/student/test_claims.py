@@ -1,4 +1,4 @@
-"""Offers statements about wrong attention weights."""
+"""Tests the statements about wrong attention weights that a hunt offers."""
 
 import random
 from math import nan

@@ -52,7 +52,7 @@ def test_the_picture_follows_a_control(display: Display):
 
 
 def test_each_kind_of_start_has_its_control(display: Display):
-    """A text, a checkbox, a menu and two kinds of slider."""
+    """Each kind of value has its control: a text, a checkbox, a menu, two kinds of slider."""
     explore(lambda **_: square(2), a="text", b=True, c=["x", "y"], d=(0, 9, 3), e=(0.0, 1.0, 0.5))
 
     assert [type(widget).__name__ for widget in display.shown[:-1]] == [

@@ -32,6 +32,6 @@ def test_without_a_choice_vs_code_opens_it_if_it_is_there(monkeypatch: pytest.Mo
 
 
 def test_an_editor_in_the_terminal_is_waited_for():
-    """Recognizes editors that use the terminal, for which `watch` must wait."""
+    """An editor that uses the terminal is recognized, because `watch` must wait for it."""
     assert editor.needs_terminal("/usr/bin/nano")
     assert not editor.needs_terminal("code")

@@ -56,20 +56,20 @@ def lab_under_test(
 
 @pytest.fixture
 def lab(lab_under_test: LabUnderTest) -> Lab:
-    """A lab next to the stub."""
+    """A lab in the folder of the stub."""
     return lab_under_test.lab
 
 
 @pytest.fixture
 def solved(lab: Lab, handed_out: Path, solution: str) -> Lab:
-    """A lab next to the solution."""
+    """A lab in the folder of the solution."""
     save(handed_out, solution)
     return lab
 
 
 @pytest.fixture
 def mistaken(pytestconfig: pytest.Config, lab: Lab, handed_out: Path, solution: str) -> Lab:
-    """A lab next to a module that does not scale in SelfAttention_v1."""
+    """A lab in the folder of a module whose SelfAttention_v1 does not scale."""
     stage = load(pytestconfig.rootpath).stage("04")
     save(handed_out, with_kind(stage, solution, "SelfAttention_v1", "scale_missing"))
     return lab

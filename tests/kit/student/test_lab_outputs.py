@@ -14,7 +14,7 @@ DOT = base64.b64encode(PNG + b"a dot").decode()
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Path:
-    """Where the lab is."""
+    """The path of the lab."""
     return tmp_path / "lab.ipynb"
 
 
@@ -94,7 +94,7 @@ def test_only_some_outputs_are_shown(lab: Path):
     "text", ["", "[]", "{", '{"cells": [1]}', '{"cells": [{"source": 3}]}', "[" * 10_000]
 )
 def test_a_damaged_lab_shows_nothing(lab: Path, text: str):
-    """A notebook without exercises shows nothing, too."""
+    """A damaged lab, or a notebook without exercises, shows nothing."""
     lab.write_text(text)
 
     assert outputs_after_exercises(lab) == []

@@ -1,4 +1,4 @@
-"""A module in a notebook: what is used is always the file as it was last saved."""
+"""Tests the module in a notebook, which is always the file as it was last saved."""
 
 from pathlib import Path
 

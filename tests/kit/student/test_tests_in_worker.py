@@ -28,7 +28,7 @@ def _private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_tests_are_counted(text: str, counts: tuple[int, int, int]):
-    """How many passed, failed, and could not be read."""
+    """The tests that passed, failed, or could not be read are counted."""
     found = run_tests(text)
 
     assert (found["passed"], found["failed"], found["broken"]) == counts

@@ -34,7 +34,7 @@ def test_takes_sources_as_lines():
 
 
 def test_takes_nbformat_3():
-    """Worksheets hold the cells, and a cell's source is its input."""
+    """In format 3 the cells are in worksheets, and a cell's source is its input."""
     cells = [
         nbformat.v3.new_code_cell(input="x = 1"),
         nbformat.v3.new_text_cell("markdown", source="prose"),

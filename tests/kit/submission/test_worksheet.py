@@ -29,7 +29,7 @@ def worksheet(tmp_path):
 
 @pytest.mark.parametrize("rows", [ROWS, GERMAN])
 def test_it_is_read_in_any_language(worksheet, rows):
-    """The identifier is a word and the participant's number."""
+    """In any language, the identifier is read as a word and the participant's number."""
     assert set(worksheet(HEAD + rows).rows) == {"11", "12", "13"}
 
 

@@ -22,7 +22,7 @@ def ring(_frame) -> None:
 
 
 def work(until) -> None:
-    """Use processor time until *until* returns true, or for some seconds in a test that fails."""
+    """Use processor time until *until* returns true, or for a few seconds in a test that fails."""
     for _ in range(5_000_000):
         if until():
             return

@@ -1,4 +1,4 @@
-"""Keeps the requests of a check, with the replies and their tensors."""
+"""Tests that the requests of a check are kept, with the replies and their tensors."""
 
 import torch
 
