@@ -1,4 +1,4 @@
-"""Collects submissions from every form in which instructors have them."""
+"""Collects submissions from files, folders, archives and downloads."""
 
 from autograder.submission.assemble import Code, Submission
 from autograder.submission.collect import collect, collect_one

@@ -1,10 +1,9 @@
-"""Reads a zip in memory, and refuses a student's whole archive for one suspicious member.
+"""Reads zips in memory, and refuses a student's archive if one member is suspicious.
 
-In the archive of a class, only the entry of the student who submitted that member is refused.
-
-No archive is repaired: a repaired name can equal another member's, and a student learns of an
-archive that was refused, but not of one that was read in part.
-Nothing is ever extracted; only the members that are graded are decompressed.
+In the archive of a class, only the student's entry that contains this member is refused. No archive
+is repaired, because a repaired name can equal that of another member, and because a student learns
+of a refused archive but not of missing members. Nothing is extracted to disk, and only the members
+that are graded are decompressed.
 """
 
 import copy
@@ -33,7 +32,7 @@ from autograder.submission.files import (
 )
 from autograder.submission.names import comparison_key, find_lms
 
-MAX_MEMBERS = 2000  # as for folders: more is a virtual environment or an attack
+MAX_MEMBERS = 2000  # as for folders; more means a virtual environment or an attack
 MAX_TOTAL = 64 * 2**20  # bytes of all members; code has kilobytes, a notebook with plots some MiB
 MAX_RATIO = 200  # deflate reaches 1032:1 on zeros, source and notebooks stay below 20:1
 RATIO_FLOOR = 2**20  # bytes; smaller members do no harm at any ratio (an empty log, a blank image)
@@ -41,16 +40,16 @@ MAX_DIRECTORY = 2**20  # bytes that zipfile may read at once: 2000 members with 
 MAX_CLASS_MEMBERS = 20_000  # 1000 students with 20 files each
 MAX_CLASS_DIRECTORY = 4 * 2**20  # bytes: 20,000 members with 200 bytes each
 
-# What every operating system and LMS writes. bz2 and lzma decompress without a bound on memory.
+# All operating systems and LMSs write these. bz2 and lzma decompress without a memory limit.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_ENCRYPTED = 0x1 | 0x40 | 0x2000  # flag bits: encrypted, strongly, its directory too
-_PLAIN_KINDS = frozenset({0, stat.S_IFREG, stat.S_IFDIR})  # 0: written on a system without modes
-_TAIL = 2**16 + 22  # bytes: the longest comment and the record before it, where zipfile starts
+_ENCRYPTED = 0x1 | 0x40 | 0x2000  # flag bits: encrypted, strongly encrypted, encrypted directory
+_PLAIN_KINDS = frozenset({0, stat.S_IFREG, stat.S_IFDIR})  # 0: the system has no file modes
+_TAIL = 2**16 + 22  # bytes at the end that zipfile reads first: a record and the longest comment
 _REPACK = "Make a new zip of your files and submit it again."
 
 
 class ZipSource(msgspec.Struct, frozen=True):
-    """A zip on disk, or one that was submitted inside a download; it is opened for each read."""
+    """A zip on disk, or a zip inside a download; it is opened again for each read."""
 
     label: str  # the archive's name, safe to print
     read: Callable[[int], bytes]
@@ -60,16 +59,16 @@ class ZipSource(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, file: Path | SubmittedFile, max_directory: int = MAX_DIRECTORY) -> Self:
-        """Return the archive that *file* is."""
+        """Return the source of the zip *file*."""
         if isinstance(file, SubmittedFile):
             return cls(file.label, file.read, file.place, max_directory)
         return cls(visible(file.name), partial(read_regular, file), file, max_directory)
 
     @contextmanager
     def open(self) -> Iterator[zipfile.ZipFile]:
-        """Open the archive; raises ``UnusableFile``, and what zipfile raises."""
+        """Open the archive; raises ``UnusableFile`` or an error of zipfile."""
         stream: _BoundedFile | _BoundedBytes
-        if self.place is not None:  # only what is needed of it is read
+        if self.place is not None:  # zipfile reads only the parts that it needs
             stream = _BoundedFile(open_regular(self.place))
         else:
             stream = _BoundedBytes(self.read(self.max_size))
@@ -79,14 +78,14 @@ class ZipSource(msgspec.Struct, frozen=True):
 
 
 class ArchiveBudget(msgspec.Struct):
-    """The files and bytes that the archives of one student may still hold, in total."""
+    """The number of files and bytes that further archives of one student may hold."""
 
     files: int = MAX_MEMBERS
     size: int = MAX_TOTAL  # bytes of all members, and of archives that are read into memory
     directory: int = MAX_DIRECTORY  # bytes
 
     def fault(self, members: Sequence[zipfile.ZipInfo]) -> str:
-        """Return why an archive with *members* is too much; empty if it is not."""
+        """Return why an archive with *members* exceeds the budget; empty if it does not."""
         if len(members) <= self.files and _size(members) <= self.size:
             return ""
         return (
@@ -95,13 +94,13 @@ class ArchiveBudget(msgspec.Struct):
         )
 
     def charge(self, members: Sequence[zipfile.ZipInfo]) -> None:
-        """Subtract an archive with *members*."""
+        """Subtract *members* from the budget."""
         self.files -= len(members)
         self.size -= _size(members)
 
 
 def open_archive(file: Path | SubmittedFile, budget: ArchiveBudget | None = None) -> Listing:
-    """List the files in a student's zip, within *budget*; reads no member, raises no error."""
+    """List the files in a student's zip, within *budget*; reads no member and raises no error."""
     budget = budget or ArchiveBudget()
     source = ZipSource.of(file, budget.directory)
     try:
@@ -118,7 +117,7 @@ def open_archive(file: Path | SubmittedFile, budget: ArchiveBudget | None = None
 
 
 class ClassListing(dict[str, Listing]):
-    """The files of each entry of a class's zip; *wrapper* is the one folder around them all."""
+    """The files of each entry of a class's zip; *wrapper* is the folder around all of them."""
 
     wrapper = ""
 
@@ -126,7 +125,7 @@ class ClassListing(dict[str, Listing]):
 def open_class_archive(path: Path) -> ClassListing:
     """List the files of each entry at the top of a class's zip; raises ``UnusableFile``.
 
-    A fault costs the entry that it is in. One folder around everything does not count.
+    Only the entry that contains a fault is refused. A single folder around everything is skipped.
     """
     source = ZipSource.of(path, MAX_CLASS_DIRECTORY)
     members = list(enumerate(_members(source)))
@@ -158,28 +157,28 @@ def _entry(
 
 
 def _is_wrapped(paths: Sequence[PurePosixPath]) -> bool:
-    """Return whether all *paths* are in one folder whose name is not a student's."""
+    """Return whether all *paths* are in one folder that no LMS named after a student."""
     tops = {path.parts[0] for path in paths if path.parts}
     is_folder = any(len(path.parts) > 1 for path in paths)
     return len(tops) == 1 and is_folder and not find_lms(tops)
 
 
 class _Bounded:
-    """Refuses to be read in large pieces.
+    """Refuses to read large pieces of a file.
 
-    zipfile reads the whole directory at once and makes an object of each 46 bytes: without this
-    bound, 64 MiB of forged directory cost a gigabyte before the first member can be counted.
+    zipfile reads the whole directory at once and makes an object for every 46 bytes. Without this
+    limit, a forged directory of 64 MiB would take a gigabyte before its members can be counted.
     """
 
     largest = MAX_DIRECTORY
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:  # to the end: zipfile asks for this near the end only
+        if size is None or size < 0:  # the rest; zipfile asks for it only near the end
             size = _TAIL
         if size > self.largest:
             msg = "its directory is too large"
             raise zipfile.BadZipFile(msg)
-        return super().read(size) or b""  # type: ignore[misc]  # of the other stream
+        return super().read(size) or b""  # type: ignore[misc]  # the other base class is a stream
 
 
 class _BoundedFile(_Bounded, io.FileIO):
@@ -191,7 +190,7 @@ class _BoundedBytes(_Bounded, io.BytesIO):
 
 
 def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zipfile.ZipInfo]:
-    """Read the directory of a zip; raises ``UnusableFile``.
+    """List the members in the directory of a zip; raises ``UnusableFile``.
 
     The bytes that it reads are subtracted from *budget*, even if the archive is refused later.
     """
@@ -206,7 +205,7 @@ def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zip
             return archive.infolist()
     except UnusableFile:
         raise
-    except Exception as error:  # zipfile raises a dozen kinds over damaged bytes
+    except Exception as error:  # damaged bytes raise about a dozen types of errors
         raise UnusableFile(_damaged(source.label, error)) from error
 
 
@@ -215,7 +214,7 @@ def _path(member: zipfile.ZipInfo) -> PurePosixPath:
 
 
 def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
-    """Yield reasons to refuse the archive as a whole, cheapest test first."""
+    """Yield reasons to refuse the whole archive, the cheapest tests first."""
     if len(members) > MAX_MEMBERS:
         yield f"contains more than {MAX_MEMBERS} files and was not opened."
         return
@@ -233,7 +232,7 @@ def _size(members: Sequence[zipfile.ZipInfo]) -> int:
 
 
 def _unsafe(member: zipfile.ZipInfo) -> str:
-    """Return why *member* makes the archive unsafe; empty if nothing does."""
+    """Return why *member* makes the archive unsafe; empty if it does not."""
     name, largest = member.orig_filename, max(RATIO_FLOOR, MAX_RATIO * member.compress_size)
     reasons = {
         "has a NUL character in its name": "\0" in name,
@@ -250,7 +249,7 @@ def _unsafe(member: zipfile.ZipInfo) -> str:
 
 
 def _duplicate(members: Sequence[zipfile.ZipInfo]) -> str:
-    """Return a name that some file system would not distinguish from an earlier one."""
+    """Return the first name that some file system can't distinguish from an earlier one, or ""."""
     seen: set[tuple[str, ...]] = set()
     for member in members:
         # Windows drops dots and spaces at the end of a name.
@@ -268,7 +267,7 @@ def _files(
     for index, member in members:
         name = _path(member)
         if not member.is_dir() and not is_hidden_or_generated(name):
-            # Each read opens the archive again: an open one would have no owner.
+            # Each read opens the archive again, because nobody would close an open one.
             read = partial(_read_member, source, index, member)
             yield SubmittedFile(path=name, label=visible(name.name), read=read)
 
@@ -293,10 +292,10 @@ def _read_member(source: ZipSource, index: int, seen: zipfile.ZipInfo, limit: in
 
 
 def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
-    """Decompress *member* to its real end, but at most one byte more than *limit*.
+    """Decompress *member* to its real end, but to at most *limit* + 1 bytes.
 
-    zipfile stops at the size that the directory claims, so that a longer member would pass
-    unnoticed; with the largest claim it reads to the end.
+    zipfile stops at the size that the directory claims, so a longer member would not be noticed.
+    With the largest possible claim, zipfile reads to the end.
     """
     claim = copy.copy(member)
     claim.file_size = sys.maxsize

@@ -27,47 +27,45 @@ from autograder.submission.names import (
 )
 from autograder.submission.notebook import code_cells
 
-MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
+MAX_MODULE = 2**20  # bytes; the longest honest module has about 20 KiB
 MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
-STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
-FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's, too: names the page that it gives back
-NO_LAB = f"No {LAB} was submitted"  # begins a notice, which the class report counts
-_MAX_NAMED = 10  # names in a sentence; the whole list is in `ignored`
+STAMP = "timestamp.txt"  # nbgrader writes it into every folder that it collects
+FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's key to the feedback page of a submission
+NO_LAB = f"No {LAB} was submitted"  # begins a notice that the class report counts
+_MAX_NAMED = 10  # names in a sentence; `ignored` has more of them
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
-    """The student's code as bytes; it was neither parsed as Python nor executed."""
+    """The student's code as bytes, neither parsed nor executed."""
 
     kind: Literal["module", "notebook"]
-    cells: tuple[bytes, ...]  # a module is one cell, as its bytes; a notebook its code cells, UTF-8
+    cells: tuple[bytes, ...]  # the module as one cell, or the notebook's code cells in UTF-8
     label: str  # file name as submitted, safe to print
-    given: tuple[int, ...] = ()  # the cells of the released lab, unchanged; the first is 1
+    given: tuple[int, ...] = ()  # the cells, counted from 1, that the released lab has, too
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """The files of one student for one stage, or the reason why there is nothing to grade."""
 
     student: str
-    stage: str  # Stage.name; "" where it is unknown
-    code: Code | None  # None: nothing can be graded, and `problem` says why
+    stage: str  # Stage.name; "" if it is unknown
+    code: Code | None  # None if nothing can be graded; `problem` is the reason
     problem: str = ""
-    ignored: tuple[str, ...] = ()  # files that were not used, bounded
+    ignored: tuple[str, ...] = ()  # names of files that were not used, at most MAX_LISTED
     notices: tuple[str, ...] = ()
-    lab: SubmittedFile | None = (
-        None  # the notebook next to the module, or in its place; not read yet
-    )
+    lab: SubmittedFile | None = None  # the notebook next to the module or in its place
     stamp: SubmittedFile | None = None  # nbgrader's timestamp.txt
-    is_late: bool = False  # by the LMS's own mark
+    is_late: bool = False  # as marked by the LMS
     secret: SubmittedFile | None = None  # nbgrader's submission_secret.txt
 
     @property
     def module(self) -> bytes | None:
-        """The bytes of the module; None where there is no code, or only a notebook's cells."""
+        """The bytes of the module; None if there is no code or only a notebook."""
         return self.code.cells[0] if self.code and self.code.kind == "module" else None
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the module's bytes, or of a notebook's cells, each after its size."""
+        """SHA-256 of the module, or of the notebook's cells and their sizes; empty without code."""
         if self.code is None:
             return ""
         if self.module is not None:
@@ -77,13 +75,13 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that decides the result: who, which stage, code, remarks."""
+        """SHA-256 of everything that the result depends on: student, stage, code and notices."""
         decides = (self.student, self.stage, self.code, self.problem, self.ignored, self.notices)
         return hashlib.sha256(repr(decides).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 class SelectedCode(msgspec.Struct, frozen=True):
-    """The code that is graded, the file that it came from, and remarks on the choice."""
+    """The code to grade, the file that contains it, and notices about the choice."""
 
     file: SubmittedFile
     code: Code
@@ -91,9 +89,9 @@ class SelectedCode(msgspec.Struct, frozen=True):
 
 
 def submissions(work: StudentWork, resolver: StageResolver) -> Iterator[Submission]:
-    """Yield one submission for each wanted stage that *work* has files of.
+    """Yield one submission for each wanted stage of which *work* has files.
 
-    Where it has files of no stage at all, one submission says so.
+    If *work* has no file of any stage, yield one submission that reports this.
     """
     by_stage: dict[str, list[SubmittedFile]] = {}
     for file in work.files:
@@ -110,7 +108,7 @@ def submissions(work: StudentWork, resolver: StageResolver) -> Iterator[Submissi
 
 
 def without_files_of(stage: Stage, work: StudentWork) -> Submission:
-    """Return a submission that says that *work* has no file of *stage*."""
+    """Return a submission that reports that *work* has no file of *stage*."""
     problem = next(iter(work.faults), "") or _missing(stage, work.files)
     return _submission(work, stage.name, work.files, problem)
 
@@ -118,10 +116,11 @@ def without_files_of(stage: Stage, work: StudentWork) -> Submission:
 def select_code(
     stage: Stage, files: Sequence[SubmittedFile], resolver: StageResolver
 ) -> SelectedCode | None:
-    """Choose and read the stage's code; None: there is none; raises ``UnusableFile``.
+    """Choose and read the code of *stage*; None if there is none; raises ``UnusableFile``.
 
-    The module wins over the notebook, unless it is the released stub and the notebook isn't. The
-    only module of any name is the stage's, unless there is a notebook and it has no exercise.
+    The module comes before the notebook, unless it is the unchanged stub and the notebook defines
+    an exercise. If no module has the stage's name, the only other module is used, but next to a
+    notebook only if it defines an exercise.
     """
     module, notebook = find_module(stage, files), find_notebook(stage, files)
     name = f"{stage.module}.py"
@@ -151,9 +150,9 @@ def select_code(
 def _read_notebook(
     stage: Stage, notebook: SubmittedFile, files: Sequence[SubmittedFile]
 ) -> SelectedCode:
-    """Read the notebook that is graded in place of a module; raises ``UnusableFile``.
+    """Read a notebook that is graded in place of the module; raises ``UnusableFile``.
 
-    The released lab without a word on the exercises holds nothing that could be graded.
+    A released lab whose own cells do not mention an exercise has nothing to grade.
     """
     name = f"{stage.module}.py"
     selected = _read(notebook, files)
@@ -171,7 +170,7 @@ def _read_notebook(
 
 
 def _given_cells(stage: Stage, code: Code) -> tuple[int, ...]:
-    """Number the cells that the released lab has as well."""
+    """Return the numbers of the cells that are also in the released lab."""
     try:
         released = code_cells(stage.lab.read_bytes(), stage.lab.name)
     except (OSError, UnusableFile):  # a stage may have no lab
@@ -181,7 +180,7 @@ def _given_cells(stage: Stage, code: Code) -> tuple[int, ...]:
 
 
 def _may_hold(module: SubmittedFile, stage: Stage) -> bool:
-    """Return whether *module*, which has another name, defines an exercise of *stage*."""
+    """Return whether *module*, which has a different name, defines an exercise of *stage*."""
     try:
         return _defines_exercise(_read(module, ()).code, stage)
     except UnusableFile:
@@ -189,7 +188,7 @@ def _may_hold(module: SubmittedFile, stage: Stage) -> bool:
 
 
 def _mentions_exercise(cells: Sequence[bytes], stage: Stage) -> bool:
-    """Return whether *cells* may define an exercise, in any form."""
+    """Return whether *cells* contain the name of an exercise, so that they may define it."""
     names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
     return any(re.search(rf"\b(?:{names})\b".encode(), cell) for cell in cells)
 
@@ -201,7 +200,7 @@ def _for_stage(
     unmatched: list[SubmittedFile],
     resolver: StageResolver,
 ) -> Submission | None:
-    """Return the submission for *stage*; None where no file of it was submitted."""
+    """Return the submission for *stage*; None if it has no file."""
     candidates = own + unmatched if stage == resolver.default_stage else own
     selected, problem = None, ""
     try:
@@ -212,7 +211,7 @@ def _for_stage(
         if not own:
             return None
         closed = [fault for fault in work.faults if fault not in work.missing]
-        problem = closed[0] if closed else _missing(stage, own)  # it may be in the archive
+        problem = closed[0] if closed else _missing(stage, own)  # the archive may hold it
     submission = _submission(work, stage.name, own + unmatched, problem, selected)
     return msgspec.structs.replace(
         submission,
@@ -225,7 +224,7 @@ def _for_stage(
 def _for_no_stage(
     work: StudentWork, unmatched: list[SubmittedFile], resolver: StageResolver
 ) -> Submission:
-    """Return a submission that says why no stage can be graded."""
+    """Return a submission that reports why no stage can be graded."""
     if work.faults:
         problem = work.faults[0]
     elif resolver.default_stage:
@@ -265,7 +264,7 @@ def _submission(
 
 
 def note_missing_lab(submission: Submission, stages: Sequence[Stage]) -> Submission:
-    """Add a notice to a *submission* for a grade if its lab with written answers is missing."""
+    """Add a notice to *submission* if it lacks the lab with the written answers."""
     stage = next((one for one in stages if one.name == submission.stage), None)
     if stage is None or submission.code is None or submission.lab is not None:
         return submission
@@ -278,7 +277,7 @@ def note_missing_lab(submission: Submission, stages: Sequence[Stage]) -> Submiss
 def _by_nbgrader(
     name: str, stage: Stage, work: StudentWork, own: list[SubmittedFile], resolver: StageResolver
 ) -> SubmittedFile | None:
-    """Return nbgrader's own file *name*, but none that a student packed or uploaded."""
+    """Return nbgrader's file *name*, but not one that a student packed or uploaded."""
     for file in own if not work.by_lms else ():
         folders = file.path.parts[:-1]
         is_on_top = not folders or (len(folders) == 1 and resolver.stage_named(folders[0]) == stage)
@@ -303,9 +302,9 @@ def _read(file: SubmittedFile, files: Sequence[SubmittedFile], *notices: str) ->
 def _is_stub(code: Code, stage: Stage) -> bool:
     try:
         stub = stage.stub.read_bytes()
-    except OSError:  # not built yet; `verify` says so
+    except OSError:  # not built yet; `verify` reports it
         return False
-    # By lines: editors and LMSs change line endings.
+    # By lines, because editors and LMSs change line endings.
     return code.cells[0].splitlines() == stub.splitlines()
 
 
@@ -316,7 +315,7 @@ def _defines_exercise(code: Code, stage: Stage) -> bool:
 
 
 def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple[str, ...]:
-    """Report that other files were equally good, which also reveals a zip of a whole class."""
+    """Return a notice if other files could have been graded, as in a zip of a whole class."""
     if others := attempts(selected, files):
         is_newest = all(file.upload < selected.upload or is_earlier(file) for file in others)
         newest = " was uploaded last and" if is_newest else ""

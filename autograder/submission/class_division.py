@@ -1,4 +1,4 @@
-"""Assigns the entries of a class to students; sets aside those whose student is unclear."""
+"""Assigns the entries of a class to students; sets aside entries of unclear owners."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,20 +31,20 @@ _NAMES_ARE_EDITED = (
 )
 _LOOK = "Set aside and not graded: look at it, and pass the correct submission to this command."
 _MAX_NAMED = 5  # names in a sentence
-_Claims = dict[str, list[str]]  # the names of entries by the student
+_Claims = dict[str, list[str]]  # for each student, the names of the entries
 
 
 class FindOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The instructor's statements about the students at a path.
+    """The instructor's options for finding students at a path.
 
-    *unwrap* says whether a zip, or the only entry of a folder, is a class's and not a student's.
-    ``None``: the contents of a zip decide, and an only entry is a class's if the roster knows
-    everybody in it, and not the entry itself.
+    *unwrap* states whether a zip, or the only entry of a folder, belongs to a class (true) or to a
+    student. With ``None``, the contents of a zip decide, and a folder's only entry belongs to a
+    class if the roster has everybody in it but not the entry itself.
     """
 
     roster: Roster | None = None
-    worksheet: Worksheet | None = None  # of the assignment in Moodle
-    groups: Groups | None = None  # of the assignment in Canvas
+    worksheet: Worksheet | None = None  # of the assignment, from Moodle
+    groups: Groups | None = None  # of the assignment, from Canvas
     unwrap: bool | None = None
 
 
@@ -52,17 +52,17 @@ NOTHING_SAID = FindOptions()
 
 
 class LazyWorks(Sequence[StudentWork]):
-    """The work of each student of a class, opened on use and not kept."""
+    """The files of each student of a class, listed on each access and not kept in memory."""
 
     def __init__(self, entries: Entries, lms: str) -> None:
         self._entries = entries
         self._lms = lms
         self._students: list[str] = []
-        self._names: list[str] = []  # of the entries of all students
-        self._ends = array("L")  # of the entries of each student
+        self._names: list[str] = []  # names of all students' entries
+        self._ends = array("L")  # where the names of each student end
 
     def append(self, student: str, names: Iterable[str]) -> None:
-        """Add the work of *student*: the entries called *names*."""
+        """Add the entries called *names* as the work of *student*."""
         self._students.append(student)
         self._names.extend(names)
         self._ends.append(len(self._names))
@@ -77,7 +77,7 @@ class LazyWorks(Sequence[StudentWork]):
     def __getitem__(self, index: slice) -> Sequence[StudentWork]: ...
 
     def __getitem__(self, index: int | slice) -> StudentWork | Sequence[StudentWork]:
-        """Open the work of a student: list its files."""
+        """List the files of a student."""
         at = range(len(self))[index]
         if isinstance(at, range):
             return [self[one] for one in at]
@@ -86,13 +86,13 @@ class LazyWorks(Sequence[StudentWork]):
 
 
 class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
-    """The submissions found at a path, by student, and what was set aside."""
+    """The submissions found at a path, by student, and the entries that were set aside."""
 
-    what: str  # what the path was recognized as, in one line
+    what: str  # one line about the recognized form of the path
     works: Sequence[StudentWork]
     resolver: StageResolver
     is_class: bool = False
-    set_aside: tuple[str, ...] = ()  # sentences on submissions that are nobody's or two people's
+    set_aside: tuple[str, ...] = ()  # sentences about submissions of nobody or of several people
     remarks: tuple[str, ...] = ()
 
     def submissions(self) -> Iterator[Submission]:
@@ -101,23 +101,23 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
             yield from self.submissions_of(work)
 
     def submissions_to_grade(self, work: StudentWork) -> Iterator[Submission]:
-        """Read the submissions in the work of one student, with notices for graders."""
+        """Read the submissions of one student, with a notice if a lab is missing."""
         for submission in self.submissions_of(work):
             yield note_missing_lab(submission, self.resolver.stages)
 
     def submissions_of(self, work: StudentWork) -> Iterator[Submission]:
-        """Read the submissions in the work of one student."""
+        """Read the submissions of one student."""
         stage = self.resolver.only or self.resolver.enclosing
         if stage is None or not work.by_lms:
             yield from submissions(work, self.resolver)
             return
-        # Everything submitted for one assignment is of one stage, under any name.
+        # All files submitted for one assignment belong to one stage, under any name.
         resolver = replace(self.resolver, only=stage, enclosing=stage)
         yield next(submissions(work, resolver), None) or without_files_of(stage, work)
 
 
 class ClassDivision:
-    """The entries of a class at *path*, which is about to be divided among its students."""
+    """Divides the entries of a class at *path* among its students."""
 
     def __init__(
         self, path: Path, entries: Entries, resolver: StageResolver, options: FindOptions
@@ -157,7 +157,7 @@ class ClassDivision:
         )
 
     def _claims(self) -> "_Claims":
-        """Return the entries that claim each student, but those that are set aside."""
+        """Return, for each student, the names of the entries, except those that are set aside."""
         roster = self._options.roster
         claims: _Claims = {}
         unknown, nobodys = [], []
@@ -174,7 +174,7 @@ class ClassDivision:
             if roster and not person:
                 unknown.append(parsed)
             found_by_name |= person is not None and parsed.lms == _MOODLE
-            # As one text, most names of students and of entries take the memory of one.
+            # If student and entry have the same name, one string for both saves memory.
             student = person.student if person else parsed.student
             student = entry.name if student == entry.name else student
             claims.setdefault(student, []).append(entry.name)
@@ -187,7 +187,7 @@ class ClassDivision:
         return _by_number(claims, self._lms) if self._lms else claims
 
     def _absent(self, claims: _Claims) -> Iterator[str]:
-        """Name the students of the roster who submitted nothing, also not by their group."""
+        """Yield a sentence about the students of the roster for whom nobody submitted anything."""
         roster, groups = self._options.roster, self._options.groups
         people = roster.people if roster else ()
         group_of = {one.student: _group(groups, one) for one in people}
@@ -195,7 +195,7 @@ class ClassDivision:
         absent = [
             name_and_id(one.full_name, one.student)
             for one in people
-            # Canvas's test student has a number only.
+            # The test student of Canvas has only a number.
             if one.identifiers
             and one.student not in claims
             and group_of[one.student] not in submitted
@@ -206,7 +206,7 @@ class ClassDivision:
             yield f"{who} of the roster submitted nothing: {', '.join(sorted(absent))}.{hint}"
 
     def _doubt(self, entry: Entry, parsed: ParsedName, *, is_known: bool) -> str:
-        """Say why it is unclear whose *entry* is; empty if it is clear."""
+        """Return why the owner of *entry* is unclear; empty if it is clear."""
         if self._lms == _MOODLE and entry.kind == "folder" and parsed.file:
             return "it is unclear to whom the folder belongs."
         if parsed.lms == _MOODLE and self._options.worksheet:
@@ -217,7 +217,7 @@ class ClassDivision:
         return "it contains the submissions of a whole class." if holds_several(inner) else ""
 
     def _is_of_one(self, names: Sequence[str]) -> bool:
-        """Return whether one student has all entries called *names*, by what they say."""
+        """Return whether the entries called *names* all belong to one student."""
         found = [self._entries.open_entry(name) for name in names]
         parsed_names = [entry.parse_name(self._lms) for entry in found]
         owners = {replace(parsed, file="", is_late=False, upload=0) for parsed in parsed_names}
@@ -225,7 +225,7 @@ class ClassDivision:
         return len(owners) == 1 and (are_of_lms or _belong_together(found))
 
     def _require_right_worksheet(self) -> None:
-        """Raise ``UsageError`` if the worksheet is of another assignment."""
+        """Raise ``UsageError`` if the worksheet belongs to a different assignment."""
         worksheet = self._options.worksheet
         if worksheet is None:
             return
@@ -244,12 +244,12 @@ def _group(groups: Groups | None, person: Person) -> str:
 
 
 def is_work(entry: Entry, parsed: ParsedName) -> bool:
-    """Return whether *entry* is a submission; a list of marks is not, unless an LMS named it."""
+    """Return whether *entry* can be a submission, by its kind or because an LMS named it."""
     return parsed.by_lms or entry.kind != "other"
 
 
 def _by_number(claims: _Claims, lms: str) -> _Claims:
-    """Join students with one number in the LMS: an account has one name, so one is forged."""
+    """Merge students with the same number in the LMS, because only one of their names is real."""
     joined: _Claims = {}
     by_number: dict[str, str] = {}
     for student, names in claims.items():
@@ -261,7 +261,7 @@ def _by_number(claims: _Claims, lms: str) -> _Claims:
 
 
 def _belong_together(entries: Sequence[Entry]) -> bool:
-    """Return whether one student has them all: a module and a notebook, or a folder and its zip."""
+    """Return whether *entries* can be one submission: module and notebook, or folder and zip."""
     kinds = [entry.kind for entry in entries]
     suffixes = [PurePosixPath(entry.name).suffix.lower() for entry in entries]
     is_code = set(kinds) == {"code"} and len(set(suffixes)) == len(suffixes)
@@ -269,6 +269,6 @@ def _belong_together(entries: Sequence[Entry]) -> bool:
 
 
 def not_in_roster(unknown: Iterable[ParsedName]) -> tuple[str, ...]:
-    """Say of each of *unknown* that the roster has no such student."""
+    """Return a sentence for each student in *unknown*, which the roster does not have."""
     students = dict.fromkeys(parsed.student for parsed in unknown)
     return tuple(f"{student}: not in the roster, so this id is used" for student in students)

@@ -47,14 +47,14 @@ from autograder.submission.place import (
 )
 from autograder.submission.roster import Roster
 
-SUBMITTED = "submitted"  # nbgrader's folder below a course: each folder in it is a student's
-_DOWNLOADED = "downloaded"  # nbgrader's folder of what instructors download, by stage
+SUBMITTED = "submitted"  # nbgrader's folder in a course, with a folder for each student
+_DOWNLOADED = "downloaded"  # nbgrader's folder of downloads, by stage
 _STEPS = ({"archive"}, {"archive", "extracted"})  # nbgrader's folders below downloaded/<stage>/
 _NOTHING = "Nothing was graded or collected, because a student may have packed it."
 
 
 def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> Iterator[Submission]:
-    """Yield the submissions at *path*; see ``find``, which also describes the path."""
+    """Yield the submissions at *path*, which ``find`` recognizes."""
     return find(path, stages, only).submissions()
 
 
@@ -64,39 +64,40 @@ def find(
     only: Stage | None = None,
     options: FindOptions = NOTHING_SAID,
 ) -> FoundSubmissions:
-    """Recognize the form of *path*.
+    """Find the submissions at *path* and their students.
 
-    These are one student's: a ``.py`` or ``.ipynb``, a folder below nbgrader's ``submitted/``, an
-    entry with the name of a student in the roster, and a ``.zip``. A zip is a class's if all names
-    at its top are an LMS's, or are zips, or are folders that hold folders of stages. The entries of
-    any other folder decide its owner:
+    A ``.py``, a ``.ipynb``, a folder below nbgrader's ``submitted/`` and an entry with the name of
+    a student in the roster belong to one student. A ``.zip`` belongs to one student, too, unless
+    all names at its top were made by an LMS, or are zips, or are folders that contain folders of
+    stages; then it belongs to a class. For any other folder, the first of these rules that applies
+    decides:
 
-    1. Two archives or more, or a name that an LMS made: a class.
-    2. Else a folder named like a stage, or a file named as a stage's module or notebook is
-       (``lab.ipynb`` and browser copies such as ``lab (1).ipynb`` included): one student's.
-    3. Else no folder, no archive, and at most one ``.py`` or ``.ipynb``: one student's.
-    4. Else a class.
+    1. Two or more archives, or a name that an LMS made: a class.
+    2. A folder with the name of a stage, or a file with the name of a stage's module or notebook
+       (or ``lab.ipynb``, or a browser's copy such as ``lab (1).ipynb``): one student.
+    3. No folder, no archive, and at most one ``.py`` or ``.ipynb``: one student.
+    4. Anything else: a class.
 
-    A folder's only entry may be a class's download, or what a student packed to be taken for one:
-    it is opened only if *options* confirm it. A folder around everything in a zip is such an entry,
-    unless the zip is named after it.
+    The only entry of a folder may be the download of a class, or the work of a student who imitates
+    one, so it is opened only if *options* confirm it. The same holds for a single folder around
+    everything in a zip, unless the zip has the same name.
 
-    In a class each folder (nbgrader's ``<student>/<stage>/``, Moodle's
-    ``<name>_<number>_assignsubmission_file_/``), each archive, each loose ``.py`` or ``.ipynb``,
-    and any other entry that an LMS named after a student, is that student's. The LMS is decided
-    once for the whole class. Files that an LMS names after one student, a module next to a
-    notebook, and a folder next to its own archive count as one submission; others that claim one
-    student are set aside. The roster gives students of a download the ids that the course knows
-    them by.
+    In a class, each folder (``<student>/<stage>/`` of nbgrader,
+    ``<name>_<number>_assignsubmission_file_/`` of Moodle), each archive, each loose ``.py`` or
+    ``.ipynb``, and each other entry that an LMS named after a student belongs to one student. The
+    LMS is decided once for the whole class. Files that an LMS named after one student, a module
+    next to a notebook, and a folder next to its own archive form one submission. Other entries of
+    the same student are set aside. The roster maps the names in a download to the ids of the
+    course.
 
-    The student is the folder's name or the file's stem; ``names.parse_download_name`` reads the
-    names that Canvas and Moodle make. Where a name only names a stage, the student is the nearest
-    folder above that doesn't.
-    The stage is the nearest folder named like one, else the file's name says it, else *only*.
+    The student is the name of the folder or the stem of the file; ``names.parse_download_name``
+    parses the names that Canvas and Moodle make. If that is the name of a stage, the student is the
+    nearest folder above that does not have the name of a stage. The stage is that of the nearest
+    folder with a stage's name, else that of the file's name, else *only*.
 
     Raises ``UsageError`` if *path* can't be used, or is neither a submission nor a class, and
-    ``UnclearOwnerError`` where an only entry needs to be confirmed. Any problem inside becomes a
-    submission with a problem.
+    ``UnclearOwnerError`` if an only entry needs to be confirmed. A problem inside a submission
+    becomes a submission with a problem.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     resolver = StageResolver(stages=tuple(stages), only=only)
@@ -126,9 +127,10 @@ def find_all(
     only: Stage | None = None,
     options: FindOptions = NOTHING_SAID,
 ) -> list[FoundSubmissions]:
-    """Recognize each of *paths*, as ``find`` does.
+    """Find the submissions at each of *paths*, as ``find`` does.
 
-    Among zips that students packed, none is a class's: a shell may have listed a folder of them.
+    Raises ``UnclearOwnerError`` if some zips look like classes and others do not, because a shell
+    may have listed a folder of students' zips.
     """
     places = [find(path, stages, only, options) for path in paths]
     zips = [place for path, place in zip(paths, places, strict=True) if path.suffix.lower() == ZIP]
@@ -144,7 +146,7 @@ def find_all(
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
-    """Return the files in *folder*, under any names, as *student*'s submission for *stage*.
+    """Return the submission of *student* for *stage* from *folder*, with files of any name.
 
     Raises ``UsageError`` if *student* can't be an id.
     """
@@ -162,7 +164,7 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
 def _one(
     path: Path, resolver: StageResolver, roster: Roster | None, *, is_file: bool
 ) -> FoundSubmissions:
-    """Return the submission of one student at *path*."""
+    """Return the submissions of the one student at *path*."""
     if folder := _below_submitted(path, resolver):
         parsed = parse_download_name(folder)
     elif is_file:
@@ -181,7 +183,7 @@ def _one(
 
 
 def _is_known_student(path: Path, resolver: StageResolver, roster: Roster | None) -> bool:
-    """Return whether all at *path* is one student's by its place, or by its name in *roster*."""
+    """Return whether *path* is below ``submitted/``, or is named after a student in *roster*."""
     if _below_submitted(path, resolver):
         return True
     own = _student_of_folder((path, *path.parents), resolver)
@@ -191,7 +193,7 @@ def _is_known_student(path: Path, resolver: StageResolver, roster: Roster | None
 
 
 def _below_submitted(path: Path, resolver: StageResolver) -> str:
-    """Return the name of the student's folder in nbgrader's ``submitted/`` that *path* is in."""
+    """Return the name of the student's folder in ``submitted/`` that holds *path*, or ""."""
     roots = [root for stage in resolver.stages[:1] for root in (stage.root, stage.root.resolve())]
     for submitted in (Path(os.path.abspath(root)) / SUBMITTED for root in roots):  # noqa: PTH100 - `resolve` would follow links
         inside = path.relative_to(submitted).parts if path.is_relative_to(submitted) else ()
@@ -201,7 +203,7 @@ def _below_submitted(path: Path, resolver: StageResolver) -> str:
 
 
 def _class_in_zip(path: Path, resolver: StageResolver, options: FindOptions) -> Entries | None:
-    """Return the entries of the class that is packed at *path*; None: it is one student's."""
+    """Return the entries of the class in the zip at *path*; None if it is one student's."""
     if path.suffix.lower() != ZIP or options.unwrap is False:
         return None
     entries = packed_class(path, resolver)
@@ -210,7 +212,7 @@ def _class_in_zip(path: Path, resolver: StageResolver, options: FindOptions) -> 
     if entries is None or not entries.wrapper:
         return entries
     if comparison_key(entries.wrapper) in {comparison_key(path.stem), original_stem(path.stem)[0]}:
-        return entries  # as the systems pack a folder
+        return entries  # operating systems pack a folder like this
     own = parse_download_name(entries.wrapper)
     return entries if _is_confirmed(path / entries.wrapper, own, entries, options) else None
 
@@ -218,7 +220,7 @@ def _class_in_zip(path: Path, resolver: StageResolver, options: FindOptions) -> 
 def _class_in_entry(
     path: Path, entries: Entries, resolver: StageResolver, options: FindOptions
 ) -> Entries | None:
-    """Return the entries of the class that the only entry of *path* is; None: it is none."""
+    """Return the entries of the class inside the only entry of *path*; None if there is none."""
     if options.unwrap is False or len(entries) != 1:
         return None
     [entry] = entries
@@ -243,7 +245,8 @@ def _entries_inside(place: Path) -> Entries:
 def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOptions) -> bool:
     """Return whether *inner*, at *place*, is a class; raises ``UnclearOwnerError``.
 
-    The roster decides this if it knows everybody in *inner* but not *own*, the name around it.
+    It is a class if the roster has everybody in *inner* but not *own*, the name around it. It is
+    not a class if the roster has *own*.
     """
     roster = options.roster
     people = roster.people if roster else ()
@@ -268,7 +271,7 @@ def _unclear(sentence: str) -> str:
 
 
 def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
-    """Raise ``UsageError`` if *path* is a course, or the folder that this course lies in."""
+    """Raise ``UsageError`` if *path* is a course or contains this course."""
     is_course = (path / COURSE_FILE).is_file() and (path / "tests" / "hidden").is_dir()
     if is_course or any(path in stage.root.resolve().parents for stage in stages[:1]):
         msg = (
@@ -279,9 +282,9 @@ def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
 
 
 def _downloaded(path: Path, resolver: StageResolver, options: FindOptions) -> Path:
-    """Return the folder of a download below nbgrader's ``downloaded``; else *path*.
+    """Return the archives' folder if *path* is a download in nbgrader's folder, else *path*.
 
-    Elsewhere a student may have submitted a folder of that name; raises ``UnclearOwnerError``.
+    Raises ``UnclearOwnerError`` outside ``downloaded/``, where a student may have imitated it.
     """
     entries = entries_of(path)
     archive = path / "archive"
@@ -306,7 +309,7 @@ def _downloaded(path: Path, resolver: StageResolver, options: FindOptions) -> Pa
 
 
 def _is_file(path: Path) -> bool:
-    """Return whether *path* is a file that can be graded, or a folder; else raise."""
+    """Return whether *path* is a file and not a folder; raises ``UsageError`` for anything else."""
     try:
         kind = stat.S_IFMT(path.lstat().st_mode)
     except OSError as error:
@@ -332,7 +335,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_one_submission(entries: Entries, resolver: StageResolver) -> bool:
-    """Apply the rule that ``find`` documents."""
+    """Return whether a folder with *entries* belongs to one student, by the rules of ``find``."""
     kinds = [entry.kind for entry in entries]
     if kinds.count("archive") > 1 or find_lms(entries.names):
         return False
@@ -342,7 +345,7 @@ def _is_one_submission(entries: Entries, resolver: StageResolver) -> bool:
 
 
 def _student_of_file(path: Path, resolver: StageResolver) -> ParsedName:
-    """Read the student from the file's name, or from its folder where that names a stage."""
+    """Return the student by the file's name, or by a folder if the file is named after a stage."""
     parsed = entry_at(path).parse_name()
     if parsed.by_lms or not resolver.matches(path.name):
         return parsed
@@ -350,7 +353,7 @@ def _student_of_file(path: Path, resolver: StageResolver) -> ParsedName:
 
 
 def _student_of_folder(folders: Iterable[Path], resolver: StageResolver) -> ParsedName | None:
-    """Read the student from the nearest folder that is not named like a stage."""
+    """Return the student by the nearest folder that does not have the name of a stage."""
     names = (folder.name for folder in folders if folder.name)
     own = (name for name in names if resolver.stage_named(name) is None)
     return next((parse_download_name(name) for name in own), None)

@@ -13,9 +13,9 @@ from autograder.submission.place import ZIP, Entry, entry_at, is_folder, packed_
 
 
 class Entries:
-    """The entries at the top of a folder or of a class's archive; *open_entry* opens one by name.
+    """The entries at the top of a folder or archive; *open_entry* returns an entry by its name.
 
-    *wrapper* is the one folder around everything in an archive.
+    *wrapper* is the single folder around everything in an archive, if there is one.
     """
 
     def __init__(
@@ -33,13 +33,13 @@ class Entries:
 
 
 def packed_class(path: Path, resolver: StageResolver) -> Entries | None:
-    """Return the entries of the class that is packed at *path*; None: it is one student's."""
+    """Return the entries of the class in the zip at *path*; None if it is one student's."""
     if path.suffix.lower() != ZIP or parse_download_name(path.name).by_lms:
         return None
     try:
         entries = packed_entries(path)
     except UnusableFile:
-        return None  # the submission will say why
+        return None  # the submission will report the reason
     is_download = _is_download(entries.names)
     are_zips = len(entries) > 1 and all(entry.kind == "archive" for entry in entries)
     is_tree = all(_holds_stages(entry, resolver) for entry in entries) and len(entries) > 1
@@ -53,8 +53,8 @@ def packed_entries(path: Path) -> Entries:
 
 
 def class_inside(path: Path, resolver: StageResolver) -> Entries | None:
-    """Return the entries of the class that the folder or the archive at *path* is."""
-    if path.is_symlink():  # a student's, who may point at anything
+    """Return the entries of the class in the folder or zip at *path*; None if it is not a class."""
+    if path.is_symlink():  # a student may have made it, and it may point anywhere
         return None
     if not is_folder(path):
         return packed_class(path, resolver)
@@ -65,22 +65,22 @@ def class_inside(path: Path, resolver: StageResolver) -> Entries | None:
         is_class = _is_download(shown) and not parse_download_name(path.name).by_lms
         return entries_of(path) if is_class else None
     except (OSError, UsageError):
-        return None  # the submission will say why
+        return None  # the submission will report the reason
 
 
 def holds_several(entries: Entries | None) -> bool:
-    """Return whether *entries* are of more than one student."""
+    """Return whether *entries* belong to more than one student."""
     return len({entry.parse_name().student for entry in entries or ()}) > 1
 
 
 def _is_download(names: Sequence[str]) -> bool:
-    """Return whether an LMS gave every one of *names*."""
+    """Return whether an LMS made all *names*."""
     lms = find_lms(names)
     return bool(names) and all(parse_download_name(name, lms).by_lms for name in names)
 
 
 def _holds_stages(entry: Entry, resolver: StageResolver) -> bool:
-    """Return whether *entry* is a student's folder in nbgrader's tree."""
+    """Return whether *entry* is a folder of a student that contains folders of stages."""
     files, _ = entry.list_files()
     tops = {file.path.parts[0] for file in files if len(file.path.parts) > 1}
     return entry.kind == "folder" and not resolver.stage_named(entry.name) and any(
@@ -89,9 +89,9 @@ def _holds_stages(entry: Entry, resolver: StageResolver) -> bool:
 
 
 def entries_of(folder: Path) -> Entries:
-    """Return the entries of *folder*, without hidden ones; raises ``UsageError``."""
+    """Return the visible entries of *folder*; raises ``UsageError``."""
     try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208  # a path takes ten times the memory
+        names = sorted(os.listdir(folder))  # noqa: PTH208  # a Path takes ten times the memory of a name
     except OSError as error:
         raise unreadable_path(folder, error) from error
     shown = (name for name in names if not is_hidden_or_generated(PurePosixPath(name)))
@@ -99,7 +99,7 @@ def entries_of(folder: Path) -> Entries:
 
 
 def unreadable_path(path: Path, error: OSError) -> UsageError:
-    """Say that the system does not let *path* be read."""
+    """Return the error for a *path* that the system can't read."""
     shown = visible(str(path))
     return UsageError(
         f"{shown} can't be read ({reason(error)}). Check the path and its permissions."

@@ -1,4 +1,4 @@
-"""Reads Canvas's export of a group set: the students who submit together.
+"""Reads the groups of students who submit together from Canvas's export of a group set.
 
 *People → Groups → Import → Download course roster CSV* has one row for each student.
 """
@@ -17,7 +17,7 @@ _COLUMNS = ("canvas_user_id", "group_name")
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A student of a group; *student* is the id where the course knows no other one."""
+    """A member of a group; *student* is the id to use if the course has no other one."""
 
     student: str
     group: str
@@ -26,7 +26,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Groups(msgspec.Struct, frozen=True):
-    """The members of all groups, by Canvas's number, and by their other ids for comparison."""
+    """The members of all groups, by their number in Canvas, and by the keys of their other ids."""
 
     by_number: Mapping[str, Member]
     by_identifier: Mapping[str, Member]
@@ -54,7 +54,7 @@ class Groups(msgspec.Struct, frozen=True):
         )
 
     def find(self, student: str, number: str = "") -> Member | None:
-        """Return the member with the id *student*, or else with Canvas's *number*."""
+        """Return the member with the id *student*, else with *number* in Canvas, else None."""
         return self.by_identifier.get(comparison_key(student)) or self.by_number.get(number)
 
     def members(self, group: str) -> list[Member]:

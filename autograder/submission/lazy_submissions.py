@@ -1,4 +1,4 @@
-"""Reads the submissions of a class one at a time, and keeps none."""
+"""Reads the submissions of a class one at a time, without keeping them in memory."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ Change = Callable[[Submission], Submission]
 
 
 class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
-    """The data about a submission that is known without its bytes."""
+    """The data about a submission that does not need its bytes."""
 
     student: str
     stage: str
@@ -26,11 +26,11 @@ class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rows:
-    """Where each submission is read from, and its outline, in a few hundred bytes each."""
+    """The place and the outline of each submission, in a few hundred bytes each."""
 
     def __init__(self, places: Iterable[FoundSubmissions]) -> None:
         self._places = tuple(places)
-        self._works = array("L")  # number of the place and of the submission, one after the other
+        self._works = array("L")  # for each: number of the place, number of the student there
         self._students: list[str] = []
         self._stages: list[str] = []
         self._digests = bytearray()
@@ -51,7 +51,7 @@ class _Rows:
         self._flags.append(_HAS_CODE * (submission.code is not None) | submission.is_late)
 
     def outline(self, row: int) -> SubmissionOutline:
-        """Return the data that is known without reading it."""
+        """Return the outline of the submission *row*."""
         return SubmissionOutline(
             student=self._students[row],
             stage=self._stages[row],
@@ -61,12 +61,12 @@ class _Rows:
         )
 
     def work(self, row: int) -> tuple[FoundSubmissions, int]:
-        """Return its path, and the number of the submission there."""
+        """Return the place of the submission *row*, and the number of the student there."""
         return self._places[self._works[2 * row]], self._works[2 * row + 1]
 
 
 class LazySubmissions(Sequence[Submission]):
-    """The submissions of several places, in order; making it reads each once."""
+    """The submissions of several places, in order; ``of`` reads each of them once."""
 
     def __init__(
         self,
@@ -86,16 +86,16 @@ class LazySubmissions(Sequence[Submission]):
         return cls(rows, range(len(rows)))
 
     def outlines(self) -> Iterator[SubmissionOutline]:
-        """Yield the known data of each submission without reading it again."""
+        """Yield the outline of each submission without reading it again."""
         return map(self._rows.outline, self._indices)
 
     def subset(self, indices: Iterable[int]) -> "LazySubmissions":
-        """Return the submissions at *indices* only."""
+        """Return only the submissions at *indices*."""
         chosen = array("L", (self._indices[index] for index in indices))
         return LazySubmissions(self._rows, chosen, self._change)
 
     def changed_by(self, change: Change) -> "LazySubmissions":
-        """Return the same submissions, to which *change* is applied whenever one is read."""
+        """Return the same submissions; *change* is applied to each when it is read."""
         return LazySubmissions(self._rows, self._indices, change)
 
     def __len__(self) -> int:
@@ -108,7 +108,7 @@ class LazySubmissions(Sequence[Submission]):
     def __getitem__(self, index: slice) -> Sequence[Submission]: ...
 
     def __getitem__(self, index: int | slice) -> Submission | Sequence[Submission]:
-        """Read a submission; raises ``UsageError`` if it has changed."""
+        """Read a submission; raises ``UsageError`` if its files have changed."""
         if isinstance(index, slice):
             return LazySubmissions(self._rows, self._indices[index], self._change)
         row = self._indices[index]
@@ -121,7 +121,7 @@ class LazySubmissions(Sequence[Submission]):
         raise UsageError(msg)
 
     def _read(self, row: int) -> list[Submission]:
-        """Read the submission of *row*; the last one is kept, as it may have many stages."""
+        """Read all submissions of the student of *row*, and keep them for their other stages."""
         place, number = self._rows.work(row)
         last = self._last
         if last is None or last[0][0] is not place or last[0][1] != number:
@@ -131,7 +131,7 @@ class LazySubmissions(Sequence[Submission]):
 
 
 def stages_with_code(submissions: Sequence[Submission]) -> set[str]:
-    """Name the stages that code was submitted for, without reading lazy submissions again."""
+    """Return the stages for which code was submitted, without reading lazy submissions again."""
     if isinstance(submissions, LazySubmissions):
         return {outline.stage for outline in submissions.outlines() if outline.has_code}
     return {submission.stage for submission in submissions if submission.code is not None}

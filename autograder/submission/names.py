@@ -11,11 +11,11 @@ import msgspec
 from autograder.course import LAB, PUBLIC_SUITE, Stage
 from autograder.submission.files import CODE, MODULE, NOTEBOOK, SubmittedFile
 
-MAX_STUDENT = 80  # characters of an id: it becomes a file name with a suffix in reports
+MAX_STUDENT = 80  # characters of an id, which reports use in file names
 
-# No system allows all of these in a file name, and reports may be named after the student.
+# Some systems do not allow these characters in file names, and reports are named after students.
 _UNSAFE = re.compile(r'[<>:"/\\|?*]')
-# The first marker ends what the LMS wrote; the rest is the name that the student chose.
+# The first marker ends the part that the LMS wrote; the student chose the rest.
 _LMS = {
     "Canvas": re.compile(
         r"(?is)(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_(?P<upload>\d+)_(?P<file>.+)"
@@ -24,27 +24,27 @@ _LMS = {
         r"(?s)(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?"
     ),
 }
-# "x (1)", "x-2", "x 2", "x copy", "x - Copy (3)", "x-Copy1", "Copy of x". Three marks at most,
-# because an open repetition would let a hostile name match in exponentially many ways.
+# "x (1)", "x-2", "x 2", "x copy", "x - Copy (3)", "x-Copy1", "Copy of x". At most three marks,
+# because with unlimited repetition a hostile name could take exponential time.
 _COPY = re.compile(
     r"(?:copy of )?(?P<name>.+?)(?P<marks>(?: ?\(\d{1,3}\)| ?-? ?copy ?\d{0,3}|[ -]\d{1,2}){0,3})",
     re.IGNORECASE | re.DOTALL,
 )
 _LAB = LAB.removesuffix(NOTEBOOK)
-EARLIER = "earlier_uploads"  # the folder of collected files that have a newer upload
-_MAX_DIGITS = 18  # of a number in a name; Python refuses to read thousands
+EARLIER = "earlier_uploads"  # the folder of collected files of which there is a newer upload
+_MAX_DIGITS = 18  # of a number in a name; Python refuses to convert thousands of digits
 
 
 class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a download's name."""
+    """The parts of the name of a file or folder in a download."""
 
     student: str
-    file: str  # the name that the student gave, "" for Moodle's folders
-    lms: str = ""  # whose name it is: "Canvas", "Moodle", or nobody's
-    number: str = ""  # the student's, in the LMS
-    name: str = ""  # the student's, as the LMS writes it
-    is_late: bool = False  # by Canvas's mark
-    upload: int = 0  # Canvas's number of the file; a later upload has a higher one
+    file: str  # the name that the student chose; "" for a folder of Moodle
+    lms: str = ""  # which LMS made the name: "Canvas", "Moodle" or ""
+    number: str = ""  # the student's number in the LMS
+    name: str = ""  # the student's name, as the LMS writes it
+    is_late: bool = False  # as marked by Canvas
+    upload: int = 0  # the number of the upload in Canvas; later uploads have higher numbers
 
     @property
     def by_lms(self) -> bool:
@@ -55,8 +55,7 @@ class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
 def student_id(raw: str) -> str:
     """Return *raw* as an id that is safe to print and to use as a file name.
 
-    A name that had to be changed ends in a few digits of its hash, so that two names never become
-    one.
+    A changed name ends in a few digits of its hash, so that different names stay different.
     """
     wanted = unicodedata.normalize("NFC", raw)
     clean = "".join(c if c.isprintable() else "_" for c in wanted)
@@ -68,27 +67,27 @@ def student_id(raw: str) -> str:
 
 
 def find_lms(names: Iterable[str]) -> str:
-    """Return the LMS that made a download with *names* in it; "" if none did.
+    """Return the LMS that made a download with *names* in it; "" if there is none.
 
-    It is decided once for all of them, by the number of names that fit: every name of a download
-    fits its own LMS, and one that fits another one as well was chosen by a student.
+    The LMS with the most matching names is returned: all names of a download match their own LMS,
+    and only a name that a student chose can also match the other one.
     """
     names = list(names)
     fits = {lms: sum(map(bool, map(pattern.fullmatch, names))) for lms, pattern in _LMS.items()}
-    best = max(fits, key=lambda lms: fits[lms])  # Canvas of two: its marker comes first
+    best = max(fits, key=lambda lms: fits[lms])  # Canvas if equal: its marker comes first
     return best if fits[best] else ""
 
 
 def parse_download_name(name: str, lms: str | None = None) -> ParsedName:
-    """Read student and file from the name of a folder or a file in a download from *lms*.
+    """Parse the name of a folder or file in a download from *lms*.
 
-    ``None``: the name itself decides which LMS it is, ``""``: it is none.
+    With ``None`` the name itself decides the LMS; ``""`` means that there is none.
 
-    Canvas: ``lastnamefirst_<user>_<submission>_<file>``, ``_LATE_`` after the name if so.
-    Moodle: ``Full Name_<participant>_assignsubmission_file_<file>``; from 4.1 on, a folder's name
-    has no ``_`` at its end.
-    Both become ``<name>_<number>``: two students of one name stay two, and the number is the one
-    that the LMS's gradebook knows. Any other name is the student's whole.
+    Canvas: ``lastnamefirst_<user>_<submission>_<file>``, with ``_LATE`` after the name if late.
+    Moodle: ``Full Name_<participant>_assignsubmission_file_<file>``; from Moodle 4.1 on, the name
+    of a folder does not end in ``_``. In both cases the student is ``<name>_<number>``, with the
+    number of the LMS's gradebook, so that two students of the same name stay apart. Any other name
+    is used as the student as it is.
     """
     lms = find_lms([name]) if lms is None else lms
     match = _LMS[lms].fullmatch(name) if lms else None
@@ -107,12 +106,12 @@ def parse_download_name(name: str, lms: str | None = None) -> ParsedName:
 
 
 def comparison_key(name: str) -> str:
-    """Return *name* as file systems compare names that ignore case and spelling of accents."""
+    """Return a key that is equal for names which differ only in case or Unicode normalization."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def original_stem(stem: str) -> tuple[str, int]:
-    """Return a copy's original stem and the copy's number: ``lab (2)`` is ``("lab", 2)``."""
+    """Return the original stem of a copy and the copy's number: ``("lab", 2)`` for ``lab (2)``."""
     match = _COPY.fullmatch(stem)
     if match is None:
         return comparison_key(stem), 0
@@ -121,11 +120,11 @@ def original_stem(stem: str) -> tuple[str, int]:
 
 
 class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
-    """Decides which stage a file belongs to."""
+    """Decides to which stage a file belongs."""
 
     stages: tuple[Stage, ...]
-    only: Stage | None = None  # grade no other stage
-    enclosing: Stage | None = None  # the whole submission lies in a folder of this stage
+    only: Stage | None = None  # the only stage to grade
+    enclosing: Stage | None = None  # the stage of the folder around the submission
 
     @property
     def wanted(self) -> tuple[Stage, ...]:
@@ -134,29 +133,29 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def default_stage(self) -> Stage | None:
-        """The stage of files whose names match none."""
+        """The stage of files whose names match no stage."""
         return self.wanted[0] if len(self.wanted) == 1 else None
 
     def stage_of(self, path: PurePosixPath) -> Stage | None:
-        """Return the stage of the nearest folder named like one, else by the file's own name."""
-        for part in reversed(path.parts):  # the last one too: a link may replace the folder
+        """Return the stage by the nearest folder with a stage's name, else by the file's name."""
+        for part in reversed(path.parts):  # also the last part: a link may replace the folder
             if stage := self.stage_named(part):
                 return stage
         return self.enclosing or self._stage_of_file(path)
 
     def stage_named(self, name: str) -> Stage | None:
-        """Return the stage whose folder would be named *name*."""
+        """Return the stage with the name *name*, compared as file names."""
         key = comparison_key(name)
         return next((stage for stage in self.stages if comparison_key(stage.name) == key), None)
 
     def matches(self, name: str) -> bool:
-        """Return whether a folder or a file of that name, or a copy of it, is part of a stage."""
+        """Return whether *name* is that of a stage, or of a file of a stage or a copy of it."""
         path = PurePosixPath(name)
         is_lab = path.suffix.lower() == NOTEBOOK and _is_copy(path, _LAB)
         return is_lab or (self.stage_named(name) or self._stage_of_file(path)) is not None
 
     def is_released(self, path: PurePosixPath) -> bool:
-        """Return whether students receive a file of that name in some stage."""
+        """Return whether students receive a file with the name of *path* in some stage."""
         return path.name == PUBLIC_SUITE or self._stage_of_file(path) is not None
 
     def _stage_of_file(self, path: PurePosixPath) -> Stage | None:
@@ -169,30 +168,30 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
-    """Return the module by its name, else a copy of it."""
+    """Return the file with the name of the stage's module, else a copy of it, else None."""
     return _find_named(_latest(files, MODULE), (stage.module,))
 
 
 def find_only_module(files: Sequence[SubmittedFile], others: StageResolver) -> SubmittedFile | None:
-    """Return the only module, under any name; those of other stages and suites do not count."""
+    """Return the only module of any name, apart from modules of stages and public suites."""
     modules = _latest(files, MODULE)
     return _only_one([file for file in modules if not others.is_released(file.path)])
 
 
 def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
-    """Return the notebook by one of its names, else a copy of it, else the only notebook."""
+    """Return the notebook with a name of *stage*, else a copy of it, else the only notebook."""
     notebooks = _latest(files, NOTEBOOK)
     return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
 
 
 def _latest(files: Iterable[SubmittedFile], suffix: str) -> list[SubmittedFile]:
-    """Return the *files* with *suffix* that were not collected together with a newer upload."""
+    """Return the *files* with *suffix*, without those that have a newer upload."""
     return [file for file in files if file.suffix == suffix and not is_earlier(file)]
 
 
 def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> SubmittedFile | None:
     loose = [file for file in files if not file.packed]
-    for batch in (loose, files):  # an archive next to the file itself is an older copy of it
+    for batch in (loose, files):  # a packed file is assumed to be an older copy
         for is_match in (_is_exact, _is_copy):
             for stem in stems:
                 if matching := [file for file in batch if is_match(file.path, stem)]:
@@ -201,7 +200,7 @@ def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> Submitt
 
 
 def _newest(chosen: SubmittedFile, files: Sequence[SubmittedFile]) -> SubmittedFile:
-    """Return the file that was uploaded last of *chosen* and the other attempts at it."""
+    """Return the latest upload among *chosen* and the other attempts at the same file."""
     later = [file for file in attempts(chosen, files) if file.upload > chosen.upload]
     return min(later, key=lambda file: (-file.upload, _by_depth(file)), default=chosen)
 
@@ -214,9 +213,9 @@ def is_earlier(file: SubmittedFile) -> bool:
 def superseded(
     originals: Iterable[SubmittedFile], files: Sequence[SubmittedFile]
 ) -> list[SubmittedFile]:
-    """Return the *originals* of which every module and notebook was uploaded again later.
+    """Return the *originals* whose modules and notebooks were all uploaded again later.
 
-    *files* are the originals with the files in their archives.
+    *files* are the originals and the files in their archives.
     """
     found = []
     for original in originals:
@@ -228,9 +227,9 @@ def superseded(
 
 
 def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[SubmittedFile]:
-    """Return the files that are another attempt at *chosen*, by their names.
+    """Return the other attempts at the file *chosen*, by their names.
 
-    They are next to it, or were uploaded to an LMS at another time.
+    They are in the same folder, or belong to a different upload.
     """
     stem = original_stem(chosen.path.stem)[0]
     return [
@@ -261,12 +260,12 @@ def _is_copy(path: PurePosixPath, stem: str) -> bool:
 
 
 def _by_depth(file: SubmittedFile) -> tuple[int, int, str]:
-    """Sort the file nearest to the top first, and the last of several copies, as browsers count."""
+    """Return a key that sorts by depth, and puts the copy with the highest number first."""
     return len(file.path.parts), -original_stem(file.path.stem)[1], str(file.path)
 
 
 def _only_one(files: Sequence[SubmittedFile]) -> SubmittedFile | None:
-    """Return the only file, or the newest of several attempts at one."""
+    """Return the only file, or the newest upload if all are attempts at the same file."""
     if not files or len(attempts(files[0], files)) < len(files) - 1:
         return None
     newest = _newest(files[0], files)

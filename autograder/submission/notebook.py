@@ -1,8 +1,8 @@
-"""Reads the cells of a notebook, without a kernel.
+"""Reads the cells of a notebook without a kernel.
 
-It uses ``json`` and not nbformat: nbformat takes 1.1 s to import (``json``: 0.02 s), and it
-refuses what students really have, such as a missing ``metadata``, a cell without ``source`` or a
-byte order mark, while all that is needed here is each cell's kind and source.
+It uses ``json`` instead of nbformat, which takes 1.1 s to import (``json``: 0.02 s) and refuses
+notebooks that students really have: with a missing ``metadata``, with a cell without ``source``, or
+with a byte order mark.
 """
 
 import json
@@ -12,15 +12,15 @@ from autograder.submission.files import UnusableFile
 
 _KINDS = ("code", "markdown", "raw")
 MAX_CELLS = 2000
-MAX_CODE = 2**20  # bytes of all cells together, as for a module
-# 16 MiB of "{}," would become half a gigabyte of objects; the largest plots have about 10,000.
+MAX_CODE = 2**20  # bytes of all code cells, as for a module
+# 16 MiB of "{}," would become half a gigabyte of objects. The largest plots have about 10,000.
 MAX_CONTAINERS = 500_000
 
 
 def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
-    """Return the sources of the code cells in order, UTF-8; raises ``UnusableFile``.
+    """Return the sources of the code cells in UTF-8; raises ``UnusableFile``.
 
-    Takes nbformat 4, and 3 and 2 with their worksheets. Magics stay where they are.
+    Accepts nbformat 4, 3 and 2. Magics stay in the source.
     """
     code = [cell for cell in _parse_cells(data, label) if cell.get("cell_type") == "code"]
     cells = tuple(map(_source, code[: MAX_CELLS + 1]))
@@ -41,8 +41,8 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
 def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
     """Return every cell as kind, source, metadata and attachments; raises ``UnusableFile``.
 
-    Each kind is ``code``, ``markdown`` or ``raw``; metadata and attachments are the student's, and
-    their values may be of any type.
+    Each kind is ``code``, ``markdown`` or ``raw``. Metadata and attachments come from the student,
+    so their values may have any type.
     """
     return [
         {
@@ -56,14 +56,14 @@ def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
 
 
 def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:
-    """Return every cell that is at least an object, from the format's old place or its new one."""
+    """Return every cell that is a JSON object, from ``cells`` or from the older ``worksheets``."""
     if data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
         msg = (
             f"{label} contains too much besides code. Clear all outputs, save the notebook, and "
             "submit it again."
         )
         raise UnusableFile(msg)
-    # An invalid byte replaces its own character only. Not strict: raw line breaks in strings pass.
+    # "replace" keeps everything around an invalid byte; strict=False allows raw line breaks.
     text = data.decode(json.detect_encoding(data), "replace")
     decoder = json.JSONDecoder(
         strict=False, parse_int=_no_number, parse_float=_no_number, parse_constant=_no_number
@@ -83,7 +83,7 @@ def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:
 
 
 def _no_number(_digits: str) -> None:
-    """Replace a number: none is needed, and ``int`` refuses those of more than 4300 digits."""
+    """Replace a number, because none is needed and ``int`` refuses more than 4300 digits."""
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
@@ -94,5 +94,5 @@ def _source(cell: dict[str, Any]) -> bytes:
     source = cell.get("source", cell.get("input", ""))  # `input` until nbformat 3
     lines = source if isinstance(source, list) else [source]
     text = "".join(line for line in lines if isinstance(line, str))
-    # Half a surrogate pair has no UTF-8; written as \udXXX it means the same in a string literal.
+    # A lone surrogate has no UTF-8; the escape \udXXX means the same in a string literal.
     return text.encode("utf-8", "backslashreplace")

@@ -30,22 +30,22 @@ from autograder.submission.names import ParsedName, parse_download_name, student
 
 ZIP = ".zip"
 MAX_ENTRIES = 2000  # honest submissions have about ten; more is a virtual environment or an attack
-MAX_SCANNED = 50_000  # of one folder, so that a module among many images is found all the same
-MAX_DEPTH = 12  # <student>/<stage>/ and the folders that a zip tool adds
-MAX_ZIPS = 20  # of one submission: one for each stage, twice
-MAX_FAULTS = 5  # sentences; the files that they are about are listed as ignored in any case
+MAX_SCANNED = 50_000  # entries of one folder, so that a module is found among many images
+MAX_DEPTH = 12  # enough for <student>/<stage>/ and the folders that a zip tool adds
+MAX_ZIPS = 20  # in one submission; twice the number of stages
+MAX_FAULTS = 5  # sentences; `ignored` lists the files in any case
 _OTHER_ARCHIVE = re.compile(r"(?i)\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|gz|bz2|xz|zst|rar|7z)$")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry at the top of a folder or of a class's archive, which may be one student's."""
+    """An entry at the top of a folder or of a class's archive, such as a student's folder."""
 
     name: str
     kind: Literal["folder", "archive", "code", "other"]
-    list_files: Callable[[], Listing]  # an archive is one file, under its own name
+    list_files: Callable[[], Listing]  # an archive is listed as one file
 
     def parse_name(self, lms: str | None = None) -> ParsedName:
-        """Read the student and the file from the name, in a download from *lms*."""
+        """Parse the name of this entry of a download from *lms*."""
         parsed = parse_download_name(self.name, lms)
         if parsed.by_lms or self.kind == "folder":
             return parsed
@@ -59,10 +59,10 @@ def entry_at(place: Path) -> Entry:
 
 
 def packed_entry(name: str, listing: Listing) -> Entry:
-    """Return the entry *name* of a class's archive, with *listing* below it."""
+    """Return the entry *name* of a class's archive, which contains the files of *listing*."""
     files, faults = listing
     if any(len(file.path.parts) > 1 for file in files):
-        # There is no place for a file with the folder's own name.
+        # A file with the same name as the folder is left out.
         below = [file for file in files if len(file.path.parts) > 1]
         inside = [replace(file, path=file.path.relative_to(name)) for file in below]
         return Entry(name=name, kind="folder", list_files=lambda: (inside, faults))
@@ -75,14 +75,14 @@ def open_work(student: str, places: Iterable[Path]) -> StudentWork:
 
 
 def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None) -> StudentWork:
-    """List the files of *entries*, of one student in a download from *lms*."""
+    """List the files of *entries*, which belong to one student in a download from *lms*."""
     entries = tuple(entries)
     names = [entry.parse_name(lms) for entry in entries]
     originals, faults = [], []
     for entry, parsed in zip(entries, names, strict=True):
         files, more = entry.list_files()
         if entry.kind != "folder":
-            own = parsed.file if parsed.file.strip(".") else entry.name  # "..": no file's name
+            own = parsed.file if parsed.file.strip(".") else entry.name  # ".." is not a file name
             path = PurePosixPath(own)
             files = [replace(file, path=path, upload=parsed.upload) for file in files]
         originals += files
@@ -100,10 +100,10 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
 
 
 def _open_archives(originals: list[SubmittedFile]) -> Listing:
-    """Put the files of each zip in its place, after all files next to it.
+    """Replace each zip by its files, which come after all loose files.
 
-    One limit holds for the loose files and for those of all zips. An archive of another kind is
-    reported where nothing else can be graded.
+    One limit applies to loose and packed files together. An archive that is not a zip is reported
+    only if nothing else can be graded.
     """
     zips = [file for file in originals if file.suffix == ZIP][:MAX_ZIPS]
     files, faults = [], []
@@ -123,7 +123,7 @@ def _open_archives(originals: list[SubmittedFile]) -> Listing:
 
 
 def open_folder(root: Path) -> Listing:
-    """List the files below *root*, nearest to the top first; no link is followed."""
+    """List the files below *root*, nearest to the top first, without following links."""
     files: list[SubmittedFile] = []
     faults: list[str] = []
     left = MAX_ENTRIES
@@ -150,22 +150,22 @@ def open_folder(root: Path) -> Listing:
 
 
 def is_folder(place: Path) -> bool:
-    """Return whether *place* is a folder, or a link to one: a student's, and a fault."""
-    return os.path.isdir(place)  # noqa: PTH112 - Path.is_dir raises where it may not look
+    """Return whether *place* is a folder or a link to one; a link is reported as a fault later."""
+    return os.path.isdir(place)  # noqa: PTH112 - Path.is_dir raises an error without permission
 
 
 def is_code(place: Path) -> bool:
-    """Return whether *place* is a module or a notebook by its name."""
+    """Return whether *place* has the name of a module or a notebook."""
     return place.suffix.lower() in CODE and not is_folder(place)
 
 
 def is_archive(place: Path) -> bool:
-    """Return whether *place* is, by its name, a zip or one of the archives that are refused."""
+    """Return whether *place* has the name of a zip or of another archive."""
     return _kind(place) == "archive"
 
 
 def repack(label: str) -> str:
-    """Say that *label* is an archive, but not a zip."""
+    """Return the message that *label* is an archive but not a zip."""
     return (
         f"{label} is an archive in a format that the kit does not read. "
         "Unpack it, and pack its files into a .zip."
@@ -206,7 +206,7 @@ def _file_at(place: Path, path: PurePosixPath) -> SubmittedFile:
 
 
 def _entries(folder: Path, faults: list[str]) -> list[os.DirEntry[str]]:
-    """Return the files of *folder*, code first; a folder that can't be read adds to *faults*."""
+    """Return the visible entries of *folder*, code first; add to *faults* if it can't be read."""
     try:
         with os.scandir(folder) as found:
             scanned = list(islice(found, MAX_SCANNED))

@@ -1,7 +1,7 @@
-"""Finds the student of the course for a name or id in a download from an LMS.
+"""Finds the course's student for a name or id in a download from an LMS.
 
-Two files are read: the gradebook that Canvas exports (*Grades → Export*), and nbgrader's
-``students.csv``, in which ``lms_user_id`` is the student's number in the LMS.
+A roster is the gradebook that Canvas exports (*Grades → Export*), or nbgrader's ``students.csv``,
+in which ``lms_user_id`` is the student's number in the LMS.
 """
 
 import csv
@@ -26,36 +26,36 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the roster; *student* is the id in the course."""
 
     student: str
-    number: str = ""  # the LMS's own
-    identifiers: frozenset[str] = frozenset()  # all others, for comparison
+    number: str = ""  # the student's number in the LMS
+    identifiers: frozenset[str] = frozenset()  # keys of all other ids
     first_name: str = ""
     last_name: str = ""
     email: str = ""
 
     @property
     def full_name(self) -> str:
-        """The first and the last name, as far as they are known."""
+        """The first and last name, as far as they are known."""
         return f"{self.first_name} {self.last_name}".strip()
 
     @property
     def names(self) -> frozenset[str]:
-        """The full name as systems write it, for comparison."""
+        """Keys of the full name in all orders in which systems write it."""
         first, last = self.first_name, self.last_name
         written = (f"{first} {last}", f"{last} {first}", f"{last}, {first}", f"{last}{first}")
         return frozenset(map(_comparable, written)) - {"", ","}
 
 
 class Roster(msgspec.Struct, frozen=True):
-    """The students of a course, as a file or the gradebook lists them."""
+    """The students of a course, from a file or from the gradebook."""
 
     people: tuple[Person, ...]
 
     @classmethod
     def read(cls, file: Path, known: Collection[str] = (), id_column: str = "") -> Self:
-        """Read a file of either kind; raises ``UsageError``.
+        """Read a roster in Canvas's or nbgrader's format; raises ``UsageError``.
 
-        Canvas has three ids for each student. The one in *id_column* is used, or the one that the
-        gradebook *known* has.
+        Canvas has three ids for each student. The one in *id_column* is used, else the one that is
+        in *known*, the ids of the gradebook.
         """
         rows = csv_rows(file)
         header = list(rows[0]) if rows else []
@@ -75,19 +75,20 @@ class Roster(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> dict[str, str]:
-        """The full names by id, of those who have one."""
+        """The known full names by id."""
         return {one.student: one.full_name for one in self.people if one.full_name}
 
     def identify(self, name: ParsedName) -> str:
-        """Return the id of the person whom *name* fits, or that of the name itself."""
+        """Return the id of the person that *name* matches, else the id in the name itself."""
         person = self.find(name)
         return person.student if person else name.student
 
     def find(self, name: ParsedName) -> Person | None:
-        """Return the only person whom *name* fits.
+        """Return the only person that *name* matches; None if there is none or more than one.
 
-        In a download from Canvas only the number counts, in one from Moodle, whose numbers are of
-        one assignment, only the full name; elsewhere the id, the address, or the full name.
+        In a download from Canvas only the number counts. In one from Moodle, whose numbers differ
+        by assignment, only the full name counts. Elsewhere, the id, the address or the full name
+        must match.
         """
         key = _comparable(name.name if name.lms else name.student)
         tests: dict[str, Callable[[Person], bool]] = {
@@ -100,7 +101,7 @@ class Roster(msgspec.Struct, frozen=True):
 
 
 def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str]) -> str:
-    """Return the id among *students* that *wanted* is, or whose name or id contains its words.
+    """Return the student whose id is *wanted*, or whose name and id contain all its words.
 
     Raises ``UsageError`` unless there is exactly one.
     """
@@ -170,7 +171,7 @@ def _require_column(file: Path, header: Collection[str], id_column: str) -> None
 
 def _of_canvas(row: Mapping[str, str], known: Collection[str], id_column: str) -> Person | None:
     number = row.get("ID", "")
-    if not number.isdigit():  # the rows of points and of manual posting have none
+    if not number.isdigit():  # the rows for points and manual posting have none
         return None
     ids = [student_id(row[name]) for name in _CANVAS_IDS if row.get(name)]
     chosen = next((one for one in ids if one in known), ids[0])
@@ -183,7 +184,7 @@ def _of_canvas(row: Mapping[str, str], known: Collection[str], id_column: str) -
     return Person(
         student=chosen,
         number=number,
-        # Canvas's number is not one of the course's ids.
+        # The last id is the number in Canvas, which is not an id of the course.
         identifiers=frozenset(map(_comparable, ids[:-1])),
         first_name=first,
         last_name=last,
@@ -192,7 +193,7 @@ def _of_canvas(row: Mapping[str, str], known: Collection[str], id_column: str) -
 
 
 def person_of_nbgrader(row: Mapping[str, str], id_column: str = "id") -> Person | None:
-    """Return the person in a row of nbgrader's columns; None without an id in *id_column*."""
+    """Return the person in a row of nbgrader's CSV; None without an id in *id_column*."""
     if not row.get(id_column):
         return None
     email = row.get("email", "")
@@ -207,7 +208,7 @@ def person_of_nbgrader(row: Mapping[str, str], id_column: str = "id") -> Person 
 
 
 def _unique(people: Iterable[Person], file: Path) -> Iterator[Person]:
-    """Yield *people*; raises ``UsageError`` where two have one id or one number."""
+    """Yield *people*; raises ``UsageError`` if two have the same id or number."""
     people = list(people)
     for values in ([item.student for item in people], [item.number for item in people]):
         twice = [value for value, count in Counter(filter(None, values)).items() if count > 1]

@@ -1,6 +1,7 @@
-"""Reads Moodle's grading worksheet: the names, and the numbers, which nobody can edit.
+"""Reads the names and numbers in Moodle's grading worksheet, to check a download.
 
-Students may edit their full names, by which a roster finds them in a download from Moodle.
+A roster finds students of Moodle by their full names, which they may edit. They can't edit their
+numbers.
 """
 
 import re
@@ -14,11 +15,11 @@ from autograder.errors import UsageError
 from autograder.submission.names import ParsedName, comparison_key
 from autograder.submission.roster import csv_rows
 
-PARTICIPANT: Final = re.compile(r"(\D+)(\d+)", re.DOTALL)  # a word of any language, and the number
+PARTICIPANT: Final = re.compile(r"(\D+)(\d+)", re.DOTALL)  # a word in any language, then the number
 
 
 class Worksheet(msgspec.Struct, frozen=True):
-    """The worksheet's data about each participant, by the participant's number, for comparison."""
+    """The cells of each participant's row as ``letters`` returns them, by participant number."""
 
     rows: Mapping[str, frozenset[str]]
 
@@ -43,7 +44,7 @@ class Worksheet(msgspec.Struct, frozen=True):
         raise UsageError(msg)
 
     def doubt(self, parsed: ParsedName, *, is_found_by_name: bool) -> str:
-        """Say why it is unclear whose submission *parsed* names; empty if it is clear."""
+        """Return why the student of *parsed* is unclear; empty if it is clear."""
         row = self.rows.get(parsed.number)
         if row is None:
             return f"the worksheet has no participant {parsed.number}."
@@ -55,15 +56,15 @@ class Worksheet(msgspec.Struct, frozen=True):
 
 
 def fits_name(name: str, cells: frozenset[str]) -> bool:
-    """Return whether one of *cells*, as ``letters`` makes them, is *name*.
+    """Return whether *name* is one of *cells*, which are in the form of ``letters``.
 
-    In front of it Moodle may have put a group and a hyphen.
+    Moodle may have put a group and a hyphen before *name*.
     """
     return any(spelled in cells for spelled in _spellings(name))
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits of *text*: Moodle drops others from the names of files."""
+    """Return the letters and digits of *text*, as Moodle drops all others from file names."""
     return "".join(re.findall(r"[^\W_]", comparison_key(text)))
 
 
