@@ -1,7 +1,7 @@
 """Interrupts code of this process after a limit of processor time or of clock time.
 
-A check has such a limit, and each request of the course's own code that it makes has another. One
-timer serves them all: it ticks, and each tick looks at the innermost alarm.
+A check has such a limit, and so has each request that it sends to the course's own code. One timer
+serves all limits: each of its ticks examines the innermost alarm.
 """
 
 import contextlib
@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-TICK_SECONDS = 0.01  # on the clock; how late an alarm may ring
-OUTSIDE = frozenset({"contextlib", __name__})  # modules that run around the block of an alarm
+TICK_SECONDS = 0.01  # of clock time; an alarm may be late by as much
+OUTSIDE = frozenset({"contextlib", __name__})  # these enter and leave a block
 
 Interrupt = Callable[[FrameType | None], None]
 
@@ -28,7 +28,7 @@ class _Alarm:
         self._clock = time.monotonic() + clock
 
     def look(self, frame: FrameType | None) -> None:
-        """Interrupt *frame* if it is time; the next interrupt is due later."""
+        """Interrupt *frame* if the alarm is due, and set the time of the next interrupt."""
         used, now = time.thread_time(), time.monotonic()
         if used < self._processor and now < self._clock:
             return
@@ -44,11 +44,12 @@ _is_ticking = False
 def alarm(
     interrupt: Interrupt, *, processor: float, again: float, clock: float = math.inf
 ) -> Iterator[None]:
-    """Call *interrupt* in the code of the block after *processor* seconds of this thread's time.
+    """Call *interrupt* in the block after *processor* seconds of the thread's processor time.
 
-    Also after *clock* seconds on the clock, and then every *again* seconds. Its exception is raised
-    where the code runs. An alarm around this one rings later. Only the main thread of a process on
-    a Unix system has such a timer; elsewhere nothing rings.
+    *interrupt* is also called after *clock* seconds of clock time, and then every *again* seconds.
+    Its exception is raised in the running code. An alarm around this one must wait for the end of
+    the block. The timer exists only in the main thread on Unix; elsewhere, *interrupt* is never
+    called.
     """
     with contextlib.nullcontext() if _is_ticking else ticking():
         if not (_is_ticking and _in_main_thread()):
@@ -63,7 +64,7 @@ def alarm(
 
 @contextlib.contextmanager
 def ticking() -> Iterator[None]:
-    """Keep the timer on during a block with many alarms: to set it takes longer than most."""
+    """Keep the timer running during a block with many short alarms, because setting it is slow."""
     global _is_ticking  # noqa: PLW0603  # a process has one such timer
     if _is_ticking or not (_in_main_thread() and hasattr(signal, "setitimer")):
         yield
@@ -76,7 +77,7 @@ def ticking() -> Iterator[None]:
     finally:
         _is_ticking = False
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if callable(handler):  # by default, a late signal ends the process
+        if callable(handler):  # the default action of a late signal would end the process
             signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, *left)
 
@@ -86,9 +87,10 @@ def _in_main_thread() -> bool:
 
 
 def _tick(_number: int, frame: FrameType | None) -> None:
-    """Look at the innermost alarm, unless its exception would be lost or arise outside its block.
+    """Examine the innermost alarm, unless its exception would be lost or raised outside its block.
 
-    It is lost while torch collects garbage. Entering and leaving the block must be completed.
+    An exception is lost in torch's callback of the garbage collector. It would be raised outside
+    the block while the block is entered or left.
     """
     name = frame.f_globals.get("__name__") if frame is not None else None
     collects = frame is not None and frame.f_code.co_name == "gc_callback"

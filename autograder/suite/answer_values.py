@@ -1,4 +1,4 @@
-"""Reads the values of an answer, which may be forged; values of the wrong type are left out."""
+"""Reads the values in a worker's answer, and leaves out values of a wrong type."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-AXES = ("rows", "inner", "columns")  # of a product
+AXES = ("rows", "inner", "columns")  # the sizes of a matrix product
 MAX_DIGITS = 20  # of a size; the size of a tensor has at most 19
 
 
 class Gradients(NamedTuple):
-    """The return value of a call, and the gradients of inputs and parameters, or ``None``."""
+    """The return value of a call, and the gradients of its inputs and parameters, or None."""
 
     output: Any
     inputs: tuple[Tensor | None, ...]
@@ -21,9 +21,9 @@ class Gradients(NamedTuple):
 class Operators(NamedTuple):
     """Counts of calls: torch functions by name, operators by (name, size of largest input).
 
-    *on_tensors* says whether the code got a tensor. *products* counts matrix products by their
-    rows, inner width and columns, for every caller. *largest* is the size of the largest result, in
-    numbers; a view or a slice of a tensor is not a result.
+    *on_tensors* is true if the code got a tensor. *products* counts all matrix products by their
+    rows, inner width and columns. *largest* is the number of elements in the largest result; views
+    and slices of a tensor do not count.
     """
 
     functions: dict[str, int]
@@ -34,13 +34,14 @@ class Operators(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many operators ran."""
+        """The number of operators that ran."""
         return sum(self.operators.values())
 
     def products_over(self, width: int) -> int:
-        """Return how many numbers all products with this inner *width* gave.
+        """Return the number of elements in the results of all products with this inner *width*.
 
-        It is the same for a product and for the transposed one, in one piece or head by head.
+        Transposed products, and products of single heads instead of all heads, give the same
+        number.
         """
         return sum(
             rows * columns * count
@@ -50,30 +51,30 @@ class Operators(NamedTuple):
 
     @property
     def is_idle(self) -> bool:
-        """Whether the code got a tensor and did nothing with it, as far as the worker counts.
+        """Whether the code got a tensor but ran no function and no operator that the worker counts.
 
-        Without a tensor it may return what it has kept of an earlier call.
+        Code that got no tensor is not idle, because it may return a result of an earlier call.
         """
         return self.on_tensors and not self.functions and not self.operators
 
 
 def as_dict(answer: Any) -> dict[str, Any]:
-    """Return *answer* if it is a dictionary: a forged one may be anything."""
+    """Return *answer* if it is a dictionary, else an empty one; a forged answer may be anything."""
     return answer if isinstance(answer, dict) else {}
 
 
 def as_list(answer: Any) -> list[Any]:
-    """Return *answer* if it is a list: a forged one may be anything."""
+    """Return *answer* if it is a list, else an empty one; a forged answer may be anything."""
     return answer if isinstance(answer, list) else []
 
 
 def read_tensors(answer: Any) -> dict[str, Tensor]:
-    """Return the tensors of *answer* by name, and nothing else that it holds."""
+    """Return only the tensors of *answer*, by name."""
     return {name: value for name, value in as_dict(answer).items() if isinstance(value, Tensor)}
 
 
 def read_gradients(answer: Any, inputs: int) -> Gradients:
-    """Read the gradients of a call with so many *inputs*."""
+    """Read the gradients of a call; *inputs* is the number of its inputs."""
     found = as_dict(as_dict(answer).get("gradients"))
     tensors = read_tensors(found)
     labels = [f"input {index}" for index in range(inputs)]

@@ -16,8 +16,8 @@ from autograder.results import Grid, Status
 class Layer(StrEnum):
     """The property that a check examines.
 
-    The checks of an exercise are in this order, so that its first failure names the problem.
-    The engine itself checks whether the exercise is defined; that earns no points.
+    The checks of an exercise run in this order, so that its first failure shows the problem. The
+    engine itself checks whether the exercise is defined, which gives no points.
     """
 
     SIGNATURE = "signature"
@@ -31,7 +31,7 @@ class Layer(StrEnum):
 
     @property
     def hidden(self) -> bool:
-        """Whether its inputs are secret, so that messages must not contain values."""
+        """Whether the inputs of this layer are secret, so that messages must not contain values."""
         return self in {Layer.PROBE, Layer.LAWS, Layer.GRADIENTS, Layer.FORBIDDEN}
 
 
@@ -73,11 +73,11 @@ def check(
     rules: tuple[str, ...] = (),
     hidden: str = "",
 ) -> pytest.MarkDecorator:
-    """Mark a pytest function as a check of *exercise*; its docstring is what students read.
+    """Mark a pytest function as a check of *exercise*; students read its docstring.
 
-    *needs* names other exercises that the check uses: it is skipped if one of them is missing.
-    *rules* names the rules of ``rules.toml`` that it grades; the stub states them. *hidden* is
-    the reason why students must not have this check; without one it is in the public suite too.
+    *needs* names other exercises that the check uses; it is skipped if one of them is missing.
+    *rules* names the rules of ``rules.toml`` that it grades; the stub states them. *hidden* is the
+    reason why students must not have this check; without one it is in the public suite too.
     """
     return pytest.mark.check(CheckSpec(exercise, points, Layer(layer), needs, rules, hidden))
 
@@ -94,13 +94,13 @@ def layer_of(item: pytest.Item) -> Layer | None:
     return spec.layer if spec else None
 
 
-class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not an error of ours
-    """The student's code gave a wrong answer.
+class WrongAnswer(AssertionError):  # noqa: N818  # an outcome of a check, not an error of the kit
+    """Raised when the student's code has given a wrong answer.
 
     *public* is the sentence for a check with hidden inputs: it contains neither inputs, nor
     expected values, nor anything that the student's code answered. Other checks show *message*.
     *grid* shows small tensors side by side, for checks whose inputs are not hidden;
-    *public_suite_grid* makes one for any check of the public suite, and for no other.
+    *public_suite_grid* makes one that only checks of the public suite show.
     """
 
     public_suite_grid: Callable[[], Grid | None] | None = None
@@ -131,8 +131,8 @@ def expect(
 ) -> None:
     """Fail the check unless *condition* holds.
 
-    *public* is what a hidden check says, in words that the suite holds: neither inputs, nor
-    expected values, nor anything that the student's code answered. Other checks say *message*.
+    *public* is the message of a hidden check. It must not contain inputs, expected values, or
+    anything that the student's code answered. Other checks show *message*.
     """
     if not condition:
         raise WrongAnswer(status, public, message=message)
@@ -143,7 +143,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     A rule for the *whole_stage* is written once at the top of the stub, even if not every exercise
     is graded by it. A docstring that contains the words *stated_by* states the rule already.
-    *breaks* is code that breaks it with right results: statements around ``exercise(*args,
+    *breaks* is code that breaks it but gives right results: statements around ``exercise(*args,
     **kwargs)`` that use ``torch`` and the *tensors* among the arguments. *point_of* lists the
     stages that teach the rule: there, code that breaks it keeps few points (``withheld_points``).
     """
@@ -165,7 +165,7 @@ class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_rules(path: Path) -> dict[str, Rule]:
-    """Read ``rules.toml`` at *path*, which a course may lack; raises ``CourseError``."""
+    """Read ``rules.toml`` at *path*; empty if a course has none; raises ``CourseError``."""
     if not path.is_file():
         return {}
     file = read_toml(path, RulesFile)

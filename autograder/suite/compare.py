@@ -1,8 +1,8 @@
 """Compares the answer of a student's code with the expected one.
 
-The order is fixed, so that the message names the first thing that is wrong: type, shape, dtype,
-NaN or infinity, values. Computed values are compared by absolute and relative error; printed
-digits by absolute error only, since the last printed place is as wide for every number.
+Type, shape, dtype, NaN or infinity, and values are compared in this order, and the message names
+the first difference. Computed values may have an absolute and a relative error. Printed digits may
+have only an absolute error, because the last printed place is equally wide for all numbers.
 """
 
 import math
@@ -20,22 +20,23 @@ from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_room
 
 FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed place
-# On hidden inputs, far above what einsum, loops or float64 inside change (the noise), and far below
-# what the least wrong formula changes (0.36 on inputs that are not small):
+# Tolerances for hidden inputs: far above the noise that einsum, loops or float64 cause, and far
+# below the smallest effect of a wrong formula (0.36 on inputs that are not small).
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
 SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
-SINGULAR = {"axis", "bias"}  # although they end in s
-LEADING = ("After ", "In ", "With ")  # of a phrase before the thing that is compared
+SINGULAR = {"axis", "bias"}  # nouns that end in s
+LEADING = ("After ", "In ", "With ")  # of phrases before the name of the compared value
 
 
 def agrees(actual: object, expected: object, what: str = "The result") -> None:
-    """Compare with a computed result: same shape, same dtype, values equal up to float32 noise.
+    """Fail the check unless *actual* agrees with *expected*, which was computed.
 
-    Lists, tuples and dictionaries are compared entry by entry, and the message names the first
-    entry that is wrong. A list may stand for a tuple. Whole numbers and texts must be equal.
+    Tensors must have the same shape and dtype, and the same values up to float32 noise. Lists,
+    tuples and dictionaries are compared entry by entry, and the message names the first wrong
+    entry. A list is accepted for a tuple. Whole numbers and texts must be equal.
     """
     match expected:
         case Tensor():
@@ -83,7 +84,7 @@ def _has_entries(actual: object, expected: Collection[object], what: str) -> Non
 
 
 def _is_equal(actual: object, expected: object, what: str) -> None:
-    """Compare with a whole number, True or False, a text or None, which have no noise."""
+    """Fail the check unless *actual* equals a value without noise: int, bool, text or None."""
     given: object = actual
     if type(expected) is int and isinstance(actual, Tensor) and not actual.ndim:
         given = actual.item()
@@ -101,7 +102,7 @@ def _agrees_with_tensor(actual: object, expected: Tensor, what: str) -> None:
     answer = tensor_like(actual, tuple(expected.shape), what)
     same_dtype(answer, expected.dtype, what)
     wanted = expected.detach()
-    if torch.equal(answer, wanted):  # so NaN is excluded, and infinities are the expected ones
+    if torch.equal(answer, wanted):  # excludes NaN, and accepts expected infinities
         return
     finite_like(answer, wanted, what)
     if wanted.dtype is torch.bool:  # torch can't subtract booleans
@@ -131,9 +132,9 @@ def matches_printed(
     tokens: Sequence[str] = (),
     noise: float = PRINTED_NOISE,
 ) -> None:
-    """Compare with printed digits: values may differ by *atol*, and by no relative error.
+    """Fail the check unless *actual* is within *atol* of the printed *value*.
 
-    Small tensors are shown side by side; *tokens* labels an axis that has as many entries.
+    Small tensors are shown side by side; *tokens* labels an axis of the same length.
     """
     answer = tensor_like(actual, tuple(value.shape), what)
     if value.is_floating_point():
@@ -152,7 +153,7 @@ def matches_printed(
 def reads_like(
     actual: object, printed: object, decimals: int = 4, what: str = "The result"
 ) -> None:
-    """Compare with digits printed in a document, given as a number or nested lists."""
+    """Fail the check unless *actual* has the *printed* digits, a number or nested lists."""
     value = torch.tensor(printed, dtype=torch.float32)
     atol = 0.5 * 10.0**-decimals + FLOAT_NOISE
     if value.ndim:
@@ -162,7 +163,7 @@ def reads_like(
 
 
 def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result") -> Tensor:
-    """Return *actual* as a tensor of *shape*, or fail the check and say what it is instead."""
+    """Return *actual* if it is a tensor of *shape*; otherwise fail the check."""
     answer = tensor(actual, what)
     if tuple(answer.shape) != shape:
         sentence = (
@@ -175,7 +176,7 @@ def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result"
 
 
 def tensor(actual: object, what: str = "The result") -> Tensor:
-    """Return *actual* if it is a tensor, or fail the check and say what it is instead."""
+    """Return *actual* if it is a tensor; otherwise fail the check."""
     if isinstance(actual, Tensor):
         return actual.detach()
     hint = " A function that ends without `return` returns None." if actual is None else ""
@@ -185,7 +186,7 @@ def tensor(actual: object, what: str = "The result") -> Tensor:
 
 
 def number(actual: object, what: str = "The result") -> float:
-    """Return *actual* as a float: a Python number or a tensor without axes."""
+    """Return a Python number or a tensor without axes as a float; otherwise fail the check."""
     if type(actual) in {int, float}:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
     if not isinstance(actual, Tensor):
@@ -201,7 +202,7 @@ def number(actual: object, what: str = "The result") -> float:
 
 
 def number_agrees(actual: object, expected: float, what: str = "The result") -> None:
-    """Compare one number with a computed one: equal up to float32 noise."""
+    """Fail the check unless *actual* equals a computed number up to float32 noise."""
     _near(actual, expected, PROBE_ATOL + PROBE_RTOL * abs(expected), what, NOISE)
 
 
@@ -213,7 +214,7 @@ def matches_printed_number(
     decimals: int = SHOWN_DECIMALS,
     noise: float = PRINTED_NOISE,
 ) -> None:
-    """Compare one number with a printed or an exact one, which may differ by *atol*."""
+    """Fail the check unless *actual* is within *atol* of a printed or exact number."""
     _near(actual, expected, atol, what, noise, decimals)
 
 
@@ -261,9 +262,9 @@ def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
 def side_by_side(
     answer: Tensor, expected: Tensor, wrong: Tensor, decimals: int, tokens: Sequence[str] = ()
 ) -> Grid | None:
-    """Lay out a matrix, or a vector as one row; ``None`` if it is too large to compare by eye.
+    """Return a grid of a matrix, or of a vector as one row; None if it is too large to show.
 
-    *tokens* labels an axis that has as many entries.
+    *tokens* labels an axis of the same length.
     """
     if not 0 < expected.ndim <= 2 or max(expected.shape) > MAX_SIDE or not expected.numel():  # noqa: PLR2004  # rows and columns
         return None
@@ -313,15 +314,15 @@ def _close(
 
 
 def _wrong_entries(answer: Tensor, expected: Tensor, bound: Tensor, noise: float = NOISE) -> Tensor:
-    """Mark the entries that are farther from *expected* than their *bound*; NaN is wrong."""
-    apart = (answer - expected).abs().masked_fill(answer == expected, 0)  # equal infinities, too
+    """Return a mask of the entries that are NaN or farther from *expected* than *bound*."""
+    apart = (answer - expected).abs().masked_fill(answer == expected, 0)  # also for infinities
     if apart.is_floating_point():  # whole numbers have no noise
         note_room(apart, bound, expected, noise)
     return ~(apart <= bound)
 
 
 def _says(what: str, verb: str) -> str:
-    """Return *what* with *verb*, which is given in the singular."""
+    """Return *what* with *verb*, a singular form, in the number of *what*."""
     return f"{what} {PLURALS[verb] if _is_plural(what) else verb}"
 
 
@@ -338,11 +339,11 @@ def _is_plural(what: str) -> bool:
 
 
 def _rows(wrong: Tensor) -> str:
-    """Name the rows with wrong entries, unless every row has some."""
-    rows = sorted(set(wrong.nonzero()[:, -2].tolist())) if wrong.ndim > 1 else []  # no vector's
+    """Return a phrase with the rows that have wrong entries; empty if all rows do."""
+    rows = sorted(set(wrong.nonzero()[:, -2].tolist())) if wrong.ndim > 1 else []  # else a vector
     if not rows or len(rows) == wrong.shape[-2]:
         return ""
-    shown = ", ".join(map(str, rows[:6])) + (", …" if len(rows) > 6 else "")  # noqa: PLR2004  # they fit in a line
+    shown = ", ".join(map(str, rows[:6])) + (", …" if len(rows) > 6 else "")  # noqa: PLR2004  # six fit in a line
     return f" (row{'s' if len(rows) > 1 else ''} {shown})"
 
 

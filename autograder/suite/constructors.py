@@ -1,7 +1,7 @@
-"""Says in which order the classes of a stage take the arguments of their constructors.
+"""Determines the order in which a stage's classes take the arguments of their constructors.
 
-Students read this order in the stub. A module whose constructor has another order is built all the
-same, by name, and the first check of the exercise grades the order.
+The stub states this order. A constructor with a different order gets its arguments by name, and
+only the first check of the exercise grades the order.
 """
 
 import ast
@@ -13,12 +13,12 @@ from autograder.results import Status
 from autograder.sandbox.protocol import Problem, Verb
 from autograder.suite.checks import WrongAnswer
 
-CONSTRUCTORS: Final = "CONSTRUCTORS"  # the constant of a public suite with the arguments
-BUILDING: Final[frozenset[Verb]] = frozenset({"new", "call"})  # verbs that may name a class
+CONSTRUCTORS: Final = "CONSTRUCTORS"  # the constant in a public suite that holds the arguments
+BUILDING: Final[frozenset[Verb]] = frozenset({"new", "call"})  # verbs that may construct a class
 
 
 class WrongOrder(WrongAnswer):
-    """The code has the arguments in another order, which says nothing about what it computes."""
+    """Raised when a constructor takes its arguments in a different order."""
 
 
 class ArgumentOrder(NamedTuple):
@@ -28,12 +28,12 @@ class ArgumentOrder(NamedTuple):
     graded: str = ""
 
     def fields(self, verb: Verb, name: str) -> dict[str, object]:
-        """Return the fields that a request of *verb* has if it builds the class *name*."""
+        """Return the fields about the order for a request of *verb*, if it constructs *name*."""
         names = self.arguments.get(name, ()) if verb in BUILDING else ()
         return {"arguments": names, "in_order": name == self.graded} if names else {}
 
     def wrong_answer(self, problem: Problem, name: str) -> WrongOrder | None:
-        """Return what *problem* means for the check, if it is another order of the arguments."""
+        """Return the wrong answer to raise if *problem* is a different order, else None."""
         names = self.arguments.get(name, ())
         if problem.kind != "other-order" or not names:
             return None
@@ -53,9 +53,9 @@ ANY_ORDER: Final = ArgumentOrder()
 
 
 def constructors_in(source: str, exercises: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the arguments of the classes among *exercises* that have several, from their source.
+    """Return the constructor arguments of each class among *exercises* that takes two or more.
 
-    Only those that may be given by position count.
+    Only arguments that may be given by position or by name count.
     """
     classes = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
     found = {name: _arguments(classes[name], classes) for name in exercises if name in classes}

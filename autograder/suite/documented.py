@@ -32,11 +32,12 @@ TORCH_VERSION = Version(torch.__version__).public
 class DocumentedTensor(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True
 ):
-    """One printed tensor: which document prints it, how it was computed, and its value.
+    """A documented tensor: the document that prints it, how it was computed, and its value.
 
-    It has *decimals*, or significant *digits* as in -2.54e-04. *torch* names the versions of torch
-    that compute it, as a requirement such as ``>=2.9``; without it every version does. *tokens*
-    are the words of an axis of that length, by default those of the whole file.
+    Its precision is a number of *decimals*, or of significant *digits* as in -2.54e-04. *torch* is
+    a requirement, such as ``>=2.9``, for the versions of torch that compute it; by default, all
+    versions do. *tokens* labels an axis of the same length; by default, it is that of the whole
+    file.
     """
 
     name: str
@@ -61,7 +62,7 @@ class DocumentedTensor(
         if self.digits is not None and (self.digits < 1 or self.exact):
             msg = f"{self.name}: `digits` is at least 1, and what is exact has `decimals`"
             raise ValueError(msg)
-        SpecifierSet(self.torch)  # which raises a ValueError that quotes it
+        SpecifierSet(self.torch)  # raises a ValueError that quotes the requirement
 
     @cached_property
     def tensor(self) -> Tensor:
@@ -127,19 +128,19 @@ class DocumentedTensor(
 
     @property
     def _scale(self) -> float:
-        """The share of the noise that small numbers have: what rounds is as small as they are."""
+        """The factor for the noise: values with significant digits have less if they are small."""
         if self.digits is None:
             return 1.0
         return min(1.0, max(map(abs, self._all)))
 
     def _last_place(self, value: float) -> int:
-        """Return the decimal of the last significant digit of *value*; zero has none."""
+        """Return the decimal place of the last significant digit of *value*; 0 for zero."""
         exponent = f"{value:.{(self.digits or 1) - 1}e}".partition("e")[2]
         return (self.digits or 1) - 1 - int(exponent) if value else 0
 
 
 class UnusableTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A printed tensor that no check can use, and why."""
+    """A printed tensor that no check can use, and the reason."""
 
     name: str
     document: str
@@ -157,7 +158,7 @@ class DocumentedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DocumentedTensors(dict[str, DocumentedTensor]):
-    """The documented tensors by name; remembers in ``used`` which were asked for by name."""
+    """The documented tensors by name; ``used`` collects the names that were looked up."""
 
     def __init__(self, tensors: Iterable[DocumentedTensor]) -> None:
         super().__init__((tensor.name, tensor) for tensor in tensors)
@@ -192,7 +193,7 @@ def _note_uncompared(versions: str) -> None:
 
 
 def proof(tensors: Iterable[DocumentedTensor]) -> str:
-    """Return the installed version of torch, and those *tensors* that it does not compute."""
+    """Return a phrase with the version of torch and the *tensors* that it does not compute."""
     others = [
         f"{tensor.name} (torch {tensor.torch})" for tensor in tensors if not tensor.holds_here
     ]
@@ -203,7 +204,7 @@ def proof(tensors: Iterable[DocumentedTensor]) -> str:
 def read(path: Path) -> DocumentedTensors:
     """Read ``documented.toml`` at *path*; raises ``CourseError`` if it contradicts itself.
 
-    A course that compares with no document has no such file.
+    A course without documented values needs no such file.
     """
     if not path.exists():
         return DocumentedTensors(())

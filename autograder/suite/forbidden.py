@@ -1,4 +1,4 @@
-"""Checks that forbid shortcuts: names in the source, and functions and operators that run."""
+"""Provides checks that forbid ready-made functions in the source and while the code runs."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -144,11 +144,11 @@ LIBRARIES = ("torch", "numpy", "scipy", "jax", "tensorflow")
 
 
 def avoids(student: Student, exercise: str, names: Collection[str], why: str) -> None:
-    """Fail the check if the source of *exercise*, or what it calls, names one of *names*.
+    """Fail the check if *exercise*, or code that it calls, uses one of *names* in its source.
 
-    A name counts only if it was imported or is an attribute: the student's own helpers may have
-    any name. *why* is the sentence that follows in the message. Where the source shows only that
-    one may be used, what runs decides, and an instructor is told.
+    A name counts only if it was imported or is an attribute, because the student's own helpers may
+    have any name. *why* is the second sentence of the message. If the source shows only that a name
+    may be used, the check does not fail, and the instructor gets a notice.
     """
     own = student.methods_in_source
     for use in _named(student.uses(exercise), names):
@@ -169,9 +169,9 @@ def avoids(student: Student, exercise: str, names: Collection[str], why: str) ->
 
 
 def _named(uses: Sequence[Use], names: Collection[str]) -> Iterator[Use]:
-    """Yield the *uses* of an attribute, or of an imported thing, that is one of *names*.
+    """Yield the *uses* of an attribute or an imported name that is one of *names*.
 
-    What is read from it is left out: ``softmax.__call__`` is a use of ``softmax``.
+    Attributes of it are cut off: ``softmax.__call__`` is a use of ``softmax``.
     """
     for use in uses:
         parts = use.name.split(".")
@@ -181,13 +181,13 @@ def _named(uses: Sequence[Use], names: Collection[str]) -> Iterator[Use]:
 
 
 def _is_own(use: Use, own: Collection[str]) -> bool:
-    """Whether a use may be of one of the student's *own* methods: then what runs decides."""
+    """Whether *use* may be one of the student's *own* methods, so that the source can't decide."""
     owner, _, last = use.name.rpartition(".")
     return owner == "self" or (last in own and owner.partition(".")[0] not in LIBRARIES)
 
 
 def doubts(definitions: Sequence[Definition], exercises: Sequence[str]) -> Iterator[str]:
-    """Say why the source may hide which functions the *exercises* call, for an instructor."""
+    """Yield notices for the instructor if the source hides which functions *exercises* call."""
     open_ = [name for name in exercises if looks_up_names(definitions, name)]
     if open_:
         yield (
@@ -206,7 +206,7 @@ def doubts(definitions: Sequence[Definition], exercises: Sequence[str]) -> Itera
 
 
 def looks_up_names(definitions: Sequence[Definition], exercise: str) -> bool:
-    """Whether the source of *exercise* leaves open which functions it calls."""
+    """Whether the source of *exercise* does not show which functions it calls."""
     uses = reached_uses(definitions, exercise, possible=True)
     return any(use.name.rpartition(".")[2] == COMPUTED for use in uses)
 
@@ -219,7 +219,7 @@ def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
 
 
 def keeps_operators(few: Operators, many: Operators, why: str) -> None:
-    """Fail the check if more operators run on the longer input, or none on tensors."""
+    """Fail the check if more operators run on the longer input, or if none runs on either."""
     _requires_work(few, many, why)
     counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer one"
     public = f"More tensor operations run on a longer input than on a short one. {why}"
@@ -229,7 +229,7 @@ def keeps_operators(few: Operators, many: Operators, why: str) -> None:
 def keeps_products(few: Operators, many: Operators, width: int, why: str) -> None:
     """Fail the check if products with this inner *width* give more numbers in the second call.
 
-    So a check finds what is projected again: the width of its inputs differs from all others.
+    This finds repeated projections if no other size equals the width of the check's inputs.
     """
     _requires_work(few, many, why)
     counts = tuple(ran.products_over(width) for ran in (few, many))
@@ -242,9 +242,9 @@ def keeps_products(few: Operators, many: Operators, width: int, why: str) -> Non
 
 
 def keeps_results_below(ran: Operators, size: int, why: str) -> None:
-    """Fail the check if an operator gives a result of *size* numbers or more, or none runs.
+    """Fail the check if an operator gives a result of *size* or more numbers, or if none runs.
 
-    A view or a slice of a tensor is not a result.
+    Views and slices of a tensor are not results.
     """
     _requires_work(ran, ran, why)
     message = f"An operation gives a result of {ran.largest} numbers. {why}"

@@ -7,18 +7,18 @@ import hmac
 import torch
 from torch import Tensor
 
-PUBLIC_SEED = b"public suite"  # never the secret of a course: a public suite shows these inputs
+PUBLIC_SEED = b"public suite"  # not a secret: students can see these inputs
 
 
 class HiddenInputs:
     """Draws the inputs of one check of one stage; the same secret gives the same inputs.
 
-    With ``PUBLIC_SEED`` as the secret these are the inputs that students have. *seed* is for the
-    student's code, which draws its own numbers.
+    With ``PUBLIC_SEED`` as the secret, these are the inputs that students have. *seed* is for the
+    random numbers of the student's code.
     """
 
     def __init__(self, secret: bytes, stage: str, check: str) -> None:
-        # The seed that a worker gets says nothing about the inputs.
+        # The seed that a worker gets must not reveal the inputs.
         self.seed = _seed(secret, f"worker:{stage}/{check}")
         self._source = secret, f"{stage}/{check}"
 
@@ -40,7 +40,7 @@ class HiddenInputs:
         return {name.replace("__", "."): self.normal(*shape) for name, shape in shapes.items()}
 
 
-@functools.lru_cache(maxsize=4096)  # the checks of a course, which each submission runs again
+@functools.lru_cache(maxsize=4096)  # enough for all checks of a course, which every submission runs
 def _seed(secret: bytes, purpose: str) -> int:
     digest = hmac.new(secret, purpose.encode(), hashlib.sha256).digest()
     return int.from_bytes(digest[:4], "big")  # 32 bits, which every generator accepts

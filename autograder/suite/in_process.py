@@ -1,4 +1,4 @@
-"""Runs the course's own code in this process: the solutions and the misconceptions.
+"""Runs the course's own code in this process: solutions and wrong programs.
 
 Student code never runs here.
 """
@@ -34,12 +34,12 @@ from autograder.sandbox.static_names import Definition, definitions, parse
 from autograder.suite.run_limits import OutOfTimeError, limited, room_for_memory
 from autograder.suite.steps import StepCounter
 
-MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
-MAX_REPLIES = 10_000  # that are kept of one solution; the checks of a stage ask some hundreds
-# Limits of requests. A wrong program gets a multiple of what the solution has needed at most.
+MAX_BYTES = 1 << 26  # of an answer; more than any solution needs
+MAX_REPLIES = 10_000  # kept for one solution; the checks of a stage send some hundreds of requests
+# Limits of requests. A wrong program gets a multiple of the solution's longest time.
 SOLUTION_SECONDS, WRONG_SECONDS, AGAIN_SECONDS, PACE = 60.0, 1.0, 0.3, 10.0
-IMPORT_SECONDS = 10.0  # of a wrong program; only a statement outside of its exercise takes long
-MEMORY_MIB = 512  # more than before the request
+IMPORT_SECONDS = 10.0  # for a wrong program; only a statement outside its exercise can take long
+MEMORY_MIB = 512  # in addition to the memory before the request
 
 
 # Verbs that run the exercise:
@@ -50,16 +50,16 @@ OUT_OF_TIME = Reply(problem=Problem(kind="out-of-time"))
 class LocalChannel:
     """Answers requests by running the course's own code in this process, within limits.
 
-    A wrong program is compared with *right*, the solution; a request that it does not end in time
-    has the problem "out-of-time".
+    The limits of a wrong program depend on *right*, the solution. The reply to a request that takes
+    too long has the problem "out-of-time".
     """
 
     def __init__(self, name: str, code: bytes, right: "LocalChannel | None" = None) -> None:
         self._right = right
         self._slowest = 0.0  # processor time, in seconds, of the slowest request so far
-        self.overruns = 0  # requests that it did not end
+        self.overruns = 0  # requests that took too long
         self._executor = RequestExecutor(f"_course_{name}", notebook=False, max_bytes=MAX_BYTES)
-        self.file = f"_course_{name}.py"  # in which exceptions say that they arose
+        self.file = f"_course_{name}.py"  # the file name in tracebacks
         self._source: Callable[[], str] = code.decode
         problems = self.ask("run", cells=(code,)).value
         if isinstance(problems, ListValue) and problems.items:
@@ -71,7 +71,7 @@ class LocalChannel:
     def replacing(self, code: CodeType, source: Callable[[], str]) -> "LocalChannel":
         """Return a channel to a copy of the module in which *code* replaces definitions.
 
-        *source* gives the text of the whole new module; raises what *code* raises.
+        *source* returns the text of the whole new module. An exception of *code* is not caught.
         """
         executor = RequestExecutor("_course_changed", notebook=False, max_bytes=MAX_BYTES)
         executor.quote_from(self.file)
@@ -85,7 +85,7 @@ class LocalChannel:
         return changed
 
     def arguments(self, name: str) -> dict[str, bool]:
-        """Return the arguments of function, class or method *name*, and which may be left out."""
+        """Return, for each argument of function, class or method *name*, whether it is optional."""
         found = operator.attrgetter(name)(self._executor.module)
         known = [
             item for item in inspect.signature(found).parameters.values() if item.name != "self"
@@ -102,7 +102,7 @@ class LocalChannel:
         return self.answer(request_of(verb, fields))
 
     def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
-        """Do *requests* in turn, with any replies."""
+        """Execute *requests* in turn, and return all replies, even those with problems."""
         return tuple(self._answers(requests))
 
     def answer(self, request: Request) -> Reply:
@@ -110,9 +110,9 @@ class LocalChannel:
         return self._answers([request])[0]
 
     def steps(self, requests: Sequence[Request]) -> int:
-        """Count the steps behind the first answer that the code computes for *requests*.
+        """Count the steps that lead to the first answer which the code computes for *requests*.
 
-        If it raises, the steps before that count; of other code there are none.
+        If the code raises an exception, all steps before it count.
         """
         for request in requests:
             if request.verb in COMPUTED:
@@ -137,7 +137,7 @@ class LocalChannel:
         return replies
 
     def _answers_in_time(self, requests: Sequence[Request]) -> list[Reply]:
-        """Answer *requests* up to the one with which the time is used up; at least one."""
+        """Answer *requests* until the time is used up, at least the first one."""
         replies: list[Reply] = []
         try:
             with self._limits(requests):
@@ -147,14 +147,14 @@ class LocalChannel:
                         break
         except OutOfTimeError:  # before or after the code ran
             replies = [*replies, OUT_OF_TIME][: len(requests)]
-        for reply in replies:  # without the limits, which leave less room than there is
+        for reply in replies:  # outside the limits, under which less memory seems free
             if reply.problem is not None:
                 self._require_memory(reply.problem.kind)
         return replies
 
     def _answer(self, request: Request) -> Reply:
         start = time.process_time()
-        with torch.enable_grad():  # code that is stopped in ``no_grad`` switches off no gradients
+        with torch.enable_grad():  # restores the mode if the code is stopped in ``no_grad``
             reply = self._executor.answer(request)
         if reply.problem is not None and reply.problem.type == OutOfTimeError.__name__:
             self.overruns += 1
@@ -163,7 +163,7 @@ class LocalChannel:
         return reply
 
     def _limits(self, requests: Sequence[Request]) -> contextlib.AbstractContextManager[None]:
-        """Limit time and memory: setting the limits takes longer than most requests."""
+        """Limit the time and memory of *requests* together, because setting a limit is slow."""
         return limited(self._seconds_for(requests), MEMORY_MIB)
 
     def _require_memory(self, kind: object) -> None:
@@ -172,7 +172,7 @@ class LocalChannel:
             raise MemoryError
 
     def _seconds_for(self, requests: Sequence[Request]) -> float:
-        """Return how long *requests* may compute; a program that did not end once gets less."""
+        """Return the time limit of *requests*, which is shorter after a first overrun."""
         if self._right is None:
             return SOLUTION_SECONDS
         if any(request.verb == "run" for request in requests):
@@ -182,9 +182,9 @@ class LocalChannel:
 
 
 class ReferenceChannel:
-    """Answers requests about the solution; equal requests of equal checks are executed once.
+    """Answers requests about the solution; a repeated sequence of requests is executed once.
 
-    A reply depends on the requests since the last fresh one, so these are its key.
+    A reply depends on all requests since the last fresh one, so these are its key in the cache.
     """
 
     def __init__(self, channel: LocalChannel) -> None:
@@ -192,10 +192,10 @@ class ReferenceChannel:
         self._channel = channel
         self._replies: dict[bytes, Reply] = {}
         self._key = b""
-        self._skipped: list[Request] = []  # answered without the solution since the fresh one
+        self._skipped: list[Request] = []  # answered from the cache since the last fresh one
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Return the reply that is known, or execute what was skipped and this request."""
+        """Return the cached reply, or execute the skipped requests and this one."""
         request = request_of(verb, fields)
         if request.fresh:
             self._key = b""
@@ -214,7 +214,7 @@ class ReferenceChannel:
         return reply
 
 
-@functools.lru_cache(maxsize=2_000)  # some 900 wrong programs, which `verify` runs twice
+@functools.lru_cache(maxsize=2_000)  # about 900 wrong programs, which `verify` runs twice
 def _definitions_in(code: bytes) -> tuple[Definition, ...]:
     return definitions(parse((code,)))
 

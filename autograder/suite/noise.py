@@ -1,11 +1,11 @@
-"""States how far the rounding of another machine moves a number, and compares numbers by it.
+"""Defines the rounding noise between machines, and compares numbers with a margin for it.
 
-Another processor, number of threads or build of torch rounds differently, so the last bits of a
-result differ. Nothing is decided inside that noise: two results are the same, or different, or it
-is undecided whether they are, and what is undecided takes no part in a decision.
+A different processor, number of threads or build of torch rounds differently, so the last bits of a
+result differ. Nothing is decided inside that noise: two results are the same, different or
+undecided, and undecided results have no influence on a decision.
 
-Distances are relative to the scale of a tensor, its largest absolute value and at least 1: where
-large terms cancel, a small entry has the noise of the large ones.
+Distances are relative to the scale of a tensor: its largest absolute value, at least 1. The reason
+is that a small entry has the noise of large terms if these cancel.
 """
 
 import math
@@ -21,16 +21,16 @@ from torch import Tensor
 
 from autograder.suite.student_proxy import RemoteModule
 
-# Measured by `python -m benchmarks.kernels`, of right programs:
-NOISE = 1e-5  # at most 7.5e-6, where a softmax of large scores enlarges it
+# Measured on right programs by `python -m benchmarks.kernels`:
+NOISE = 1e-5  # at most 7.5e-6, after a softmax of large scores
 PRINTED_NOISE = 5e-7  # on the small inputs of the documents, at most 2.7e-7
-SAME = 2 * NOISE  # what is closer is the same result
-APART = 10 * SAME  # what is farther is another result
-MARGIN = 2.0  # how many times the noise a result must be away from the bound of a check
+SAME = 2 * NOISE  # closer results are the same
+APART = 10 * SAME  # results that are farther apart differ
+MARGIN = 2.0  # the least distance of a result from the bound of a check, in units of the noise
 
 
 class Agreement(IntEnum):
-    """Whether two results are the same; of several comparisons the least one counts."""
+    """Whether two results are the same; of several comparisons, the lowest value counts."""
 
     DIFFERENT = 0
     UNDECIDED = 1
@@ -38,7 +38,7 @@ class Agreement(IntEnum):
 
     @classmethod
     def of(cls, distance: float, scale: float) -> "Agreement":
-        """Return whether numbers of this *scale* and *distance* are the same; NaN is different."""
+        """Return whether numbers at this *distance* and *scale* are the same; NaN is different."""
         if distance <= SAME * scale:
             return cls.SAME
         return cls.UNDECIDED if distance <= APART * scale else cls.DIFFERENT
@@ -47,8 +47,8 @@ class Agreement(IntEnum):
 def agreement(left: Any, right: Any) -> Agreement:
     """Compare two answers, or two values of JSON; NaN agrees with NaN.
 
-    Lists and tuples are compared as checks do, which take them for one another. A list of numbers
-    has one scale, like a tensor. Two modules agree: what they compute is asked for.
+    A list and a tuple may agree, as in checks. A list of numbers has one scale, like a tensor. Two
+    modules always agree, because checks compare their results.
     """
     match left, right:
         case Tensor(), Tensor():
@@ -67,12 +67,12 @@ def agreement(left: Any, right: Any) -> Agreement:
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Whether two answers are the same."""
+    """Whether two answers are certainly the same."""
     return agreement(left, right) is Agreement.SAME
 
 
 def rounded(number: float, scale: float, digits: int) -> float | str:
-    """Round *number*, of a tensor of this *scale*, for JSON; *digits* are those at scale 1.
+    """Round *number* for JSON; *digits* is the number of decimals at a *scale* of 1.
 
     NaN and infinities, which JSON lacks, become texts.
     """
@@ -90,7 +90,7 @@ def scale_of(*tensors: Tensor) -> float:
 
 
 def least_agreement(pairs: Iterable[tuple[Any, Any]]) -> Agreement:
-    """Compare until two parts are different."""
+    """Return the lowest agreement of *pairs*; stop at the first pair that is different."""
     least = Agreement.SAME
     for left, right in pairs:
         least = min(least, agreement(left, right))
@@ -102,7 +102,7 @@ def least_agreement(pairs: Iterable[tuple[Any, Any]]) -> Agreement:
 def _of_tensors(left: Tensor, right: Tensor) -> Agreement:
     if left.shape != right.shape or left.dtype != right.dtype:
         return Agreement.DIFFERENT
-    if torch.equal(left, right):  # which is faster than below
+    if torch.equal(left, right):  # faster than the comparison below
         return Agreement.SAME
     if not (left.is_floating_point() or left.is_complex()):
         return Agreement.DIFFERENT
@@ -128,7 +128,7 @@ def _of_lists(left: Sequence[Any], right: Sequence[Any]) -> Agreement:
 
 
 def _of_numbers(left: float, right: float, scale: float) -> Agreement:
-    if left == right or (math.isnan(left) and math.isnan(right)):  # infinities, too
+    if left == right or (math.isnan(left) and math.isnan(right)):  # also for infinities
         return Agreement.SAME
     return Agreement.of(abs(left - right), scale)
 
@@ -139,7 +139,7 @@ def _finite(values: Sequence[Any]) -> list[float]:
 
 
 def varies(numbers: Tensor) -> bool:
-    """Whether the finite *numbers* are certainly more than one constant with noise."""
+    """Whether the finite *numbers* certainly differ by more than noise."""
     finite = numbers.detach()[numbers.detach().isfinite()]
     if not finite.numel() or not torch.is_floating_point(finite):
         return bool((finite != finite[:1]).any())
@@ -152,9 +152,10 @@ _rooms: ContextVar[list[float] | None] = ContextVar("rooms", default=None)
 
 @contextmanager
 def watching_bounds(*, on: bool = True) -> Iterator[list[float]]:
-    """Collect how far the compared results are from the bounds of their checks, if *on*.
+    """Collect the distances of compared results from the bounds of their checks, if *on*.
 
-    The unit is the noise; below zero is beyond the bound. Rounding may decide what is close to it.
+    The unit is the noise. A negative distance is beyond the bound, and rounding may decide the
+    outcome near zero.
     """
     rooms: list[float] = []
     token = _rooms.set(rooms if on else None)
@@ -165,9 +166,10 @@ def watching_bounds(*, on: bool = True) -> Iterator[list[float]]:
 
 
 def note_room(apart: Tensor, bound: Tensor, expected: Tensor, noise: float = NOISE) -> None:
-    """Keep how far *apart* is from its *bound* where it is closest, or farthest beyond it.
+    """Store the smallest distance of the entries of *apart* from their *bound*.
 
-    *apart* are distances from *expected*. A bound of zero is for exact numbers without noise.
+    *apart* holds the distances from *expected*. Exact numbers have a bound of zero and no noise, so
+    nothing is stored for them.
     """
     rooms = _rooms.get()
     if rooms is not None and apart.numel() and float(bound.max()):

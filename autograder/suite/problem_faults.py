@@ -1,4 +1,4 @@
-"""Describes how a problem in a module's code affects its checks."""
+"""Converts a problem in a module's code into the fault that its checks report."""
 
 import re
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import Problem, ProblemKind
 
-YOUR_MODULE = "Your module"  # names it in sentences
-# How the worker says that a result has no gradients: it is not a tensor, or its shape is wrong.
+YOUR_MODULE = "Your module"  # the subject of sentences without a name
+# How the worker's texts begin if a result has no gradients.
 NO_GRADIENTS = ("expected a tensor, not ", "the result has shape ")
 LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
     {
@@ -28,9 +28,10 @@ FORMS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
 
 
 def fault_of(problem: Problem, name: str) -> Fault:
-    """Describe a problem; no word or number in the public sentence is the student's code's.
+    """Return the fault for a problem; the student's code can't choose its public sentence.
 
-    Not even the line: code that knows a hidden input could choose in which one it raises.
+    The public sentence does not even contain the line, because code that knows a hidden input could
+    choose the line in which it raises an exception.
     """
     where = f" in line {problem.line}" if problem.line else ""
     if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged

@@ -1,7 +1,7 @@
-"""Records the numbers that the solution replies to the checks of a public suite.
+"""Stores the solution's replies to the checks of a public suite, and answers from this record.
 
 A student's machine has no solution. ``release`` runs the public checks with the public seed, and
-records the solution's replies and the documented values that they use. The record holds numbers,
+records the solution's replies and the documented values that they use. The record contains numbers,
 and only words that are in the public suite or the stub.
 """
 
@@ -27,28 +27,28 @@ from autograder.sandbox.transcript import Exchange
 from autograder.suite.documented import DocumentedTensor, DocumentedTensors
 from autograder.suite.noise import Agreement, agreement, rounded, scale_of
 
-RECORD_VERSION = 1  # add one when the same sources would give another record
-MAX_BYTES = 1 << 20  # of one record: students download it, and every check reads it
-DIGITS = 6  # of numbers of order one: ten times finer than the noise, and checks compare 4
+RECORD_VERSION = 1  # increase it when the same sources would give a different record
+MAX_BYTES = 1 << 20  # of one record, which students download and every check reads
+DIGITS = 6  # decimals at scale 1: ten times finer than the noise; checks compare 4
 STRUCTURE = frozenset(
     {"inf", "-inf", "nan", "dtype", "shape", "values", "requires_grad", "module"}
     | {"items", "list", "tuple", "output", "gradients", *(f"input {n}" for n in range(9))}
 )
 DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
-RARE_FIELDS = ("digits", "torch")  # which most entries lack
+RARE_FIELDS = ("digits", "torch")  # fields that most entries lack
 
 
 class RecordedReply(msgspec.Struct, frozen=True, array_like=True):
-    """The reply to one request; *request* is a number that shows which request it was."""
+    """The reply to one request; *request* is a digest of that request."""
 
     request: int
     value: Any
 
 
 class PublicRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """``public.json``; *made_from* is the digest of the files that it was built from.
+    """The content of ``public.json``; *made_from* is the digest of the files it was built from.
 
-    *hidden_points* and *points* are those of the checks that students do not have, and of all.
+    *points* are those of all checks, *hidden_points* those of the checks that students do not have.
     """
 
     format_version: Literal[1] = 1
@@ -71,7 +71,7 @@ class PublicRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def channel(self, check: str) -> "RecordedChannel":
-        """Return the channel that answers the requests of *check* to the solution."""
+        """Return the channel that answers the requests of *check* in place of the solution."""
         return RecordedChannel(check, self.replies.get(check, ()))
 
 
@@ -85,7 +85,7 @@ class RecordedChannel:
         self._replies = iter(replies)
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Return the next reply; raises ``UsageError`` if another request was recorded."""
+        """Return the next reply; raises ``UsageError`` if a different request was recorded."""
         found = next(self._replies, None)
         if found is None or found.request != _outline(request_of(verb, fields)):
             msg = f"{self._check} and the record of numbers next to its suite do not match."
@@ -94,7 +94,7 @@ class RecordedChannel:
 
 
 def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, ...]:
-    """Return the recorded part of the *exchanges* of one check; raises ``CourseError``."""
+    """Convert the *exchanges* of one check into recorded replies; raises ``CourseError``."""
     found = []
     for exchange in exchanges:
         if exchange.reply.problem is not None:
@@ -141,14 +141,14 @@ def to_json(record: PublicRecord) -> bytes:
 
 
 def words(record: PublicRecord) -> Iterator[str]:
-    """Yield every text in the replies but dtypes and the structure of the record itself."""
+    """Yield every text in the replies, except dtypes and the keys of the record itself."""
     own = {*DTYPES, *STRUCTURE}
     replies = msgspec.to_builtins(list(record.replies.values()))
     yield from (text for text in _texts(replies) if text not in own)
 
 
 def differs(left: PublicRecord, right: PublicRecord) -> str:
-    """Name the first check whose replies are surely different; empty if none is."""
+    """Return the name of the first check whose replies certainly differ; empty if none do."""
     documented = (_compact(one.documented) for one in (left, right))
     if len({*documented}) > 1 or left.points != right.points:
         return "the documented values or the points"
@@ -160,7 +160,7 @@ def differs(left: PublicRecord, right: PublicRecord) -> str:
 
 
 def with_known_numbers(record: PublicRecord, known: PublicRecord) -> PublicRecord:
-    """Return *record* with the numbers that are *known* from before, where they agree."""
+    """Return *record* with the replies of *known* for each check in which the two agree."""
     kept = {
         check: before if _agree(replies, before := known.replies.get(check, ())) else replies
         for check, replies in record.replies.items()
@@ -184,13 +184,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _outline(request: Request) -> int:
-    """Return a number that two requests share if they differ only in the values of tensors.
+    """Return a digest of *request* without the values of tensors and floats.
 
-    Random draws may differ in the last bit between machines.
+    These may differ in the last bit between machines.
     """
-    arguments = {"number": 0}  # records that students have were made with it
+    arguments = {"number": 0}  # kept for the records that students already have
     arguments |= msgspec.to_builtins(replace(request, args=(), kwargs={}), builtin_types=(bytes,))
-    for name in ("arguments", "in_order", "may_lack"):  # they change nothing in the solution
+    for name in ("arguments", "in_order", "may_lack"):  # they do not affect the solution
         del arguments[name]
     shapes = [*map(_shape, request.args), *map(_shape, request.kwargs.values())]
     text = msgspec.msgpack.encode([arguments, shapes, list(request.kwargs)])
@@ -210,7 +210,7 @@ def _shape(value: Value) -> Any:
 
 
 def _to_json(value: Value) -> Any:
-    """Turn a reply's value into numbers; a module becomes its number."""
+    """Convert a reply's value into JSON; a module becomes its number."""
     match value:
         case TensorValue():
             tensor = decode_tensor(value)
@@ -236,7 +236,7 @@ def _to_json(value: Value) -> Any:
 
 
 def _from_json(value: Any) -> Value:
-    """Undo ``_to_json``."""
+    """Convert the JSON of ``_to_json`` back into a reply's value."""
     match value:
         case {"values": values, "dtype": dtype, "shape": shape, "requires_grad": requires_grad}:
             tensor = torch.tensor([_value(entry) for entry in values], dtype=DTYPES[dtype])

@@ -10,7 +10,7 @@ from autograder.sandbox.static_names import Definition
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.suite.student_proxy import Channel
 
-MAX_TENSORS = 200  # that are kept of one request; a solution computes about ten
+MAX_TENSORS = 200  # kept for one request; a solution computes about ten
 
 
 class TranscribingChannel:
@@ -32,17 +32,17 @@ class TranscribingChannel:
         return self._channel.definitions
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and keep it."""
+        """Send one request, and store it with its reply."""
         reply = self._channel.ask(verb, **fields)
         self.transcript.add(Exchange(request_of(verb, fields), reply))
         return reply
 
 
 class RecordingChannel(TranscribingChannel):
-    """A channel that also keeps the tensors which the course's own code computes on the way."""
+    """A channel that also keeps the tensors that the course's own code computes meanwhile."""
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and keep it with its tensors."""
+        """Send one request, and store it with its reply and tensors."""
         with _TensorRecorder() as recorder:
             reply = self._channel.ask(verb, **fields)
         self.transcript.add(Exchange(request_of(verb, fields), reply, tensors=recorder.tensors))

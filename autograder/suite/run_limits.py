@@ -1,9 +1,9 @@
 """Limits the time and the memory of the course's own code, which runs in this process.
 
-A wrong program that is made from a solution may not end, or may allocate without bound: it then
-costs its own request. The processor time of this thread is limited, which does not depend on how
-busy the machine is; a program that only waits is stopped by the clock, later. Meanwhile no garbage
-is collected: that takes as long as this process is large.
+A wrong program may never end, or may allocate memory without a limit; then only its own request
+fails. The limit applies to the processor time of this thread, which does not depend on the load of
+the machine. A program that only waits is stopped later, by the clock. Garbage collection is off
+meanwhile, because it takes longer the larger this process is.
 """
 
 import contextlib
@@ -19,19 +19,19 @@ from autograder.suite.alarm import alarm
 if sys.platform != "win32":
     import resource
 
-WAITING = 10  # times the processor time that a program may also spend without computing
-AGAIN = 0.1  # seconds until it is stopped once more: a bare `except:` may have caught the first
+WAITING = 10  # limit of clock time, as a multiple of the limit of processor time
+AGAIN = 0.1  # seconds between two attempts to stop it: a bare `except:` may catch the first
 
 
 class OutOfTimeError(BaseException):
-    """The code has used up its time; no ``except Exception`` of a solution catches it."""
+    """Raised when code has used up its time; ``except Exception`` does not catch it."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float, mib: int) -> Iterator[None]:
-    """Raise ``OutOfTimeError`` in the block after *seconds*; refuse more than *mib* of memory.
+    """Raise ``OutOfTimeError`` in the block after *seconds*; refuse more than *mib* MiB of memory.
 
-    Memory that is refused raises ``MemoryError``, or a ``RuntimeError`` of torch.
+    A refused allocation raises ``MemoryError``, or a ``RuntimeError`` of torch.
     """
     rings = alarm(_stop, processor=seconds, clock=WAITING * seconds, again=AGAIN)
     with _limited_memory(mib * MIB), _no_garbage_collected(), rings:
@@ -44,7 +44,7 @@ def _stop(_frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def _no_garbage_collected() -> Iterator[None]:
-    """Collect no garbage in the block: the code would be charged for that of all this process."""
+    """Collect no garbage in the block, because it would count against the time of the code."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -56,7 +56,7 @@ def _no_garbage_collected() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _limited_memory(size: int) -> Iterator[None]:
-    """Let this process map *size* bytes more than it has; only Linux can say how many."""
+    """Limit the additional memory of this process to *size* bytes in the block, on Linux only."""
     if sys.platform != "linux":
         yield
         return
@@ -70,7 +70,7 @@ def _limited_memory(size: int) -> Iterator[None]:
 
 
 def room_for_memory() -> float:
-    """Return how many MiB more this process may map; only Linux can say how many it has."""
+    """Return how many more MiB this process may map; infinite if the system does not report it."""
     if sys.platform != "linux":
         return math.inf
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

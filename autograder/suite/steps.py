@@ -1,7 +1,7 @@
-"""Counts the steps that lead to an answer: the torch functions whose results are in it.
+"""Counts the steps that lead to an answer: the torch functions whose results it depends on.
 
-An unused result is not a step: a program that calculates attention weights and then returns its
-argument takes none.
+An unused result does not count: a program that calculates attention weights and then returns its
+argument takes no steps.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterable, Iterator
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-MAX_STEPS = 5_000  # that are followed in one answer; a solution takes about twenty
+MAX_STEPS = 5_000  # followed in one answer; a solution takes about twenty
 
 
 class StepCounter(TorchFunctionMode):
-    """Follows the tensors of the code that runs in its block."""
+    """Tracks, for each tensor in its block, the steps that lead to it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._behind: dict[int, frozenset[int]] = {}  # the steps behind a tensor, by its id
-        self._kept: list[Tensor] = []  # while a tensor lives, no other has its id
+        self._kept: list[Tensor] = []  # keeps the tensors alive, so that ids stay unique
 
     @property
     def count(self) -> int:
-        """How many steps were followed."""
+        """The number of tensors that were tracked."""
         return len(self._kept)
 
     def behind(self, *things: object) -> frozenset[int]:

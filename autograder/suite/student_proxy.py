@@ -1,8 +1,8 @@
 """Provides the `student` of a check: a proxy for a module in another process.
 
-Every verb is one request. The first request of a check seeds torch's generator, so that the check
-runs alike for every student and every misconception; after that, only the check itself seeds. Every
-answer is kept, so that a failed check can be compared with the known misconceptions.
+Each method sends one request. The first request of a check seeds torch's generator, so that the
+check runs in the same way for every student and every wrong program. Later, only the check itself
+sets seeds. All answers are kept, so that a failed check can be compared with known mistakes.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
@@ -29,12 +29,12 @@ from autograder.suite.checks import Notice, WrongAnswer
 from autograder.suite.constructors import ANY_ORDER, ArgumentOrder
 from autograder.suite.problem_faults import YOUR_MODULE, fault_of
 
-SHORT = 20  # characters of a list that a notice shows whole
-# The way to a part of nested values: indices, and names of arguments or of a dictionary's entries.
+SHORT = 20  # characters; a notice shows only the length of a longer list
+# The path to a part of nested values: indices, and names of arguments or dictionary entries.
 Path = tuple[int | str, ...]
-# For a result that is a tensor, or for entries of a tuple or dictionary by index or name:
+# For a tensor, or for the entries of a tuple or dictionary by index or name.
 Cotangent = Tensor | Mapping[int | str, Tensor]
-SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
+SEND_BYTES = 1 << 26  # for the inputs of a request; if a check sends more, it is wrong
 
 
 class Channel(Protocol):
@@ -45,7 +45,7 @@ class Channel(Protocol):
         """The definitions in the source, and the names that they use."""
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request; raises ``Fault`` if there is no answer."""
+        """Send one request; raises ``Fault`` if there is no answer."""
 
 
 class Parameter(NamedTuple):
@@ -56,15 +56,15 @@ class Parameter(NamedTuple):
 
 
 class Student:
-    """A module by its functions and classes; ``RemoteModule`` is an instance of such a class.
+    """A proxy for the functions and classes of a module.
 
-    *changed_inputs* says which arguments the last request changed in place: keyword arguments
-    follow the positional ones, and a list has changed if one of its entries has. *methods* are
-    the ways in which the check graded more than numbers, see ``rules.toml``. *notices* are for the
-    student to read if the check passes; *doubts* tell an instructor what it could not decide, by
-    exercise. *given_back* lists the arguments that were parts of earlier answers, such as a cache.
-    For the number of each request it maps the path of an argument to the path of the part, which
-    begins with the number of the answer.
+    *changed_inputs* lists the arguments that the last request changed in place. Keyword arguments
+    follow the positional ones, and a list has changed if one of its entries has. *methods* are the
+    grading methods of ``rules.toml`` that the check has used. The student reads *notices* if the
+    check passes. The instructor reads *doubts*, which contain a sentence for each exercise that the
+    check could not decide. *given_back* contains the arguments that were parts of earlier answers,
+    such as a cache. For the number of each request it maps the path of an argument to the path of
+    the part, which begins with the number of the answer.
     """
 
     def __init__(self, channel: Channel, seed: int = 0, order: ArgumentOrder = ANY_ORDER) -> None:
@@ -74,7 +74,7 @@ class Student:
         self.doubts: dict[str, str] = {}
         self.given_back: dict[int, dict[Path, Path]] = {}
         self._answers: list[tuple[str, Any]] = []
-        self._parts: dict[Hashable, Path] = {}  # of the answers, which `_answers` keeps alive
+        self._parts: dict[Hashable, Path] = {}  # of answers, which `_answers` keeps alive
         self._channel = channel
         self._order = order
         self._seed: int | None = seed
@@ -94,7 +94,7 @@ class Student:
         handle: int = -1,
         **others: object,
     ) -> Any:
-        """Do one request; *handle* is the number of a module, if the request is for one."""
+        """Send one request; *handle* is the number of the module that it is for, if any."""
         given: Mapping[Any, Any] = {**dict(enumerate(args)), **dict(kwargs or {})}
         if back := dict(_found(given, self._parts)):
             self.given_back[len(self._answers)] = back
@@ -109,7 +109,7 @@ class Student:
             **self._order.fields(verb, name),
             **others,
         )
-        self._seed = None  # only the first request of a check seeds without being asked to
+        self._seed = None  # later requests seed only if the check gives a seed
         self.methods.add(verb)
         self.changed_inputs = reply.changed
         if reply.problem is not None:
@@ -129,7 +129,7 @@ class Student:
     ) -> bool:
         """Whether the code raises an exception on this request.
 
-        One that came by accident, not from a check of the arguments, leaves a notice.
+        If the exception is accidental and not from a check of the arguments, a notice is added.
         """
         self.methods.add("refuses")
         try:
@@ -169,7 +169,7 @@ class Student:
     def gradients(self, name: str, *args: Any, cotangent: Cotangent, **kwargs: Any) -> Gradients:
         """Call function *name* and return the gradients of (result * *cotangent*).sum().
 
-        For a result with several entries, *cotangent* gives a tensor for each entry that counts.
+        For a result with several entries, *cotangent* maps each entry that counts to a tensor.
         """
         asked = self.ask("gradients", name, (_entries(cotangent), *args), kwargs)
         return read_gradients(asked, len(args))
@@ -183,13 +183,13 @@ class Student:
         return self.is_refused("call", name, args, kwargs)
 
     def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
-        """Whether function *name* leaves its arguments, and what they contain, as they were."""
+        """Whether function *name* leaves its arguments and their contents unchanged."""
         self.call(name, *args, **kwargs)
         self.methods.add("keeps_inputs")
         return not self.changed_inputs
 
     def draws_next(self) -> Tensor:
-        """Draw four numbers from torch's generator, which shows the state that it is in."""
+        """Draw four numbers from torch's generator, which reveal its state."""
         drawn = self.ask("draw")
         if not isinstance(drawn, Tensor):
             raise WrongAnswer(Status.BAD_OUTPUT, "torch.rand no longer returns a tensor.")
@@ -202,16 +202,16 @@ class Student:
         return frozenset(name for names in methods for name in names)
 
     def uses(self, name: str, *, possible: bool = False) -> tuple[Use, ...]:
-        """List every dotted name in the source of *name*, and of what it calls in the same file.
+        """List the dotted names in the source of *name* and of the code that it calls in the file.
 
-        If *possible*, also what it may use, as far as the source shows.
+        With *possible*, list also the names that it may use, as far as the source shows.
         """
         self.methods.add("uses")
         return reached_uses(self._channel.definitions, name, possible=possible)
 
 
 class RemoteModule:
-    """An ``nn.Module`` of the student's; the worker knows it by its number, *handle*."""
+    """A proxy for an ``nn.Module`` of the student; *handle* is its number in the worker."""
 
     def __init__(self, student: Student, handle: int) -> None:
         self.handle = handle
@@ -261,9 +261,9 @@ class RemoteModule:
         return self
 
     def replace(self, values: Mapping[str, Tensor | None]) -> "RemoteModule":
-        """Put *values* in place of the parameters of these names; ``None`` takes one away.
+        """Replace the parameters of these names with *values*; ``None`` removes one.
 
-        So a check makes what the constructor should have made of a module that another gets.
+        With this, a check prepares a module as the student's constructor should have done.
         """
         self._ask("replace", kwargs=values)
         return self
@@ -279,7 +279,7 @@ class RemoteModule:
         return self
 
     def move(self, where: str) -> dict[str, str]:
-        """Move to a device or dtype by name; returns where each parameter and buffer is now."""
+        """Move to a device or dtype by name; return that of each parameter and buffer."""
         moved = self._ask("move", where)
         if not isinstance(moved, dict):
             raise WrongAnswer(Status.BAD_OUTPUT, "Moving the module does not work.")
@@ -288,7 +288,7 @@ class RemoteModule:
     def gradients(self, *args: Any, cotangent: Cotangent, **kwargs: Any) -> Gradients:
         """Run ``forward`` and return the gradients of (result * *cotangent*).sum().
 
-        For a result with several entries, *cotangent* gives a tensor for each entry that counts.
+        For a result with several entries, *cotangent* maps each entry that counts to a tensor.
         """
         asked = self._ask("gradients", "", (_entries(cotangent), *args), kwargs)
         return read_gradients(asked, len(args))
@@ -302,14 +302,14 @@ class RemoteModule:
         return self._student.is_refused("forward", "", args, kwargs, self.handle)
 
     def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
-        """Whether ``forward`` leaves its arguments, and what they contain, as they were."""
+        """Whether ``forward`` leaves its arguments and their contents unchanged."""
         self(*args, **kwargs)
         self._student.methods.add("keeps_inputs")
         return not self._student.changed_inputs
 
 
 def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
-    """Describe the accidental exception of the code, with the sizes, and suggest a clearer one."""
+    """Return a notice that describes an accidental exception and suggests a clearer one."""
     counts = "This counts, but the error is accidental."
     clearer = "It is clearer to check the arguments first and to raise a ValueError that says why."
     given = " and ".join(filter(None, map(_shown, args)))
@@ -322,7 +322,7 @@ def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
 
 
 def _shown(arg: Any) -> str:
-    """Name the shape of a tensor, the length of a long list, or the value; a module has none."""
+    """Describe an argument by its shape, its length or its value; empty for a module."""
     if isinstance(arg, Tensor):
         return f"a tensor {tuple(arg.shape)}"
     if isinstance(arg, RemoteModule):
@@ -333,7 +333,7 @@ def _shown(arg: Any) -> str:
 
 
 def _tensors(values: Mapping[Any, Any], way: Path = ()) -> Iterator[tuple[Hashable, Path]]:
-    """Yield the identity of each tensor in *values*, and of what contains one, with its path."""
+    """Yield the identity of each tensor in *values* and of each container of one, with its path."""
     for key, value in values.items():
         path = (*way, key)
         found = list(_tensors(_items(value), path))
@@ -345,7 +345,7 @@ def _tensors(values: Mapping[Any, Any], way: Path = ()) -> Iterator[tuple[Hashab
 def _found(
     values: Mapping[Any, Any], known: Mapping[Hashable, Path], way: Path = ()
 ) -> Iterator[tuple[Path, Path]]:
-    """Yield the path of each part of *values* that is *known*, with the known path."""
+    """Yield the path of each *known* part in *values*, with its known path."""
     for key, value in values.items():
         path = (*way, key)
         if (identity := _identity(value)) in known:
@@ -355,7 +355,7 @@ def _found(
 
 
 def _identity(value: Any) -> Hashable:
-    """Name an object; of a tensor its memory, which a detached one shares."""
+    """Return a key for an object; that of a tensor is its memory, which a detached one shares."""
     if isinstance(value, Tensor) and value.numel():
         return value.data_ptr(), value.shape, value.stride()
     return id(value)
@@ -368,21 +368,21 @@ def _items(value: Any) -> Mapping[Any, Any]:
 
 
 def _entries(cotangent: Cotangent) -> Any:
-    """Return *cotangent* as it is sent: a dictionary that is sent has names only as keys."""
+    """Return *cotangent* as a list of pairs, because keys in a request must be texts."""
     if isinstance(cotangent, Tensor):
         return cotangent
     return [[key, value] for key, value in cotangent.items()]
 
 
 def encode_argument(thing: Any) -> Value:
-    """Return *thing* as a request holds it."""
+    """Encode *thing* as an argument of a request."""
     if isinstance(thing, Tensor):
         return encode_tensor(thing.detach(), SEND_BYTES)
     return _RequestEncoder(_no_module, SEND_BYTES).encode(thing)
 
 
 class _RequestEncoder(Encoder):
-    """Encodes arguments, in which modules of the worker have their numbers."""
+    """Encodes arguments; a module of the worker becomes its number."""
 
     def encode(self, thing: object, depth: int = 0) -> Value:
         if isinstance(thing, RemoteModule):
