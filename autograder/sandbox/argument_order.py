@@ -10,13 +10,13 @@ BY_POSITION = frozenset(
 
 
 class OtherOrderError(Exception):
-    """The code has the arguments of the exercise in a different order; its text lists them."""
+    """Raised when the code has its arguments in a different order; the text lists them."""
 
 
 def arranged(
     definition: Callable[..., object], names: Sequence[str], args: Sequence[object]
 ) -> tuple[Sequence[object], Mapping[str, object]]:
-    """Return *args*, the values of *names* in their order, as positional and named arguments."""
+    """Return *args*, the values of *names*, as positional and named arguments of *definition*."""
     if len(args) <= len(names) and other_order(definition, names):
         return (), dict(zip(names, args, strict=False))
     return args, {}
@@ -31,7 +31,7 @@ def require_order(definition: Callable[..., object], names: Sequence[str]) -> No
 def other_order(definition: Callable[..., object], names: Sequence[str]) -> str:
     """Return the arguments of *definition* if all *names* are among them, in a different order.
 
-    Otherwise, or if they can't be read, return "".
+    In all other cases, also if the signature can't be read, return "".
     """
     try:
         signature = inspect.signature(definition)

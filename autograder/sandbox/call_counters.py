@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MAX_COUNTED = 4_000  # different names in one call; an honest call has some dozens
-# Which of them exist depends on the version of Python; `threading` has its own references.
+# The version of Python decides which of them exist; `threading` has its own references to them.
 STARTS = ("start_new_thread", "start_new", "start_joinable_thread")
 PRODUCTS = frozenset({"mm", "bmm", "mv", "dot", "linear", "addmm", "baddbmm", "addmv"})
 _Function = Callable[..., object]
@@ -31,7 +31,7 @@ class CallCounters:
         self.functions: Counter[str] = Counter()
         self.operators: Counter[str] = Counter()
         self.products: Counter[str] = Counter()  # by "rows inner columns"
-        self.largest = 0  # numbers in a result, views of what was there already left out
+        self.largest = 0  # elements of the largest result; views of the inputs do not count
         self.is_counting = False
 
     @contextlib.contextmanager
@@ -47,7 +47,7 @@ class CallCounters:
             self.is_counting = False
 
     def watch_threads(self) -> None:
-        """Let every thread that starts from now on watch its own calls."""
+        """Make every thread that starts from now on count its own calls."""
         for module in (_thread, threading):
             for name in STARTS:
                 for known in (name, f"_{name}"):
@@ -60,7 +60,7 @@ class CallCounters:
             yield
 
     def _watched(self, start: _Function) -> _Function:
-        """Return *start*, which starts a thread, for functions that watch their own calls."""
+        """Wrap *start*, which starts a thread, so that the thread counts its own calls."""
 
         def start_watched(function: _Function, *args: object, **kwargs: object) -> object:
             def run(*inner_args: object, **inner_kwargs: object) -> object:

@@ -38,18 +38,18 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     isolation: Isolation
     readable: tuple[str, ...]
     private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
-    memory_bytes: int  # beyond what is mapped when `confine` is called
-    file_bytes: int  # of all files in the private folder, and so of each
+    memory_bytes: int  # in addition to the memory mapped when `confine` is called
+    file_bytes: int  # of all files in the private folder, and of each file
     files: int  # in the private folder
     open_files: int = 256
-    cpu_seconds: int = 3600  # a second limit, if the supervisor fails to end the worker
-    threads: int = 1024  # of all workers together; only for root, as the kernel counts by user
+    cpu_seconds: int = 3600  # a safeguard if the supervisor fails to end the worker
+    threads: int = 1024  # of all workers together, because the kernel counts by user; only for root
 
 
 def confine(policy: SandboxPolicy, parent: int) -> None:
     """Confine this process by *policy*; raises ``SandboxError`` if ``full`` is impossible.
 
-    This process ends when *parent* ends, even if it has ended since it was noted before the fork.
+    The kernel ends this process with *parent*, even if *parent* has already ended.
     """
     if policy.isolation == "process":
         _apply_process_isolation(policy, parent)
@@ -66,7 +66,7 @@ def confine(policy: SandboxPolicy, parent: int) -> None:
 def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
     """Apply the limits that work on every system and can't fail."""
     _start_session()
-    end_with_parent(parent)  # elsewhere the fork server ends its workers
+    end_with_parent(parent)  # on Linux; on other systems the fork server ends its workers
     os.umask(0o077)
     for limit, value in _limits(policy):
         with contextlib.suppress(OSError, ValueError):  # macOS knows some limits but sets none
@@ -89,13 +89,13 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     _reach_by_descriptor((*policy.readable, policy.private))
     set_capabilities(0)
     arch = syscalls.machine()
-    if arch is not None:  # `detect_capabilities` has checked it
+    if arch is not None:  # `missing_feature` has checked it
         seccomp.load(seccomp.encoded(arch, os.getpid()))
     _self_test()
 
 
 def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
-    """Enter the private folder; return it if it is writable, which needs a limit."""
+    """Enter the private folder; return it as writable only if its size can be limited."""
     limited = private_folder.is_available()
     if limited:
         owner = unprivileged_owner()
@@ -115,12 +115,12 @@ def _require_one_thread() -> None:
 def _start_session() -> None:
     """Start a new session, so that the terminal sends Ctrl-C to the supervisor only."""
     if sys.platform != "win32":
-        with contextlib.suppress(PermissionError):  # it leads a process group already
+        with contextlib.suppress(PermissionError):  # it already leads a process group
             os.setsid()
 
 
 def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
-    """Yield each limit with its value, for the soft and the hard limit, so it can't be raised."""
+    """Yield each limit with its value, which is also the hard limit, so it can't be raised."""
     if sys.platform == "win32":
         return
     yield resource.RLIMIT_CORE, 0
@@ -131,22 +131,22 @@ def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
         return
     yield resource.RLIMIT_MEMLOCK, 0
     yield resource.RLIMIT_MSGQUEUE, 0
-    if policy.isolation == "full" and is_root():  # else the user's own programs would count
+    if policy.isolation == "full" and is_root():  # for other users, their own programs would count
         yield resource.RLIMIT_NPROC, policy.threads
     _share_arenas()
     yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes
 
 
 def _share_arenas() -> None:
-    """Let all threads allocate from one arena: glibc reserves 64 MiB of addresses per arena."""
+    """Let all threads use one arena, because glibc reserves 64 MiB of addresses for each arena."""
     with contextlib.suppress(AttributeError):  # musl has no arenas
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def prepare_forks() -> None:
-    """Determine once, for all forks of this process, their abilities and the paths to replace.
+    """Compute, once for all forks of this process, what confining them needs.
 
-    A search of thousands of modules after a fork would copy their memory.
+    Reading thousands of modules after a fork would copy their memory.
     """
     for root in readable_roots():
         _is_below_closed(root)
@@ -154,12 +154,12 @@ def prepare_forks() -> None:
     private_folder.is_available()
     if arch := syscalls.machine():
         seccomp.encoded(arch, os.getpid())
-    # torch has dozens of handlers, for each of which a fork makes a new lock; no thread holds one.
+    # torch has dozens of log handlers, and a fork makes a new lock for each. No thread holds one.
     getattr(logging, "_at_fork_reinit_lock_weakset", set()).clear()
 
 
 def _reach_by_descriptor(folders: Iterable[str]) -> None:
-    """Let this process use *folders* in folders that only root may enter, as a pyenv in /root.
+    """Let this process use *folders* below a folder that only root may enter, such as /root/.pyenv.
 
     A path that starts at a descriptor needs no permission for the folders above it.
     """
@@ -170,7 +170,7 @@ def _reach_by_descriptor(folders: Iterable[str]) -> None:
 
 
 def _replace_paths(folder: str, reached: str) -> None:
-    """Put *reached* in place of *folder* where imports and programs look for paths."""
+    """Replace *folder* by *reached* in the paths of imports and in the environment."""
     for paths in (sys.path, *_closed_search_paths()):
         for index, path in enumerate(paths):
             if path == folder or path.startswith(f"{folder}/"):
@@ -190,14 +190,14 @@ def _is_below_closed(folder: str) -> bool:
 
 @functools.cache
 def _closed_search_paths() -> tuple[list[str], ...]:
-    """The lists in which loaded packages hold folders below one that only root may enter."""
+    """Return the lists of loaded packages with a path below a folder that only root may enter."""
     found = (getattr(module, "__path__", None) for module in list(sys.modules.values()))
     lists = (paths for paths in found if isinstance(paths, list))
     return tuple(paths for paths in lists if any(map(_is_below_closed, paths)))
 
 
 def _self_test() -> None:
-    """Abort if a forbidden operation succeeds."""
+    """Raise ``SandboxError`` if a forbidden operation succeeds."""
     forbidden: dict[str, Callable[[], object]] = {
         "Landlock": lambda: list(Path("/").iterdir()),
         "the system-call filter": lambda: os.nice(0),

@@ -8,10 +8,10 @@ WATCH_SECONDS = 0.05  # how often the time of a long call is measured
 
 
 class CpuDeadline:
-    """Time limit of a worker, independent of the machine's load.
+    """The time limit for the calls of a worker, independent of the machine's load.
 
-    Only the time that the kernel measured while the worker waited in a processor's queue is not
-    counted, and at most *most* seconds may pass on the clock. Without /proc, all time counts.
+    The time that the worker waited for a processor, as the kernel measures it, is not counted. At
+    most *most* seconds of clock time may pass. Without /proc, all time counts.
     """
 
     def __init__(self, pid: int, seconds: float, most: float, proc: Path = Path("/proc")) -> None:
@@ -23,11 +23,11 @@ class CpuDeadline:
 
     @property
     def granted(self) -> float:
-        """How many seconds all calls so far had."""
+        """The seconds that all calls so far have been given."""
         return self.seconds * self._calls
 
     def renew(self) -> None:
-        """Give the next call its own seconds."""
+        """Start the time of the next call."""
         self._calls += 1
         self._before: tuple[float, float] | None = None
         self._start = time.monotonic()
@@ -43,7 +43,7 @@ class CpuDeadline:
                 after - before
                 for after, before in zip(self._used_and_waited(), self._before, strict=True)
             )
-            if used < self.seconds:  # else other threads of its own made it wait
+            if used < self.seconds:  # otherwise it waited for its own threads
                 self._deadline = min(self._start + self.seconds + waited, self._last_deadline)
         return self._deadline - now
 

@@ -1,9 +1,9 @@
 """Executes requests on a loaded module.
 
-The same code runs in the worker for a student's submission, and in the supervisor's own process for
-the reference solution and the misconceptions, so that all of them get the same requests. A worker's
-statements about its module can be forged, because student code runs in that process. The supervisor
-relies only on the returned tensors; all other statements earn few points or none.
+The same code runs in the worker for a submission, and in the supervisor for solutions and wrong
+programs, so that all of them get the same requests. A worker's statements about its module can be
+forged, because student code runs in the same process. The supervisor therefore gives few points or
+none for any statement except returned tensors.
 """
 
 import ast
@@ -43,8 +43,8 @@ from autograder.sandbox.tensors import Encoder, decode, differs, has_array
 from autograder.sandbox.unused_compiler import postpone_compiler
 
 COUNTED = ("functions", "operators", "products")
-MAX_REBOUND = 10  # names of classes, of all problems; students do not write more
-_Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # each cell as plain Python, and its tree
+MAX_REBOUND = 10  # reported names of classes that were bound again; students do not write more
+_Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # the plain Python of each cell, and its tree
 
 
 class RequestExecutor:
@@ -71,14 +71,14 @@ class RequestExecutor:
             problem = Problem(kind="missing", text=str(error)[:MAX_TEXT])
         except OtherOrderError as error:
             problem = Problem(kind="other-order", text=str(error)[:MAX_TEXT])
-        except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt included
+        except BaseException as error:  # noqa: BLE001  # also SystemExit and KeyboardInterrupt
             problem = self._problems.describe(error)
         return Reply(problem=problem)
 
     def perform(self, request: Request) -> tuple[object, list[object]]:
-        """Execute *request*; return what the code returned, and the arguments after the call.
+        """Execute *request*; return the result of the code and the arguments after the call.
 
-        Keyword arguments follow the positional ones. Raises what the code raises.
+        Keyword arguments follow the positional ones. Exceptions of the code are not caught.
         """
         if request.fresh:
             self._objects.clear()
@@ -87,7 +87,7 @@ class RequestExecutor:
             key: decode(value, self.find, arrays=True) for key, value in request.kwargs.items()
         }
         if request.seed is not None:
-            # torch.manual_seed does the same, and formats three stack traces for absent devices
+            # torch.manual_seed also formats three stack traces for absent devices
             torch.default_generator.manual_seed(request.seed)
         result = VERBS[request.verb](Call(self, request, [*args], {**kwargs}))
         return result, [*args, *kwargs.values()]
@@ -103,17 +103,17 @@ class RequestExecutor:
         return Reply(value=value, changed=changed)
 
     def read(self, cells: tuple[bytes, ...]) -> SourceValue:
-        """Read *cells*, which don't run; they are parsed for ``run`` as well."""
+        """Parse *cells* without running them, and keep the trees for ``run``."""
         python = strip_magics(cells, notebook=self._notebook)
         trees = static_names.parse(python)
         self._parsed = {cells: tuple(zip(python, trees, strict=True))}
         digest = ""
-        with contextlib.suppress(Exception):  # a number of 5000 digits costs the comparison only
+        with contextlib.suppress(Exception):  # no digest, no comparison
             digest = syntax_digest(trees)
         return SourceValue(static_names.definitions(trees), digest)
 
     def run(self, cells: tuple[bytes, ...]) -> list[object]:
-        """Run *cells* as the module; returns the problems in them."""
+        """Run *cells* as the module, and return their problems."""
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
         parsed = self._parsed.pop(cells, None)
@@ -131,7 +131,7 @@ class RequestExecutor:
     def definition(self, name: str) -> object:
         """Return the object *name* of the module: its class or function, even if that is rebound.
 
-        A name such as "nn.Embedding" means torch's own.
+        A name such as "nn.Embedding" means torch's own class.
         """
         if name.startswith("nn."):
             return operator.attrgetter(name)(torch)
@@ -139,11 +139,11 @@ class RequestExecutor:
         return found if is_definition(found) else self._runner.definitions.get(name, found)
 
     def stand_in(self, name: str, forms: Forms) -> None:
-        """Let a stand-in answer for *name*, or learn the forms of its answers."""
+        """Install a stand-in for *name*; without *forms*, it learns the forms of the answers."""
         self._stand_ins.append(StandIn(vars(self.module), name, forms))
 
     def remove_stand_ins(self) -> object:
-        """Let the code itself answer again; return the learned forms."""
+        """Remove all stand-ins, and return the forms that they have learned."""
         removed, self._stand_ins = self._stand_ins, []
         for stand_in in reversed(removed):
             stand_in.remove()
@@ -157,7 +157,7 @@ class RequestExecutor:
         return self._objects[handle]
 
     def quote_from(self, label: str) -> None:
-        """Quote lines of a file that another executor has read, where exceptions name it."""
+        """Quote also lines of the file *label*, which another executor has read, in problems."""
         self._problems.files.add(label)
 
     def _run_cells(self, parsed: _Parsed) -> list[Problem]:
@@ -196,7 +196,7 @@ class Call:
         return found
 
     def run(self) -> object:
-        """Call the definition; a constructor may have its arguments in another order."""
+        """Call the definition; a constructor may have its arguments in a different order."""
         definition, names = self.definition, self.request.arguments
         args, named = arranged(definition, names, self.args) if names else (self.args, {})
         return definition(*args, **named, **self.kwargs)
@@ -247,7 +247,7 @@ def _mode(call: Call) -> None:
 
 
 def _move(call: Call) -> object:
-    """Move to device or dtype *name*; returns device and dtype of every parameter and buffer."""
+    """Move to device or dtype *name*; return device and dtype of every parameter and buffer."""
     where = getattr(torch, call.request.name, None)
     call.module.to(where if isinstance(where, torch.dtype) else call.request.name)
     held = [*call.module.named_parameters(), *call.module.named_buffers()]
@@ -255,12 +255,12 @@ def _move(call: Call) -> object:
 
 
 def _shapes(call: Call) -> object:
-    """Return shapes only: the values of a large model would be too many bytes to send."""
+    """Return the shapes of the parameters, because the values of a large model can't be sent."""
     return {name: list(item.shape) for name, item in call.module.named_parameters()}
 
 
 def _gradients(call: Call) -> object:
-    """Call, then send the cotangent (first argument) back to inputs and parameters."""
+    """Call the target, and return the gradients for the cotangents, the first argument."""
     cotangents, *inputs = call.args
     inputs = [_leaf(value) for value in inputs]
     output = call.target(*inputs, **call.kwargs)
@@ -275,7 +275,7 @@ def _gradients(call: Call) -> object:
 
 
 def _operators(call: Call) -> object:
-    """Call, and count which torch functions and operators ran, and the sizes of their results."""
+    """Call the target, and return counts of the functions, operators and products that ran."""
     counters = call.executor.counters
     with counters.counting():
         call.target(*call.args, **call.kwargs)
@@ -319,7 +319,7 @@ def _leaf(value: object) -> object:
 def _backward(
     output: object, cotangents: object, leaves: dict[str, Tensor]
 ) -> dict[str, Tensor | None]:
-    """Return gradients by name; ``None`` where none arrives."""
+    """Return the gradients by name; ``None`` for a leaf that gets none."""
     gradients: dict[str, Tensor | None] = dict.fromkeys(leaves)
     wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
     parts = _parts(output, cotangents)
@@ -329,7 +329,7 @@ def _backward(
         if part.shape != cotangent.shape:
             msg = f"the result has shape {tuple(part.shape)}, its gradient {tuple(cotangent.shape)}"
             raise ValueError(msg)
-    # `grad_outputs=cotangent` imports sympy, for a second
+    # `grad_outputs=cotangent` would import sympy, which takes a second
     first, *others = [(part * cotangent).sum() for part, cotangent in parts]
     total = sum(others, first)
     found = torch.autograd.grad(total, [*wanted.values()], allow_unused=True)
@@ -337,7 +337,7 @@ def _backward(
 
 
 def _parts(output: object, cotangents: object) -> list[tuple[Tensor, Tensor]]:
-    """Pair tensors of *output* with their cotangents, which a list names by entry.
+    """Pair each tensor of *output* with its cotangent; several come as a list of (key, cotangent).
 
     Raises ``TypeError`` if *output* lacks such an entry.
     """
@@ -346,7 +346,7 @@ def _parts(output: object, cotangents: object) -> list[tuple[Tensor, Tensor]]:
     pairs: list[tuple[Tensor, Tensor]] = []
     for key, cotangent in cotangents if isinstance(cotangents, list) else ():
         try:
-            part = output[key]  # type: ignore[index]  # what has no entries raises
+            part = output[key]  # type: ignore[index]  # a value without entries raises an error
         except (LookupError, TypeError):
             msg = f"expected a result with an entry {key!r}, not {type(output).__name__}"
             raise TypeError(msg) from None

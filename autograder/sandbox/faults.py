@@ -4,10 +4,10 @@ from autograder.results import Status
 
 
 class Fault(Exception):  # noqa: N818  # a student's fault, which becomes a result
-    """The student's code broke, hung, or returned something that can't be sent.
+    """Raised when the student's code crashed, hung, or returned something that can't be sent.
 
-    *public* is the sentence that may appear next to a check with hidden inputs: it contains no text
-    that the student's code chose. Without *public*, *message* is such a sentence.
+    *public* is the sentence for a check with hidden inputs. It contains no text that the student's
+    code chose. By default, it is *message*.
     """
 
     def __init__(self, status: Status, message: str, *, public: str = "") -> None:
@@ -20,7 +20,7 @@ class Fault(Exception):  # noqa: N818  # a student's fault, which becomes a resu
 class Raised(Fault):
     """The student's code raised an exception: *kind* is its type's name, *text* its text.
 
-    *refusal* means that the code raised it on purpose.
+    *refusal* is true if the code raised it on purpose.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Forks workers, in a process with only Python, torch and the worker code.
+"""Forks workers from a process that contains only Python, torch and the worker code.
 
 It is a new Python process, so it has never held a hidden suite, a solution or a documented value
-that a fork could inherit. It runs no student code itself. Each client, a grading process, has its
-own socket and may ask for two things: a new worker, and the end of one of its workers. For the
-reader's own code it may be a fork of the supervisor, made before the supervisor loads a suite.
+that a fork could inherit. It runs no student code itself. Each client is a grading process with its
+own socket. It may start and end its own workers. For a student's own code, the fork server may be a
+fork of the supervisor, made before the supervisor loads a suite.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from autograder.sandbox.protocol import (
 from autograder.sandbox.tensors import encode_tensor
 from autograder.sandbox.worker import pack_reply, serve
 
-# A worker that the kernel holds (a broken disk, a debugger) must not hold up the other clients.
+# A worker that the kernel can't end (a broken disk, a debugger) must not delay the other clients.
 END_SECONDS = 1.0
 LARGE_PAGE = 1 << 21  # bytes; the kernel does not build a larger one from small ones
 MAX_CONTROL = 65_536  # bytes of one control message; it holds some paths and numbers
@@ -60,14 +60,14 @@ class Warm(nn.Module):
 
 
 def main(controls: list[int]) -> None:
-    """Start as a separate process, and serve the clients at the descriptors *controls*."""
+    """Run the fork server as a new process for the clients at the descriptors *controls*."""
     warm_up()
     _join_pages()
     _serve_all(controls, learn(_rehearse))
 
 
 def _serve_all(controls: list[int], written: bytes = b"") -> None:
-    """Serve the clients until the last of them disconnects; workers write to memory *written*."""
+    """Serve the clients until all have disconnected; workers write to the memory *written*."""
     workers: set[int] = set()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
@@ -76,13 +76,13 @@ def _serve_all(controls: list[int], written: bytes = b"") -> None:
         for fd in select.select(list(sockets), [], [])[0]:
             if not _serve(sockets[fd], workers, written):
                 sockets.pop(fd).close()
-    for pid in workers:  # of a supervisor that was killed: an endless loop must not outlive it
+    for pid in workers:  # if the supervisor was killed, no endless loop must survive it
         _end_worker(pid)
-    os._exit(0)  # without torch's clean-up, which takes longer than all of the above
+    os._exit(0)  # skips torch's clean-up, which takes longer than the code above
 
 
 def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
-    """Serve as a fork of the supervisor, as ``main`` does in a new process.
+    """Run the fork server in a fork of the supervisor instead of a new process.
 
     Descriptors, variables and settings that a new process would not have are closed or reset.
     """
@@ -92,7 +92,7 @@ def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
         signal.signal(number, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     _close_all_but(controls)
-    removed = 0 if sys.flags.safe_path else 1  # the folder of the program, or the current one
+    removed = 0 if sys.flags.safe_path else 1  # the folder of the program or the current folder
     removed += len([path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path])
     del sys.path[:removed]
     os.environ.clear()
@@ -101,7 +101,7 @@ def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
     sys.dont_write_bytecode = True
     warnings.simplefilter("ignore")
     warm_up()
-    _serve_all(controls)  # large pages would be copies, and own code has few workers
+    _serve_all(controls)  # without large pages, which would copy memory for few workers
 
 
 def _close_all_but(controls: list[int]) -> None:
@@ -112,7 +112,7 @@ def _close_all_but(controls: list[int]) -> None:
 
 
 def warm_up() -> None:
-    """Load, before any fork, what torch and the executor load on first use; freeze the heap."""
+    """Load everything that torch and the executor load on first use, and freeze the heap."""
     torch.set_num_threads(1)  # a worker uses one core; the others are for other workers
     torch.use_deterministic_algorithms = _use_deterministic_algorithms
     torch.manual_seed(0)
@@ -126,7 +126,7 @@ def warm_up() -> None:
     x = torch.rand(4, 4, requires_grad=True)
     torch.autograd.grad(torch.softmax(x @ x.mT, dim=-1).sum(), x)
     prepare_forks()
-    gc.freeze()  # without a collection: to look at every object takes as long as all of the above
+    gc.freeze()  # without a collection, which takes as long as the code above
     gc.enable()
 
 
@@ -173,9 +173,9 @@ def _answer_all(*requests: Request) -> None:
 
 
 def _join_pages() -> None:
-    """Put this process's memory into large pages, which a fork inherits in half the time.
+    """Move this process's memory into large pages, so that a fork takes half the time.
 
-    A fork copies no memory but a table with an entry for each page, and its end frees the table.
+    A fork copies only a table with an entry for each page, and its end frees this table.
     """
     with contextlib.suppress(OSError):  # not Linux
         for start, end, rights, file in mappings():
@@ -218,7 +218,7 @@ def _start_worker(
 
 
 def _end_worker(pid: int) -> WorkerEnded:
-    """Kill and reap worker *pid*; only its parent knows that the number is not reused."""
+    """Kill and reap worker *pid*; only its parent can be sure that the number is not reused."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + END_SECONDS

@@ -40,7 +40,7 @@ WINDOWS: Final = (
 )
 MACOS: Final = "Landlock and seccomp need Linux; this is macOS, where `process` is all there is."
 
-_SAMPLE: Final = ("os", "msgspec", "torch")  # looking at every file would take too long
+_SAMPLE: Final = ("os", "msgspec", "torch")  # checking every file would take too long
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ def detect_capabilities() -> Capabilities:
 def readable_roots() -> tuple[str, ...]:
     """List the paths that Python and torch read: libraries and time zones, not the course.
 
-    Derived from the interpreter and not from ``sys.path``, which holds the course's folder after an
+    They come from the interpreter, because ``sys.path`` contains the course's folder after an
     editable install.
     """
     names = ("stdlib", "platstdlib", "purelib", "platlib")
@@ -91,7 +91,7 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
 
 
 def require_workers() -> None:
-    """Raise ``SandboxError`` if there is no `fork`, and so no worker for other people's code."""
+    """Raise ``SandboxError`` if this system has no `fork` to grade other people's code."""
     if sys.platform == "win32":
         raise SandboxError(WINDOWS)
     if not hasattr(os, "fork"):
@@ -120,7 +120,7 @@ def _installed_files() -> list[str]:
 
 
 def _closed_path() -> str:
-    """Return a folder or file of Python that only root may read itself; empty if there is none."""
+    """Return a folder or file of Python that other users can't read; empty if there is none."""
     roots = [Path(root).resolve() for root in readable_roots()]
     for path in (*roots, *(Path(file).resolve() for file in _installed_files())):
         root = next((root for root in roots if path.is_relative_to(root)), path)
@@ -147,13 +147,13 @@ def allows_others(path: Path, right: int) -> bool:
     try:
         return bool(path.stat().st_mode & right)
     except OSError:
-        return True  # there is no file to refuse
+        return True  # a missing file refuses nobody
 
 
 def choose_isolation(
     asked: str | None, secret: Path | None = None, hint: str = LESS_ISOLATION
 ) -> Isolation:
-    """Return the isolation *asked* for, by default ``full``; never less than that.
+    """Return the isolation *asked* for, by default ``full``, and never a lower level.
 
     *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError`` if
     this machine can't give the isolation; *hint* explains how to request less.

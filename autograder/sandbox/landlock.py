@@ -1,8 +1,7 @@
 """Restricts which files a process may open, with Landlock (``man 7 landlock``).
 
-After ``restrict``, neither the process nor a program that it executes can get a right back.
-Landlock does not cover chmod, utime, xattr, flock and changes to another process: ``seccomp``
-forbids those.
+After ``restrict``, neither the process nor a program that it executes can regain a right. Landlock
+does not cover chmod, utime, xattr, flock and changes to another process: ``seccomp`` forbids those.
 """
 
 import contextlib
@@ -36,11 +35,11 @@ _NETWORK_SINCE, _SCOPES_SINCE, _QUIET_SINCE = 4, 6, 7
 
 _ASK_VERSION: Final = 1
 _PATH_BENEATH: Final = 1
-_LOG_OFF: Final = 1  # or else a submission could fill the machine's audit log with refusals
+_LOG_OFF: Final = 1  # otherwise a submission could fill the audit log with refusals
 
 
 def abi_version() -> int:
-    """Return the kernel's Landlock version, 0 where there is none."""
+    """Return the kernel's Landlock version; 0 if there is none."""
     if sys.platform != "linux":
         return 0
     try:
@@ -50,11 +49,11 @@ def abi_version() -> int:
 
 
 def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
-    """Allow this thread to read under *readable* and to read and write under *writable* only.
+    """Restrict this thread to reading below *readable* and writing, too, below *writable*.
 
-    A readable path that doesn't exist is skipped. Restricts the calling thread and those that it
-    starts later; needs no_new_privs. Raises ``SandboxError`` if there is no Landlock, ``OSError``
-    if a call fails.
+    A readable path that doesn't exist is skipped. The restriction also holds for threads that this
+    thread starts later. It needs no_new_privs. Raises ``SandboxError`` if there is no Landlock,
+    ``OSError`` if a call fails.
     """
     abi = abi_version()
     if not abi:

@@ -1,4 +1,4 @@
-"""Puts the values of a check into the parameters of a student's module."""
+"""Copies a check's values into the parameters of a student's module."""
 
 from collections.abc import Collection, Mapping
 
@@ -7,14 +7,14 @@ from torch import Tensor, nn
 
 
 class MissingError(Exception):
-    """The student's module has no such name, parameter or mode."""
+    """Raised when the student's module lacks a name, a parameter or a mode."""
 
 
 def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[str]) -> None:
-    """Copy *values* into the parameters of these names, and into nothing else.
+    """Copy *values* only into the parameters with these names.
 
-    A layer gets those that it *may_lack*, such as a bias, and uses them. Upper and lower case may
-    differ. The checks of parameters grade the names and the missing parameters.
+    If a layer lacks a parameter in *may_lack*, such as a bias, the parameter is added. Names may
+    differ in case. Other checks grade the names and the missing parameters.
     """
     for name, value in values.items():
         wanted = require_tensor(value)
@@ -27,7 +27,7 @@ def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[s
 
 
 def replace(module: nn.Module, values: Mapping[str, object]) -> None:
-    """Put *values* in place of parameters of any shape; ``None`` removes a parameter."""
+    """Replace parameters of any shape with *values*; ``None`` removes a parameter."""
     for name, value in values.items():
         owner_name, _, own_name = name.rpartition(".")
         owner = dict(module.named_modules()).get(owner_name)
@@ -47,7 +47,7 @@ def require_tensor(value: object) -> Tensor:
 
 
 def _parameter(module: nn.Module, name: str, value: Tensor, *, may_lack: bool) -> nn.Parameter:
-    """Return the parameter *name*; a layer that *may_lack* it gets it with *value*."""
+    """Return the parameter *name*; if it *may_lack* in its layer, add it with *value*."""
     parameters = dict(module.named_parameters())
     if (found := parameters.get(_alike(parameters, name))) is not None:
         return found

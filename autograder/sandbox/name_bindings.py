@@ -1,4 +1,4 @@
-"""Lists every statement that binds a name of a student's module, in every form."""
+"""Lists the names that the statements of a student's module bind, in all forms of Python."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +18,9 @@ STAR = "*"  # the name that `from ... import *` binds
 class Binding(NamedTuple):
     """A name, and the definition or expression that it is bound to.
 
-    An import has the dotted name that it binds, and no *value*. *is_exact* means that the name is
-    bound to the value itself and not to a part of it or to its result. *is_nested* means that the
-    statement may not run, or not where it is written.
+    For an import, *imported* is the dotted name and *value* is None. *is_exact* is true if the name
+    is bound to the value itself and not to a part of it or to its result. *is_nested* is true if
+    the statement may not run, or may run later.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Binding(NamedTuple):
 def children(node: ast.AST) -> list[ast.AST]:
     """List the nodes directly in *node*, as ``ast.iter_child_nodes`` does, without empty ones.
 
-    Operators and contexts, nearly half of a tree, have no children.
+    Nodes without fields are left out: operators and contexts, which are nearly half of a tree.
     """
     found: list[ast.AST] = []
     for name in node._fields:
@@ -47,10 +47,10 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def walk(root: ast.AST) -> list[ast.AST]:
-    """List *root* and the nodes below it, without those that hold nothing."""
+    """List *root* and the nodes below it, without nodes that have no fields."""
     nodes = [root]
-    for node in nodes:  # the list grows meanwhile
-        for name in node._fields:  # repeats `children`, to save a call for each node
+    for node in nodes:  # the loop extends the list
+        for name in node._fields:  # the code of `children`, without a call for each node
             value = getattr(node, name, None)
             if type(value) is list:
                 nodes += [item for item in value if isinstance(item, ast.AST)]
@@ -96,7 +96,7 @@ def statement_bindings(statement: ast.stmt) -> Iterator[Binding]:
 def local_names(body: Iterable[ast.AST]) -> dict[str, str]:
     """Map the names that *body* binds in its own scope to the dotted names that imports give them.
 
-    A name that is bound otherwise maps to "". Names declared as global or nonlocal are left out.
+    A name that is not imported maps to "". Names declared as global or nonlocal are left out.
     """
     found: dict[str, str] = {}
     outer: set[str] = set()
@@ -177,7 +177,7 @@ def _looped(statement: ast.For | ast.AsyncFor) -> Iterator[Binding]:
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[Binding]:
-    """Yield the bindings of ``target = value``; two displays of one length are matched in pairs."""
+    """Yield the bindings of ``target = value``; two displays of the same length bind in pairs."""
     waiting = [(target, value)]
     while waiting:
         left, right = waiting.pop()
@@ -195,7 +195,7 @@ def _match(left: ast.Tuple | ast.List, right: ast.Tuple | ast.List) -> bool:
 
 
 def _parts(target: ast.AST, value: ast.AST) -> Iterator[Binding]:
-    """Yield the names in *target*, which are bound to something that *value* holds."""
+    """Yield the names in *target*, which are bound to parts of *value*."""
     for node in walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield Binding(node.id, node.lineno, value, is_exact=False)

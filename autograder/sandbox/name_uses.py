@@ -1,4 +1,4 @@
-"""Lists the dotted names that a piece of a student's source uses, each as its scope sees it."""
+"""Lists the dotted names that a part of a student's source uses, resolved in their scopes."""
 
 import ast
 from collections import ChainMap
@@ -17,12 +17,12 @@ from autograder.sandbox.name_bindings import (
 
 COMPUTED = "(computed)"  # replaces a name that is found while the program runs
 MAX_NAME = 200  # characters of a dotted name; those in hand-written code have at most eighty
-# What finds a name while the program runs; then the source does not show which one.
+# These look up a name while the program runs, so the source may not show which one.
 _LOOKUPS = frozenset({"eval", "exec", "compile", "__import__", "globals"})
 _LOOKUPS_WITH_TEXT = frozenset({"getattr", "attrgetter", "methodcaller"})
 _TABLES = frozenset({"vars", "globals", "locals"})
 _FROM_TEXT = frozenset({"import_module", *_LOOKUPS, *_LOOKUPS_WITH_TEXT})
-# What reaches a function without its name, and what calls one where nobody may count.
+# These reach a function without its name, or call it where calls are not counted.
 _ODD_MODULES = frozenset(
     {"asyncio", "builtins", "concurrent", "ctypes", "importlib", "inspect", "marshal"}
     | {"multiprocessing", "pkgutil", "pydoc", "runpy", "threading", "_thread"}
@@ -35,14 +35,14 @@ _ODD_PARTS = frozenset(
 )
 _NAMES = (ast.Name, ast.Tuple, ast.List)
 _DISPLAY = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.IfExp, ast.BoolOp, ast.NamedExpr)
-# The dotted names of the names that functions bind; "" for a variable
+# Maps names that functions bind to their dotted names; "" for a variable.
 _Scope = ChainMap[str, str]
 
 
 class Mention(NamedTuple):
     """A dotted name and its line.
 
-    It *is_passed_on* if the object itself is kept or passed on and not only called.
+    *is_passed_on* is true if the object itself is stored or passed on, and not only called.
     """
 
     line: int
@@ -51,20 +51,20 @@ class Mention(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A node with the scope around it, and the use of the expression or function around it."""
+    """A node, its scope, and how the code around it uses the node."""
 
     node: ast.AST
     scope: _Scope
     is_inner: bool = False  # in a lambda or a function inside a function, which may run later
-    is_value: bool = True  # not called, read or dropped at once
+    is_value: bool = True  # its value is used, and not only called, read or dropped
     in_class: bool = False  # directly in the body of a class
     is_called: bool = False
 
 
 class NameReader:
-    """Reads names in one module with these *aliases*, and these names of *classes*.
+    """Reads names in a module with the given *aliases* and *classes*.
 
-    *bound* are all names that the module binds; the name ``*`` in *aliases* is that of a module
+    *bound* are all names that the module binds. The name ``*`` in *aliases* stands for a module
     from which all names were imported.
     """
 
@@ -76,7 +76,7 @@ class NameReader:
         self._classes = classes
 
     def mentions(self, root: ast.AST) -> Iterator[Mention]:
-        """Yield each name that *root*, a statement or the value of a binding, uses."""
+        """Yield each name that *root* uses; *root* is a statement or the value of a binding."""
         waiting = [_Place(root, ChainMap(), is_value=False)]
         while waiting:
             place = waiting.pop()
@@ -99,7 +99,7 @@ class NameReader:
             yield from _in_syntax(node)
 
     def _inside(self, place: _Place, *, is_root: bool) -> list[_Place]:
-        """List the nodes inside that of *place*, each with its scope."""
+        """List the places of the nodes inside the node of *place*."""
         node = place.node
         if isinstance(node, ast.Name):
             return []
@@ -149,7 +149,7 @@ class NameReader:
         return [*reversed(inner), *(_of(place, one) for one in reversed(outside))]
 
     def _names(self, node: ast.Name | ast.Attribute, scope: _Scope) -> Iterator[str]:
-        """Yield the dotted name of *node*, and that of the module's own object at its start."""
+        """Yield the dotted name of *node*, and of the module's own object at its start."""
         base, attributes = _base(node)
         if not isinstance(base, ast.Name):
             yield _joined("?", attributes)
@@ -173,17 +173,17 @@ class NameReader:
         return short(name)
 
     def makes_object(self, call: ast.Call) -> bool:
-        """Whether *call* calls a class, so that its result may be called later."""
+        """Whether *call* constructs an object, which may be called later."""
         name = _last(call.func)
         return name in self._classes or name[:1].isupper()
 
     def _finds_names(self, node: ast.Name, place: _Place) -> bool:
-        """Whether *node* is a function that finds names, under which it may be called later."""
+        """Whether *node* is a function that looks up names, and may be called later."""
         is_own = node.id in place.scope or node.id in self._bound
         return node.id in _FROM_TEXT and not is_own and not place.is_called
 
     def _looked_up(self, node: ast.Call | ast.Subscript, scope: _Scope) -> str:
-        """Return the dotted name that *node* looks up by its text; "" if it looks nothing up."""
+        """Return the dotted name that *node* looks up by its text; "" if it looks up none."""
         if isinstance(node, ast.Subscript):
             table, name = node.value, _text(node.slice)
             is_table = isinstance(table, ast.Attribute) and table.attr == "__dict__"
@@ -206,9 +206,9 @@ class NameReader:
 
 
 def odd_word(name: str, bound: Collection[str] = ()) -> str:
-    """Return the part of *name* that may hide which functions a source calls; "" if none may.
+    """Return the part of *name* that may hide which functions a source calls, or "".
 
-    The names that the module itself has *bound* to something else are not suspicious.
+    Names that the module itself has *bound* do not count.
     """
     parts = name.split(".")
     if parts[0] in _ODD_MODULES and parts[0] not in bound:
@@ -219,14 +219,14 @@ def odd_word(name: str, bound: Collection[str] = ()) -> str:
 
 
 def short(name: str) -> str:
-    """Return *name*, or its digest if no name that matters is that long."""
+    """Return *name*, or a digest if it is longer than any name that matters."""
     if len(name) <= MAX_NAME:
         return name
     return f"long-{blake2b(name.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
 
 
 def dotted(node: ast.AST, aliases: Mapping[str, str]) -> str:
-    """Return the dotted name of *node* whose first part is imported; "" if it is none."""
+    """Return the dotted name of *node* if its first part is imported, otherwise ""."""
     base, attributes = _base(node)
     if not isinstance(base, ast.Name) or base.id not in aliases:
         return ""
@@ -234,14 +234,14 @@ def dotted(node: ast.AST, aliases: Mapping[str, str]) -> str:
 
 
 def _joined(start: str, attributes: list[str]) -> str:
-    """Join the parts of a dotted name; a very long one counts as one that is not shown."""
+    """Join the parts of a dotted name; a very long name counts as computed."""
     if len(attributes) <= MAX_NAME and len(name := ".".join([start, *attributes])) <= MAX_NAME:
         return name
     return f"?.{COMPUTED}"
 
 
 def _base(node: ast.AST) -> tuple[ast.AST, list[str]]:
-    """Return the innermost owner of *node*, and the attributes that are read from it in turn."""
+    """Return the innermost owner of *node* and the chain of attributes that is read from it."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -267,12 +267,12 @@ def _of(place: _Place, node: ast.AST, *, is_value: bool = True) -> _Place:
 
 
 def _last(called: ast.AST) -> str:
-    """Return the last part of the name of a function that is called."""
+    """Return the last part of the name of the function *called*."""
     return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
 
 
 def _binds_names_only(node: ast.AST) -> bool:
-    """Whether *node* is a statement that keeps things under names of the module alone."""
+    """Whether *node* is a statement that only binds names."""
     if isinstance(node, ast.AnnAssign | ast.For):
         return isinstance(node.target, _NAMES)
     return isinstance(node, ast.Assign) and all(isinstance(one, _NAMES) for one in node.targets)

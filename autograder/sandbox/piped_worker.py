@@ -1,6 +1,6 @@
-"""Runs a worker in a new process, whose standard streams are the wire to the supervisor.
+"""Runs a worker in a new process, which reaches the supervisor through its standard streams.
 
-A message with number 0 starts it; another such message starts the same source again.
+A message with the number 0 starts a submission, and starts it again later.
 """
 
 import faulthandler
@@ -28,7 +28,7 @@ def main() -> NoReturn:
     messages: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
     reading = threading.Thread(target=_read_all, args=(messages,), daemon=True)
     reading.start()
-    write(CONNECTION, CONFINED)  # once more than the start of a submission
+    write(CONNECTION, CONFINED)  # also before a submission starts
     start, executor = None, None
     while True:
         number, body = messages.get()
@@ -44,9 +44,9 @@ def main() -> NoReturn:
 
 
 def _read_all(messages: "queue.SimpleQueue[tuple[int, bytes]]") -> None:
-    """Read messages in a thread, so that a stack can be asked for while student code runs.
+    """Read messages in a thread, so that a stack can be requested while student code runs.
 
-    If the supervisor has ended, this process ends, even if it is busy.
+    This process ends when the supervisor has ended, even if it is busy.
     """
     while head := read(_REQUESTS, HEADER.size):
         size, number, _ = HEADER.unpack(head)
@@ -58,7 +58,7 @@ def _read_all(messages: "queue.SimpleQueue[tuple[int, bytes]]") -> None:
 
 
 def _take_streams() -> None:
-    """Make 1 and 2 the output, 3 the replies and 4 the requests."""
+    """Assign descriptors 1 and 2 to the output, 3 to the replies and 4 to the requests."""
     os.dup2(1, CONNECTION)
     os.dup2(0, _REQUESTS)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -1,8 +1,8 @@
-"""Copies the pages that every worker writes to right after the fork, all in one call.
+"""Copies, right after a fork, all pages that every worker writes to in one call.
 
-A fork shares its memory until it writes to a page, which the kernel then copies, one by one, with
-an interruption for each. A fork that runs the kit's own code shows which pages these are: student
-code cannot affect this. Before Linux 5.14 nothing is copied.
+A fork shares its memory until it writes to a page. Then the kernel copies this page, with an
+interruption for each page. A rehearsal in a fork, which runs only the kit's own code, shows which
+pages these are. Before Linux 5.14 nothing is copied.
 """
 
 import os
@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from autograder.sandbox import syscalls
 
-_NEAR: Final = 2  # pages; to copy one that is not written to costs less than another range
-# Of an entry of /proc/self/pagemap: the page is in memory, and this process alone has it.
+_NEAR: Final = 2  # pages; copying an extra page takes less time than another range
+# Bits of an entry of /proc/self/pagemap: the page is in memory, and only this process has it.
 _PRESENT, _OWN = 1 << 63, 1 << 56
 _RANGE: Final = struct.Struct("@PN")  # struct iovec
 
@@ -30,7 +30,7 @@ class Mapping(NamedTuple):
 
 
 def mappings() -> Iterator[Mapping]:
-    """List this process's memory; raises ``OSError`` if this is not Linux."""
+    """Yield the mapped memory of this process; raises ``OSError`` if this is not Linux."""
     for line in Path("/proc/self/maps").read_text("ascii", "replace").splitlines():
         place, rights, _, _, _, *file = line.split(maxsplit=5)
         start, end = (int(address, 16) for address in place.split("-"))
@@ -38,7 +38,7 @@ def mappings() -> Iterator[Mapping]:
 
 
 def learn(rehearse: Callable[[], None]) -> bytes:
-    """Let a fork *rehearse*; return the memory that it has copied, as ``copy_now`` takes it."""
+    """Run *rehearse* in a fork; return the ranges of memory that it copied, for ``copy_now``."""
     try:
         inherited = [one for one in mappings() if one.rights.startswith("rw")]
     except OSError:
@@ -61,7 +61,7 @@ def learn(rehearse: Callable[[], None]) -> bytes:
 
 
 def copy_now(ranges: bytes) -> None:
-    """Copy the memory in *ranges*, so that this process can write to it; no error is raised."""
+    """Copy the memory in *ranges* to this process before it writes to it; raises no error."""
     if ranges and not syscalls.populate_all(ranges):
         for start, size in _RANGE.iter_unpack(ranges):
             syscalls.populate(start, size)
@@ -81,7 +81,7 @@ def _copied(inherited: list[Mapping]) -> bytes:
 
 
 def _extend(ranges: list[list[int]], page: int) -> None:
-    """Add *page* to the last range if it is near, else as a new one."""
+    """Add *page* to the last range if it is near it, else add a new range."""
     if ranges and page - ranges[-1][1] < _NEAR * PAGESIZE:
         ranges[-1][1] = page + PAGESIZE
     else:

@@ -1,8 +1,8 @@
-"""Makes, mounts and removes a worker's private folder.
+"""Creates, mounts and removes a worker's private folder.
 
 It is a file system in memory, limited in bytes and in files. The limits also hold for deep folders
-and for files that are deleted but still open, and nothing is left when the worker ends. Needs root,
-or a kernel that gives every user a namespace.
+and for files that are deleted but still open, and nothing is left when the worker ends. It needs
+root, or a kernel that lets every user create a namespace.
 """
 
 import contextlib
@@ -26,29 +26,29 @@ _FLAGS: Final = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
 
 
 def mount(folder: str, size: int, files: int, owner: int | None = None) -> None:
-    """Mount *size* bytes and *files* files at *folder*, in namespaces of this process alone.
+    """Mount a file system of *size* bytes and *files* files at *folder*, for this process only.
 
-    They belong to *owner*, by default to this process's user. Raises ``OSError`` where the system
-    gives no such namespace.
+    It belongs to *owner*, by default to this process's user. Raises ``OSError`` if the system
+    allows no namespace.
     """
     try:
         syscalls.unshare(_NEW_MOUNTS)
     except PermissionError:
         _become_user_of_namespace()
-    syscalls.mount("none", "/", "", _RECURSIVE | _PRIVATE)  # or others would see the next one
-    options = f"size={size},nr_inodes={files + 1},mode=700"  # the folder itself is one
+    syscalls.mount("none", "/", "", _RECURSIVE | _PRIVATE)  # else others would see the next one
+    options = f"size={size},nr_inodes={files + 1},mode=700"  # the folder itself counts as one
     if owner is not None:
         options += f",uid={owner},gid={owner}"
     syscalls.mount("none", folder, "tmpfs", _FLAGS, options)
 
 
-@functools.cache  # a worker that fails half-way has no name for its own user any more
+@functools.cache  # an attempt may lose this process's user
 def is_available() -> bool:
-    """Try in a separate process whether ``mount`` works here."""
+    """Whether ``mount`` works here, as tried in a separate process."""
     if sys.platform != "linux":
         return False
     with warnings.catch_warnings():
-        # Of Python 3.12, if there are threads; the child makes system calls only.
+        # Python 3.12 warns if there are threads, but the child makes only system calls.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if not pid:
@@ -60,11 +60,11 @@ def is_available() -> bool:
 
 
 def _become_user_of_namespace() -> None:
-    """Make a user namespace, in which this process may mount, and keep its user and group."""
+    """Enter a user namespace, in which this process may mount, and keep its user and group."""
     user, group = os.geteuid(), os.getegid()
     syscalls.unshare(_NEW_MOUNTS | _NEW_USER)
     for name, text in (
-        ("setgroups", "deny"),  # the kernel asks for it before it maps a group
+        ("setgroups", "deny"),  # the kernel requires this before it maps a group
         ("uid_map", f"{user} {user} 1"),
         ("gid_map", f"{group} {group} 1"),
     ):
@@ -72,7 +72,7 @@ def _become_user_of_namespace() -> None:
 
 
 def make_private_folder(parent: Path) -> Path:
-    """Make an empty folder that only the worker's user may enter."""
+    """Create an empty folder that only the worker's user may enter."""
     folder = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=parent))
     owner = unprivileged_owner()
     if owner is not None:

@@ -16,7 +16,7 @@ _CAPABILITY_VERSION: Final = 0x20080522  # two words for each of the three sets
 
 
 def unprivileged_owner() -> int | None:
-    """Return the user and group that a worker changes to; ``None`` if it changes neither."""
+    """Return the user and group that a worker changes to; ``None`` if it keeps its own."""
     return NOBODY if sys.platform == "linux" and is_root() else None
 
 
@@ -26,15 +26,16 @@ def is_root() -> bool:
 
 
 def drop_privileges() -> None:
-    """As root, change the user, or limits could be raised again; keep one capability so far.
+    """Drop root's user, groups and capabilities, except one capability.
 
-    It opens folders for the next steps, and ``confine`` drops it before student code runs.
+    That capability opens folders for the next steps, and ``confine`` drops it before student code
+    runs. Root itself could raise its limits again.
     """
     kept = 0
     if is_root():
         kept = 1 << _CAP_DAC_READ_SEARCH
         syscalls.prctl(_PR_SET_KEEPCAPS, 1)
-        with contextlib.suppress(OSError):  # beyond this kernel's last
+        with contextlib.suppress(OSError):  # the kernel may have fewer capabilities
             for capability in range(_LAST_CAPABILITY + 1):
                 syscalls.prctl(_PR_CAPBSET_DROP, capability)
         os.setgroups([])
@@ -46,7 +47,7 @@ def drop_privileges() -> None:
 
 
 def set_capabilities(kept: int) -> None:
-    """Keep the capabilities whose bits *kept* has, and drop all others."""
+    """Keep only the capabilities whose bits are set in *kept*."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
     sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0))
     if ctypes.CDLL(None, use_errno=True).capset(header, sets):

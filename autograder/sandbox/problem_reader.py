@@ -16,20 +16,20 @@ from autograder.errors import NO_MEMORY
 from autograder.sandbox.protocol import MAX_NAMES, MAX_TEXT, NAME, Problem, ProblemKind, Statement
 from autograder.sandbox.statements import FailedStatement
 
-# In a NotImplementedError of torch's: a function lacks a dtype, a module its forward.
+# In a NotImplementedError of torch: a function lacks a dtype, or a module lacks its forward.
 BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
-DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
+DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # the private folder is full, or one file is too large
 
 
 class ProblemReader:
-    """Describes exceptions of the student's code, by the lines of *files*, which hold that code."""
+    """Describes exceptions of the student's code, with their lines in *files*."""
 
     def __init__(self) -> None:
         self.files: set[str] = set()
 
     def describe(self, error: BaseException) -> Problem:
         """Describe *error*, which a request has raised."""
-        with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
+        with contextlib.suppress(BaseException):  # reading a student's exception may raise one
             return self._describe(error)
         kind: ProblemKind = "out-of-memory" if isinstance(error, MemoryError) else "raised"
         return Problem(kind=kind, type="an exception that can't be shown")
@@ -38,7 +38,7 @@ class ProblemReader:
         """Describe a statement of the file *label* that failed when it was imported."""
         problem = self.describe(failure.error)
         line = failure.line
-        with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
+        with contextlib.suppress(BaseException):  # reading a student's exception may raise one
             line = self._lines(failure.error.__traceback__)[0][1]
         statement = statement_at(label, line, failure.names)
         kind = problem.kind if failure.compiled else "not-compiled"

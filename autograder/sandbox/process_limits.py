@@ -1,4 +1,4 @@
-"""Limits the memory, the processor time and the life of this process."""
+"""Limits the memory, the processor time and the lifetime of this process."""
 
 import math
 import os
@@ -19,13 +19,13 @@ _PAGE: Final = os.sysconf("SC_PAGESIZE") if sys.platform == "linux" else 0
 
 
 def limit_memory(size: int) -> None:
-    """Let this process map at most *size* bytes more than now, which only Linux reports."""
+    """Let this process map at most *size* more bytes than now; does nothing outside Linux."""
     if sys.platform == "linux":
         set_limit(resource.RLIMIT_AS, mapped_bytes() + size)
 
 
 def limit_processor_time(seconds: float) -> None:
-    """Let the system end this process once it has computed for *seconds* more."""
+    """Let the system end this process after *seconds* more of processor time."""
     if sys.platform != "win32":
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         most = math.ceil(time.process_time() + seconds)
@@ -43,7 +43,7 @@ def set_limit(limit: int, value: int) -> None:
 
 def mapped_bytes() -> int:
     """Return how much memory this process has mapped; Linux only."""
-    file = os.open(_STATM, os.O_RDONLY)  # quicker than a file object: it is read often
+    file = os.open(_STATM, os.O_RDONLY)  # faster than a file object, because it is read often
     try:
         return int(os.read(file, 100).split()[0]) * _PAGE
     finally:
@@ -51,8 +51,8 @@ def mapped_bytes() -> int:
 
 
 def end_with_parent(parent: int) -> None:
-    """Let the kernel end this process with the thread of *parent* that started it; Linux only."""
+    """Let Linux end this process with the thread of *parent* that started it; end now if it has."""
     if sys.platform == "linux":
         syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the line above
+    if os.getppid() != parent:  # the parent ended before the line above
         os._exit(1)

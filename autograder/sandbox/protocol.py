@@ -1,8 +1,7 @@
 """Defines the messages between supervisor, fork server and workers, encoded as msgpack.
 
-A supervisor sends a ``Batch`` of requests, to which a worker sends one ``Reply``; each message has
-a header in front.
-Supervisor and fork server exchange the control messages, one at a time.
+A supervisor sends a ``Batch`` of requests, and the worker answers with one ``Reply``. Each of these
+messages has a header. Supervisor and fork server exchange the control messages, one at a time.
 Decoding executes nothing: no pickle, no ``torch.load``, no class looked up by name. A message is
 decoded strictly, so the worst that a hostile worker can send is a wrong value.
 """
@@ -21,23 +20,23 @@ from autograder.sandbox.confinement import SandboxPolicy
 from autograder.sandbox.static_names import Definition
 from autograder.sanitize import without_folders
 
-# In front of a message: how many bytes it has, its number, and which of its requests was last. A
-# message of a worker without bytes says that this request starts, after a slow one.
+# The header of a message: its size in bytes, its number, and the index of the last executed
+# request. A worker's message without bytes reports that this request starts after a slow one.
 HEADER = struct.Struct("<IQI")
-SLOW_SECONDS = 0.2  # far below the limit of one call, far above what a call of right code takes
-# Asks a worker to write its stack into its output; Windows has no such signal and no worker.
+SLOW_SECONDS = 0.2  # far below the limit of a call, and far above the time of a call in right code
+# Makes a worker write its stack to its output. Windows has neither the signal nor such workers.
 STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
 PRINTED_MARK = b"\0"  # a worker with pipes prints it after each reply
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # UTF-8 has at most four for a character
-MAX_PARTS = 20_000  # of all replies in one check; those of honest code have some hundreds
-MAX_SOURCE_PARTS = 60_000  # of the names in a source, whose numbers `static_names` limits
-SHORT_REPLY = 65_536  # bytes of a reply without tensors; a problem with all its texts has 10,000
-MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
-MAX_PROBLEMS = 50  # of one import; a student fixes the first ones first
+MAX_PARTS = 20_000  # of all replies in one check; honest code needs some hundreds
+MAX_SOURCE_PARTS = 60_000  # of the names in a source, which `static_names` limits
+SHORT_REPLY = 65_536  # bytes of a reply without tensors; the longest problem has about 10,000
+MAX_LINE = 1 << 20  # a module has at most this many bytes, and so no more lines
+MAX_PROBLEMS = 50  # of one import; a student needs only the first ones
 MAX_NAMES = 40  # that one statement binds; a long import list has about twenty
 NO_REQUEST = "it sends a reply to no request"
-NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of what a student defines, as far as we look at it
+NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of a student's definition, if the kit is to report it
 _Message = TypeVar("_Message")
 
 _ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
@@ -67,7 +66,7 @@ class ArrayValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="a
 
 
 class ObjectValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="object"):
-    """A torch module that the worker holds, by its number there."""
+    """A torch module of the worker; *handle* is its number there."""
 
     handle: int
 
@@ -99,7 +98,7 @@ class OpaqueValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 class SourceValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="source"):
     """The contents of a source that a worker reads before any of it runs.
 
-    The digest is of the code without names, comments and formatting, and "" if there is none.
+    *syntax_sha256* is a digest of the code without names, comments and formatting, or "".
     """
 
     definitions: tuple[Definition, ...]
@@ -112,12 +111,12 @@ Value = None | bool | int | float | str | _Collection | _Thing
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do in the worker; *name* is a definition or a mode, *handle* a torch module.
+    """A request to a worker; *name* is a definition or a mode, *handle* a torch module.
 
     *fresh* starts a new check: the worker drops the modules that the last check created.
-    *arguments* are the names of a constructor's arguments: code that has them in another order gets
-    the values by name; if they must be *in_order*, such code is a problem. A layer gets the
-    parameters that it *may_lack*, with the values to load.
+    *arguments* are the names of a constructor's arguments. If the code has them in a different
+    order, it gets the values by name, or reports a problem if they must be *in_order*. If a layer
+    lacks a parameter in *may_lack*, the parameter is added with the value to load.
     """
 
     verb: Verb
@@ -137,10 +136,10 @@ Silent = Literal["none", "module"]
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
-    """Requests to be done in turn, up to the first whose reply is not as expected, or the last.
+    """Requests that are executed in turn until the first unexpected reply or the last one.
 
-    *silent* says what all but the last are expected to return: nothing, or a new torch module. The
-    reply to such a request is not sent, as it holds no value that the supervisor does not know.
+    *silent* contains the expected result of all requests but the last: nothing, or a new torch
+    module. These replies are not sent, because the supervisor already knows their values.
     """
 
     requests: tuple[Request, ...]
@@ -163,8 +162,9 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A failure of the student's code; *line* 0 means that no line of their file is known.
 
-    *refusal* means that the code raised it on purpose: a ``ValueError``, or raised in their file.
-    During an import *statement* is the one that failed; *line* may be one of a function it called.
+    *refusal* is true if the code raised the exception on purpose: it is a ``ValueError`` or comes
+    from a ``raise`` in their file. During an import, *statement* is the failed statement, and
+    *line* may be in a function that it called.
     """
 
     kind: ProblemKind
@@ -192,7 +192,7 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def silent(self) -> Silent | None:
-        """Whether the reply holds no value or a new torch module; ``None`` if it holds a value."""
+        """``none`` for no value, ``module`` for a new torch module, else ``None``."""
         if self.problem is not None or self.changed:
             return None
         if isinstance(self.value, ObjectValue):
@@ -201,7 +201,7 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class StartWorker(msgspec.Struct, frozen=True, tag="start"):
-    """Asks the fork server for a worker; descriptors for the socket and the output come along."""
+    """Asks the fork server for a worker; descriptors for socket and output are sent with it."""
 
     policy: SandboxPolicy
     module: str
@@ -216,17 +216,17 @@ class EndWorker(msgspec.Struct, frozen=True, tag="end"):
 
 
 class ForkServerReady(msgspec.Struct, frozen=True, tag="ready"):
-    """The fork server has loaded torch."""
+    """Reports that the fork server has loaded torch."""
 
 
 class WorkerStarted(msgspec.Struct, frozen=True, tag="started"):
-    """A worker runs as process *pid*."""
+    """Reports that a worker runs as process *pid*."""
 
     pid: int
 
 
 class WorkerEnded(msgspec.Struct, frozen=True, tag="ended"):
-    """A worker has ended; *exit_code* is negative for a signal."""
+    """Reports that a worker has ended; *exit_code* is negative for a signal."""
 
     exit_code: int
 
@@ -236,11 +236,11 @@ ControlReply = ForkServerReady | WorkerStarted | WorkerEnded
 
 
 class BadMessageError(Exception):
-    """Bytes that are not a message; the supervisor counts them as the submission's fault."""
+    """Raised for bytes that are not a message, which are counted as the submission's fault."""
 
 
-# What the kit's own code in a worker answers to these verbs; the others may answer with anything.
-_DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: not all of the student's names are texts
+# The types that the kit's own code in a worker returns for a verb; other verbs return any type.
+_DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: a name may not be a text
 VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
     {
         **dict.fromkeys(("mode", "load", "replace", "stand_in"), (NoneType,)),
@@ -260,7 +260,7 @@ NAMES_OF: Final[Mapping[Verb, frozenset[str]]] = MappingProxyType(
     }
 )
 SHORT_VERBS: Final = frozenset({"has", "new", "mode", "load", "replace", "stand_in"})
-# By the first byte of a value in msgpack: how many bytes follow, and how many values it holds.
+# Maps the first byte of a value in msgpack to the number of bytes that follow and of inner values.
 _FIXED: Final = MappingProxyType(
     {
         **{0x80 + size: (0, 2 * size) for size in range(16)},  # maps
@@ -269,7 +269,7 @@ _FIXED: Final = MappingProxyType(
         **{0xCA + kind: (size, 0) for kind, size in enumerate((4, 8, 1, 2, 4, 8, 1, 2, 4, 8))},
     }
 )
-# By the first byte: how many bytes its length has, and the two numbers above for each unit of it.
+# Maps the first byte to the width of the length that follows, and to both numbers per unit of it.
 _LONG: Final = MappingProxyType(
     {
         **{0xC4 + power: (2**power, 1, 0) for power in range(3)},  # bytes
@@ -297,7 +297,7 @@ def pack(message: Batch | Request | Reply) -> bytes:
 
 
 def framed(body: bytes, number: int, last: int = 0) -> bytes:
-    """Put the header in front of the encoded message *body*."""
+    """Return the encoded message *body* with its header."""
     return HEADER.pack(len(body), number, last) + body
 
 
@@ -326,8 +326,8 @@ def read_reply(body: bytes, verb: Verb) -> Reply:
 def count_parts(body: bytes, most: int) -> int:
     """Count the values in *body* without decoding them.
 
-    Raises ``BadMessageError`` for more than *most*, or for a text that is too long: decoding them
-    would cost memory and time.
+    Raises ``BadMessageError`` for more than *most* values and for a text that is too long, because
+    decoding these would take memory and time.
     """
     position, announced, parts = 0, 1, 0
     while parts < announced:
@@ -346,8 +346,8 @@ def count_parts(body: bytes, most: int) -> int:
 
 
 def _after(head: int, body: bytes, position: int) -> tuple[int, int]:
-    """Return how many bytes of the value *head* follow, and how many values it holds."""
-    if head not in _LONG:  # what decoding refuses has no more bytes either
+    """Return how many bytes follow the first byte *head* of a value, and how many inner values."""
+    if head not in _LONG:  # an invalid byte counts as complete; decoding refuses it
         return _FIXED.get(head, (0, 0))
     width, size, inner = _LONG[head]
     length = int.from_bytes(body[position : position + width], "big")

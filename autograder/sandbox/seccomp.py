@@ -19,7 +19,7 @@ ALLOW: Final = 0x7FFF0000
 KILL: Final = 0x80000000  # the whole process: SECCOMP_RET_KILL_PROCESS
 _ERRNO: Final = 0x00050000
 REFUSE: Final = _ERRNO | errno.EPERM
-UNKNOWN: Final = _ERRNO | errno.ENOSYS  # "no such call": the C library uses an older one
+UNKNOWN: Final = _ERRNO | errno.ENOSYS  # "no such call", so that the C library uses an older call
 
 _AUDIT_X86_64, _AUDIT_AARCH64 = 0xC000003E, 0xC00000B7
 _X32: Final = 0x40000000  # from here on, x86-64 numbers are the 32-bit calls of x32
@@ -29,7 +29,7 @@ _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # offsets in struct seccomp_data
 
 _INSTRUCTION: Final = struct.Struct("=HBBI")  # struct sock_filter; the last part is the constant
 _CONSTANT: Final = struct.Struct("=I")
-_ANY_PID: Final = 0x7FFFFFFF  # a placeholder for a process number: no process and no rule has it
+_ANY_PID: Final = 0x7FFFFFFF  # a placeholder for a process number that no process or rule uses
 
 _SET_FILTER, _ASK_ACTION, _ALL_THREADS, _NO_SLOWDOWN = 1, 2, 1, 4
 
@@ -69,7 +69,7 @@ _OPEN: Final = (0, 1, 2, 1 | _TRUNC, 2 | _TRUNC)
 _NAMES: Final = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA (names of mappings)
 _AMX: Final = (0x1021, 0x1022, 0x1023)  # ARCH_*_XCOMP_*: oneDNN asks for the matrix unit
 _DESCRIPTORS: Final = (0, 1, 2, 3, 4, 1030)  # F_DUPFD, F_[GS]ETFD, F_[GS]ETFL, F_DUPFD_CLOEXEC
-# TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX: what open() and isatty() ask
+# TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX: for open() and isatty()
 _TERMINAL: Final = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5450, 0x5451)
 
 
@@ -87,7 +87,7 @@ def available() -> bool:
 
 
 def program(arch: Arch, pid: int) -> list[Instruction]:
-    """Build the filter for process *pid*, the only one that it may signal or limit."""
+    """Build the filter for process *pid*, which may signal and limit only itself."""
     audit = _AUDIT_X86_64 if arch == "x86_64" else _AUDIT_AARCH64
     code = [_load(_ARCH_AT), Instruction(_EQUAL, 1, 0, audit), _return(KILL), _load(_NUMBER_AT)]
     if arch == "x86_64":
@@ -119,15 +119,15 @@ def load(code: bytes) -> None:
     code_buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // _INSTRUCTION.size, ctypes.addressof(code_buffer))
     header_buffer = ctypes.create_string_buffer(header, len(header))
-    # Without _NO_SLOWDOWN, kernels before 5.16 protect secrets of this process from its own code,
-    # which makes it slow; it has no secrets.
+    # Without _NO_SLOWDOWN, kernels before 5.16 enable mitigations that make this process slow. It
+    # does not need them, because it has no secrets.
     flags = _ALL_THREADS | _NO_SLOWDOWN
     header_address = ctypes.addressof(header_buffer)
     if syscalls.call(syscalls.SECCOMP[arch], _SET_FILTER, flags, header_address):
         raise OSError(errno.EBUSY, "a thread of this process has its own filter")
 
 
-@functools.cache  # once for all forks; it takes as long as all other steps that confine them
+@functools.cache  # once for all forks, because it is slow
 def _template(arch: Arch) -> tuple[bytes, tuple[int, ...]]:
     """Return the filter for process ``_ANY_PID``, and the positions of this number in it."""
     instructions = program(arch, _ANY_PID)

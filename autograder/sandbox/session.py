@@ -33,15 +33,15 @@ from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import PRINTED_BYTES, Allowance, Sent, Worker, bad_message
 
-# A submission may take so many times its seconds on the clock while others use the processor.
+# The limit of clock time as a multiple of the submission's seconds, for a busy machine.
 WALL_CLOCK_FACTOR = 20
-# Processor time in which the grader runs the solution and compares: one check needs a tenth of a
-# second. The first diagnosis of an exercise runs all of its mistakes, for some seconds.
+# The grader's own processor time for one check, which needs about 0.1 s, and for one diagnosis:
+# the first diagnosis of an exercise runs all wrong programs, for some seconds.
 CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
 
 
 class Session:
-    """Answers for one submission's module, and restarts workers up to the limit."""
+    """Sends requests to the worker of one submission, and restarts it up to the limit."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class Session:
     ) -> None:
         self.module = module
         self.notebook = notebook
-        self.transcript: Transcript | None = None  # of the check that runs
+        self.transcript: Transcript | None = None  # of the running check
         self.problems: tuple[Problem, ...] = ()
         self.syntax_sha256 = ""  # of the code without its names, comments and formatting
         self.was_killed = False  # whether a worker ended by SIGKILL, perhaps from outside
-        self.lost: LostProcessError | None = None  # a check that raised it would seem to fail
+        self.lost: LostProcessError | None = None  # kept because the check would seem to fail
         self._fork_server = fork_server
         self._client = client
         self._cells = cells
@@ -67,24 +67,24 @@ class Session:
         self._exercise = ""
         self._failures: dict[str, list[Status]] = {}
         self._spent_seconds = 0.0
-        self._free_until: list[float] = []  # in processor time, from when on work is charged
+        self._free_until: list[float] = []  # processor times; later work is charged
         self._worker_number = 0
         self._wall_seconds = WALL_CLOCK_FACTOR * fork_server.limits.submission_seconds
         self._definitions: tuple[Definition, ...] = ()
         self._printed = b""
         self._printed_by_import = b""
         self._allowance = self._new_allowance()
-        # Python names the line after the last one where a source ends too early.
+        # If a source ends too early, Python reports the line after the last one.
         self._line_counts = [len(cell.splitlines()) + 1 for cell in cells]
 
     @property
     def printed(self) -> str:
-        """The end of what the student's code has printed since ``begin``, without its import."""
+        """The end of the student's output since ``begin``, without that of the import."""
         return self._printed.decode("utf-8", "replace")
 
     @property
     def printed_by_import(self) -> str:
-        """The end of what the student's code printed when its file was imported."""
+        """The end of the student's output while the file was imported."""
         return self._printed_by_import.decode("utf-8", "replace")
 
     @property
@@ -105,9 +105,9 @@ class Session:
             self._worker = None
 
     def begin(self, exercise: str) -> None:
-        """Start a check: charge crashes and hangs to *exercise*; forget what was printed.
+        """Start a check of *exercise*, which crashes and hangs count for, and clear the output.
 
-        A check with a transcript has started when its first requests were sent.
+        A check with a transcript has already started, so nothing changes.
         """
         if self.transcript is not None:
             return
@@ -117,7 +117,7 @@ class Session:
 
     @contextmanager
     def continuing(self, transcript: Transcript) -> Iterator[None]:
-        """Answer from *transcript* first, and add to it what is asked meanwhile."""
+        """Answer first from *transcript*, and add new requests to it."""
         self.transcript = transcript
         try:
             yield
@@ -126,9 +126,9 @@ class Session:
 
     @contextmanager
     def charged(self, own_seconds: float) -> Iterator[None]:
-        """Charge the processor time that the grader uses in this block beyond *own_seconds*.
+        """Charge the submission for the processor time of this block beyond *own_seconds*.
 
-        The time counts as it passes: once no time is left, the next request raises a ``Fault``.
+        Once no time is left, the next request raises a ``Fault``.
         """
         free_until = time.process_time() + own_seconds
         self._free_until.append(free_until)
@@ -139,7 +139,7 @@ class Session:
             self._spent_seconds += max(0.0, time.process_time() - free_until)
 
     def seconds_left(self) -> float:
-        """The seconds that this process may still work for the current check."""
+        """Return the seconds that this process may still work for the current check."""
         now = time.process_time()
         granted = self._fork_server.limits.submission_seconds - self._spent_seconds
         return granted + min((free_until - now for free_until in self._free_until), default=0.0)
@@ -166,7 +166,7 @@ class Session:
             public = f"Not run: {self._exercise} has crashed or hung too often."
             sentence = f"Not run: {self._exercise} has crashed or hung {len(failures)} times."
             raise Fault(failures[-1], sentence, public=public)
-        self._remaining_seconds()  # raises before a worker is started for nothing
+        self._remaining_seconds()  # raises before a worker is started
         try:
             return self._send(self._running_worker(), limits.call_seconds, batch, verbs)
         except LostProcessError as error:
@@ -237,7 +237,7 @@ class Session:
     def _send(self, worker: Worker, seconds: float, batch: bytes, verbs: Sequence[Verb]) -> Sent:
         granted = min(seconds, self._remaining_seconds())
         allowance = self._allowance
-        if "read" in verbs:  # of the source alone: no student code has run
+        if "read" in verbs:  # no student code has run
             allowance = Allowance(allowance.size, MAX_SOURCE_PARTS)
         deadline = CpuDeadline(worker.pid, granted, self._wall_seconds)
         start = time.monotonic()
@@ -251,12 +251,12 @@ class Session:
         finally:
             passed = time.monotonic() - start
             self._wall_seconds -= passed
-            # Beyond what was granted it waited for a processor, which costs the student nothing.
+            # Beyond its limit, the call waited for a processor, which is not charged.
             self._spent_seconds += min(passed, deadline.granted)
             self._printed = (self._printed + worker.take_printed())[-PRINTED_BYTES:]
 
     def _with_known_lines(self, problem: Problem) -> Problem:
-        """Drop the numbers of lines that the source does not have."""
+        """Remove line numbers that the source does not have."""
         statement = problem.statement
         if statement and not self._has_line(statement.place, statement.line or 1):
             statement = replace(statement, place="", line=0)

@@ -1,7 +1,7 @@
-"""Starts workers without fork, for a learner's own code: new processes, one of them kept ready.
+"""Starts workers for a learner's own code as new processes, without fork.
 
-They run on every system, and guard against accidents only. Nothing is ever graded in them: other
-people's code runs in the workers of a ``ForkServer``.
+They run on every system, and prevent only accidents. They never grade: other people's code runs in
+the workers of a ``ForkServer``.
 """
 
 import contextlib
@@ -24,17 +24,17 @@ from autograder.sandbox.supervisor import ONE_THREAD, OPEN_FILES, ForkServer
 from autograder.sandbox.wires import PipeWire
 from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Worker
 
-_FOLDER: Final = "autograder-own-"  # begins names that no other run removes as abandoned
+_FOLDER: Final = "autograder-own-"  # other runs do not remove this prefix as abandoned
 VARIABLE: Final = "AUTOGRADER_WORKERS"  # "fork" or "spawn"
 _START: Final = "import gc; gc.disable(); from autograder.sandbox.piped_worker import main; main()"
-# Windows: Ctrl-C ends the supervisor only, and a notebook opens no window.
+# On Windows, Ctrl-C must end only the supervisor, and a notebook must open no window.
 _FLAGS: Final = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "CREATE_NO_WINDOW", 0
 )
 
 
 class _Process:
-    """A worker's process; it answers to one submission after another."""
+    """A worker's process, which serves one submission after another."""
 
     def __init__(self) -> None:
         try:
@@ -56,31 +56,31 @@ class _Process:
         self._is_ready = False
 
     def wait_ready(self) -> None:
-        """Wait until it has loaded torch."""
+        """Wait until the process has loaded torch."""
         if not self._is_ready:
             self.worker(Path()).wait_confined(START_SECONDS)
             self._is_ready = True
 
     def worker(self, private: Path) -> Worker:
-        """Return the supervisor's side of it for one submission."""
+        """Return a worker in this process for one submission."""
         return Worker(self.pid, self.wire, private, self.kill)
 
     def kill(self) -> int:
-        """Kill it; return its exit code."""
+        """Kill the process; return its exit code."""
         self._popen.kill()
         return self._popen.wait()
 
     def end(self) -> None:
-        """Kill it, and close the connection to it."""
+        """Kill the process, and close the connection to it."""
         self.kill()
         self.wire.close()
 
 
 class SpawnedWorkers:
-    """Starts workers as a ``ForkServer`` does, which takes as long as torch takes to load.
+    """Starts workers, as a ``ForkServer`` does, but in new processes.
 
-    So a spare process is started when a worker ends, and a process that is idle is used once more
-    for the same source.
+    A new process must load torch. Therefore a spare process is started when a worker ends, and an
+    idle process is used again for the same source.
     """
 
     isolation: Final = "process"
@@ -98,7 +98,7 @@ class SpawnedWorkers:
         self.close()
 
     def close(self) -> None:
-        """End the processes that are left; remove their folders."""
+        """End the remaining processes, and remove their folders."""
         for process in (*self._idle.values(), *self._spare):
             process.end()
         self._idle.clear()
@@ -117,7 +117,7 @@ class SpawnedWorkers:
         client: int = 0,  # noqa: ARG002  # it has only one client
         source: tuple[bytes, ...] = (),
     ) -> Worker:
-        """Return a worker that has run nothing, or only *source*."""
+        """Return a worker that has run no code, or only *source*."""
         process = self._take(source)
         process.wait_ready()
         private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=self._folder.name))
@@ -141,7 +141,7 @@ class SpawnedWorkers:
         return worker
 
     def _take(self, source: tuple[bytes, ...]) -> _Process:
-        """Return the idle process of *source*, or else one that has run nothing."""
+        """Return the idle process of *source*, else one that has run no code."""
         process = self._idle.pop(source, None)
         if process is None:
             self._end_idle()
@@ -169,7 +169,7 @@ class SpawnedWorkers:
 
     def _prepare(self) -> None:
         """Let a spare process load torch now, so that the next save need not wait for it."""
-        with contextlib.suppress(GraderError):  # the next start says why
+        with contextlib.suppress(GraderError):  # the next start reports it
             self._ready()
 
     def _end_idle(self) -> None:
@@ -193,9 +193,10 @@ Workers = ForkServer | SpawnedWorkers
 
 
 def own_workers(limits: Limits) -> Workers:
-    """Return workers for the reader's own code: forked on Linux, else spawned.
+    """Return workers for a student's own code: forked on Linux, else spawned.
 
-    The environment may choose. Call it before anything secret is loaded.
+    The environment variable ``AUTOGRADER_WORKERS`` overrides this. Call it before anything secret
+    is loaded.
     """
     is_linux = sys.platform == "linux" and hasattr(os, "fork")
     if os.environ.get(VARIABLE, "fork" if is_linux else "spawn") == "spawn":

@@ -1,8 +1,8 @@
 """Replaces a wrong exercise, so that an exercise that uses it can be graded.
 
-A stand-in answers with numbers that depend on everything that it gets, in the form of a right
-answer: shapes, and which entries a tuple or a dictionary has. It computes no part of the exercise,
-so a worker may have it.
+A stand-in returns numbers that depend on all of its arguments, in the form of a right answer: with
+the same shapes and the same entries of tuples and dictionaries. It computes no part of the
+exercise, so a worker may have it.
 """
 
 import functools
@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-Forms = dict[str, str]  # of the right answers as JSON, by a key for the arguments
-STEPS = 8  # in a number up to one, each of which is another bit
-MAX_SIZE = 1 << 22  # numbers in an answer; the inputs of checks are far smaller
+Forms = dict[str, str]  # the forms of right answers as JSON, by a key for the arguments
+STEPS = 8  # intervals of a number up to one, which alternate between the bits 0 and 1
+MAX_SIZE = 1 << 22  # elements of an answer; the inputs of checks are far smaller
 MAX_DEPTH = 8  # of collections in collections; a cache has 2
 MAX_FORM = 4_000  # characters of a form, which fit into a message
 MAX_KEY = 200  # characters; a longer one is replaced by its digest
@@ -27,7 +27,7 @@ MAX_KEY = 200  # characters; a longer one is replaced by its digest
 class StandIn:
     """Answers for the function or class *name* in *namespace* until ``remove`` is called.
 
-    Without *forms* it lets the code itself answer, and learns the forms.
+    Without *forms*, it lets the code itself answer, and stores the forms of its answers.
     """
 
     def __init__(self, namespace: dict[str, object], name: str, forms: Forms) -> None:
@@ -44,7 +44,7 @@ class StandIn:
             namespace[name] = self._function(self._found)
 
     def remove(self) -> None:
-        """Let the code itself answer again."""
+        """Restore the code itself."""
         if callable(self._found):
             self._namespace[self.name] = self._found
         for name, method in self._methods.items():
@@ -59,7 +59,7 @@ class StandIn:
 
     def _replace_methods(self, found: type[nn.Module]) -> None:
         create, run = self._methods["__init__"], self._methods["forward"]
-        sizes: dict[int, Sequence[object]] = {}  # by module; those of a check live as long as it
+        sizes: dict[int, Sequence[object]] = {}  # by id; a module lives as long as its check
 
         def __init__(module: nn.Module, *args: object, **kwargs: object) -> None:  # noqa: N807  # it replaces the class
             create(module, *args, **kwargs)
@@ -88,7 +88,7 @@ class StandIn:
         result = run()
         text = json.dumps(_form(result))
         if len(text) <= MAX_FORM and any(kind in text for kind in (FLOATS, BITS, "float")):
-            self.learned[key] = text  # one whole number hardly depends on what the code gets
+            self.learned[key] = text  # a whole number would depend too little on arguments
         return result
 
 
@@ -98,7 +98,7 @@ FLOATS, BITS = "floats", "bits"  # tensors of real numbers, and of zeros and one
 def _form(result: object, depth: int = 0) -> list[object] | None:
     """Return the form of a right answer; ``None`` if a stand-in can't give it.
 
-    Whole numbers and booleans become 0 or 1, so that they are an index into every axis.
+    Whole numbers and booleans become 0 or 1, so that they are valid indices of every axis.
     """
     match result:
         case Tensor() if not result.is_complex():
@@ -115,7 +115,7 @@ def _form(result: object, depth: int = 0) -> list[object] | None:
 
 
 def _dtypes_of(run: Callable[[], object]) -> Iterator[torch.dtype]:
-    """Yield the dtypes of the tensors that the code itself answers with: a mask has its own."""
+    """Yield the dtypes of the tensors that the code itself returns, such as that of a mask."""
     try:
         answer = run()
     except Exception:  # noqa: BLE001  # any error may come from the wrong code
@@ -124,7 +124,7 @@ def _dtypes_of(run: Callable[[], object]) -> Iterator[torch.dtype]:
 
 
 class _Answer:
-    """Makes the tensors and numbers of one answer, all of them different."""
+    """Builds one answer, in which all tensors and numbers are different."""
 
     def __init__(self, given: Sequence[object], dtypes: Iterator[torch.dtype]) -> None:
         self._given = given
@@ -159,14 +159,14 @@ class _Answer:
 
 
 def _is_odd(numbers: Tensor) -> Tensor:
-    """Return bits that a factor changes, and that rounding hardly ever changes."""
+    """Return bits that change with a factor on *numbers*, and hardly ever with rounding."""
     return (numbers.detach() * STEPS).floor() % 2 == 1
 
 
 def mix(arguments: Sequence[object], shape: tuple[int, ...], number: int = 0) -> Tensor:
-    """Return numbers of *shape* that change with each number in *arguments*, in their dtype.
+    """Return a tensor of *shape* that changes with each number in *arguments*, in their dtype.
 
-    Answers with a different *number* have different numbers.
+    A different *number* gives different values.
     """
     parts = [part for argument in arguments for part in _numbers(argument)]
     if not parts:
@@ -191,7 +191,7 @@ def forms_of(table: Mapping[str, object]) -> Forms:
 
 
 def _tensors(thing: object) -> Iterator[Tensor]:
-    """Yield the tensors in *thing*: the parameters of a module in the order of their names."""
+    """Yield the tensors in *thing*; those of a module are its parameters, ordered by name."""
     match thing:
         case Tensor():
             yield thing
@@ -205,7 +205,7 @@ def _tensors(thing: object) -> Iterator[Tensor]:
 
 
 def _numbers(argument: object) -> list[Tensor]:
-    """Return the numbers of one argument: infinite scores of masks as small numbers."""
+    """Return the numbers of one argument; infinite ones, as in masked scores, become small."""
     match argument:
         case int() | float():
             return [torch.tensor([float(argument)])]
@@ -218,14 +218,14 @@ def _numbers(argument: object) -> list[Tensor]:
 
 
 def _describe(argument: object, depth: int = 0) -> str:
-    """Return the shape of a tensor, the value of a number or a text, and the entries of others.
+    """Describe an argument by its shape, its value or the descriptions of its entries.
 
-    A module is described by the shapes of its parameters. Raises ``TypeError``.
+    A module is described by the shapes of its parameters. Raises ``TypeError`` for other types.
     """
     match argument:
         case Tensor():
             return "x".join(map(str, argument.shape)) or "scalar"
-        case int() | float() if depth:  # a stand-in may have made it, as the length of a cache
+        case int() | float() if depth:  # such as the length of a cache; a stand-in may have made it
             return type(argument).__name__
         case None | int() | float() | str():
             return str(argument)

@@ -1,4 +1,4 @@
-"""Runs a file or a notebook cell by statements: one that raises does not stop the others."""
+"""Runs a file or a notebook cell statement by statement, and continues after an exception."""
 
 import __future__
 
@@ -14,7 +14,7 @@ from typing import Final
 
 from torch import nn
 
-# The bits with which ``from __future__ import annotations`` marks the code below it.
+# The compiler flags of imports such as ``from __future__ import annotations``.
 FUTURES: Final = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
@@ -29,7 +29,7 @@ _HEADING = re.compile(rb"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILI
 class FailedStatement:
     """The statement in *line* that raised *error*, and the *names* that it would have bound.
 
-    If not *compiled*, the source is not valid Python, and nothing of it ran.
+    If *compiled* is false, the source is not valid Python, and none of it ran.
     """
 
     error: BaseException
@@ -40,7 +40,7 @@ class FailedStatement:
 
 @dataclass(frozen=True)
 class Rebinding:
-    """The statement that gave the *name* of a class or function to a value that is neither."""
+    """A statement that binds the *name* of a class or function to a value that is neither."""
 
     name: str
     source: str
@@ -59,14 +59,14 @@ class StatementRunner:
     def run(
         self, text: bytes, source: str, tree: ast.Module | None = None
     ) -> Iterator[FailedStatement]:
-        """Run *text*, which tracebacks call *source*; yield what fails.
+        """Run *text*, which tracebacks call *source*; yield each statement that fails.
 
-        *tree* is that of *text* if it is parsed already.
+        *tree* is the syntax tree of *text* if it is already parsed.
         """
         try:
             tree = tree or ast.parse(text, source)
             self._flags |= self._futures(tree, source)
-        except BaseException as error:  # noqa: BLE001  # MemoryError and RecursionError included
+        except BaseException as error:  # noqa: BLE001  # also MemoryError and RecursionError
             yield _not_compiled(error, text)
             return
         for index, statement in enumerate(tree.body):
@@ -78,16 +78,16 @@ class StatementRunner:
                 yield FailedStatement(raised, statement.lineno, tuple(names))
 
     def rebindings(self) -> Iterator[Rebinding]:
-        """List the definitions whose names now belong to something else."""
+        """Yield the definitions whose names are now bound to other values."""
         for name in self.definitions:
             if name in self._namespace and not is_definition(self._namespace[name]):
                 yield Rebinding(name, *self._bound_at[name])
 
     def _futures(self, tree: ast.Module, source: str) -> int:
-        """Return the flags that *tree* switches on; raises any error that stops all of it."""
+        """Return the compiler flags that *tree* sets; raises an error if it can't be compiled."""
         try:
             code = self._compile(tree, source)
-        except RecursionError:  # one deep statement, which fails alone when its turn comes
+        except RecursionError:  # a statement is nested too deeply; it alone fails later
             imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
             futures: list[ast.stmt] = [item for item in imports if item.module == "__future__"]
             code = self._compile(ast.Module(futures, []), source)
@@ -106,7 +106,7 @@ class StatementRunner:
         try:
             code = self._compile(ast.Module([statement], []), source)
             exec(code, self._namespace)  # noqa: S102  # running it is this class's purpose
-        except BaseException as error:  # noqa: BLE001  # sys.exit() included
+        except BaseException as error:  # noqa: BLE001  # also sys.exit()
             raised = error
         for name, line in names.items():
             value = self._namespace.get(name)
@@ -148,7 +148,7 @@ def _not_compiled(error: BaseException, text: bytes) -> FailedStatement:
 
     The names that it defines are read from its ``class`` and ``def`` lines.
     """
-    if isinstance(error, RecursionError | MemoryError):  # of the parser or the compiler
+    if isinstance(error, RecursionError | MemoryError):  # raised by the parser or the compiler
         error = SyntaxError(_TOO_DEEP)
     line = error.lineno if isinstance(error, SyntaxError) else None
     names = tuple(heading.decode("ascii", "ignore") for heading in _HEADING.findall(text))

@@ -1,8 +1,8 @@
-"""Reads the names that a student's source uses from its syntax tree, before any of it runs.
+"""Reads the names that a student's source uses from its syntax tree before it runs.
 
-The worker does this before student code runs, so its output is trusted. It is a lint for forbidden
-shortcuts, not a defence; the functions and operators that a call runs are counted as well
-(``call_counters``).
+The worker does this before student code runs, so its output is trusted. It finds forbidden
+functions like a linter and is not a defence. The functions and operators that a call runs are
+counted separately (``call_counters``).
 
 A definition is certain if its name cannot have a different value. Other definitions, and names that
 are passed to other code, are possible uses: they cost no points, and the instructor gets a notice.
@@ -19,11 +19,11 @@ from autograder.sandbox.name_uses import COMPUTED, Mention, NameReader, dotted, 
 
 __all__ = ["COMPUTED", "Definition", "Use", "definitions", "parse", "reached_uses"]
 
-_CALLABLE = (ast.Name, ast.Attribute, ast.Lambda)  # what another function or class is assigned as
+_CALLABLE = (ast.Name, ast.Attribute, ast.Lambda)  # values that may be a function or a class
 MAX_USES = 5_000  # different names in all definitions of a file; a hand-written one has hundreds
 MAX_DEFINITIONS = 2_000  # in a file; a hand-written one has dozens
 MAX_METHODS = 2_000  # in a file; a hand-written one has dozens
-MODULE = ""  # the name of what no name is bound to, and of what is handed to other code
+MODULE = ""  # stands for objects without a name, and for objects that are passed to other code
 TOO_MANY = "(more names than are read)"
 
 
@@ -35,11 +35,11 @@ class Use(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """The object of one of the module's names, with every name that it uses and its *methods*.
+    """A definition of a name of the module, with every name that it uses and its *methods*.
 
-    The attributes that the methods set are among them, as ``self.name``. If *assigned*, it is not a
-    function or class in the source: it is a lambda, a different name, or any value. It is *certain*
-    if the name cannot be bound to anything else.
+    *methods* include the attributes that the methods set, as ``self.name``. *assigned* is true if
+    it is not a function or class of the source but a lambda, a different name or any value.
+    *certain* is true if the name can't be bound to anything else.
     """
 
     name: str
@@ -63,7 +63,7 @@ def _parse(cell: bytes) -> ast.Module | None:
 
 
 def definitions(trees: Sequence[ast.Module | None]) -> tuple[Definition, ...]:
-    """List the definitions of a module's names in all cells, and ``MODULE`` at the end."""
+    """List the definitions of all cells; the last one may be that of ``MODULE``."""
     statements = [node for tree in trees if tree is not None for node in tree.body]
     return _Source(statements).definitions() if statements else ()
 
@@ -71,9 +71,9 @@ def definitions(trees: Sequence[ast.Module | None]) -> tuple[Definition, ...]:
 def reached_uses(
     known: Sequence[Definition], name: str, *, possible: bool = False
 ) -> tuple[Use, ...]:
-    """List every dotted name in the source of *name*, and of the *known* definitions that it uses.
+    """List the dotted names in the source of *name* and of the *known* definitions that it uses.
 
-    If *possible*, also list names that it may use, if the source shows them.
+    With *possible*, also list names that it may use, as far as the source shows.
     """
     by_name: dict[str, list[Definition]] = {}
     for definition in known:
@@ -91,13 +91,13 @@ def reached_uses(
 
 
 def odd_words(known: Sequence[Definition]) -> tuple[Use, ...]:
-    """List the words of a source that may hide which functions it calls, and ``TOO_MANY``."""
+    """List the words of a source that may hide which functions it calls; also ``TOO_MANY``."""
     uses = (use for definition in known if definition.name == MODULE for use in definition.uses)
     return tuple(use for use in uses if use.name == TOO_MANY or odd_word(use.name) == use.name)
 
 
 class _Source:
-    """The statements of all cells of one source."""
+    """Reads the definitions in the statements of one source."""
 
     def __init__(self, statements: Sequence[ast.stmt]) -> None:
         self._statements = statements
@@ -110,11 +110,11 @@ class _Source:
         aliases = self._aliases()
         self._reader = NameReader(aliases, self._bindings.keys(), classes)
         self._libraries = {name.partition(".")[0] for name in aliases.values()}
-        self._read: dict[int, dict[str, Mention]] = {}  # by the node
+        self._read: dict[int, dict[str, Mention]] = {}  # by the id of the node
         self._uses_left, self._methods_left = MAX_USES, MAX_METHODS
 
     def definitions(self) -> tuple[Definition, ...]:
-        """List the certain and the possible definitions, and ``MODULE``."""
+        """List the certain and the possible definitions, then that of ``MODULE`` if it has uses."""
         found: list[Definition] = []
         for name, bindings in self._bindings.items():
             certain = self._certain[name]
@@ -130,7 +130,7 @@ class _Source:
         return (*found, rest) if rest.uses else tuple(found)
 
     def _aliases(self) -> dict[str, str]:
-        """Map names to the dotted names that imports and assignments surely gave them."""
+        """Map names to the dotted names that imports and assignments certainly give them."""
         aliases: dict[str, str] = {}
         for binding in self._all:
             if binding not in self._certain[binding.name]:
@@ -165,7 +165,7 @@ class _Source:
         )
 
     def _rest(self) -> Definition:
-        """Return the names that the source passes to other code and its odd words: ``MODULE``."""
+        """Return the definition of ``MODULE``: odd words, and names passed to other code."""
         odd: dict[str, Use] = {}
         passed_on: dict[str, Use] = {}
         own = {one.name for one in self._all if one.value is not None}
@@ -175,7 +175,7 @@ class _Source:
                     odd.setdefault(word, Use(one.line, word))
                 if one.is_passed_on and self._may_be_called(one.name):
                     passed_on.setdefault(one.name, Use(one.line, one.name))
-        for binding in self._all:  # a decorator of the file's own may hand it on
+        for binding in self._all:  # the file's own decorator may pass it on
             decorators = getattr(binding.value, "decorator_list", ())
             if any(_root(decorator) in own for decorator in decorators):
                 passed_on.setdefault(binding.name, Use(binding.line, short(binding.name)))
@@ -198,7 +198,7 @@ class _Source:
         )
 
     def _mentions(self, node: ast.AST) -> dict[str, Mention]:
-        """Return the names that *node* uses, each where it is first passed, or else used."""
+        """Return the first use of each name in *node*, and whether the name is passed on there."""
         if id(node) not in self._read:
             found: dict[str, Mention] = {}
             for one in self._reader.mentions(node):
@@ -220,10 +220,10 @@ class _Source:
 
 
 def _certain(bindings: Sequence[Binding]) -> list[Binding]:
-    """Return the *bindings* of one name to which its uses certainly refer.
+    """Return those *bindings* of one name to which its uses certainly refer.
 
-    These are the last ones; a class and the instance under its name both count, as the class is
-    graded.
+    These are the last ones. A class and an instance with the same name both count, because the
+    class is graded.
     """
     if len({one.imported for one in bindings}) == 1 and bindings[0].imported:
         return [bindings[-1]]
@@ -247,7 +247,7 @@ def _is_callable(binding: Binding) -> bool:
 
 
 def _methods(definition: ast.AST) -> Iterator[str]:
-    """Yield the names of the functions inside *definition*, and its own attributes."""
+    """Yield the names of the functions in *definition* and of the attributes that it sets."""
     for node in walk(definition)[1:]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name

@@ -28,7 +28,7 @@ from autograder.sandbox.wires import PIPE_CHUNK, SocketWire
 from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Worker
 
 CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
-POLL_SECONDS = 0.01  # between two looks at whether a fork has ended
+POLL_SECONDS = 0.01  # between two checks whether a fork has ended
 OPEN_FILES = 64  # of one worker; imports open a few at a time
 # A worker uses one core.
 ONE_THREAD: Final = dict.fromkeys(
@@ -43,13 +43,13 @@ _ENVIRONMENT: Final = {
     "PYTHONWARNINGS": "ignore",
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages from the start, see `fork_server`
 }
-# To import torch with the garbage collector takes a tenth longer; `warm_up` enables it again.
+# Without garbage collection torch is imported 10 % faster. `warm_up` enables it again.
 _START: Final = "import gc; gc.disable(); from autograder.sandbox.fork_server import main; main({})"
 _ControlReply = TypeVar("_ControlReply", protocol.ForkServerReady, WorkerStarted, WorkerEnded)
 
 
 class ForkServer:
-    """A running fork server, with one socket for each client: a grading process that uses it."""
+    """A running fork server, with a socket for each client (a grading process)."""
 
     def __init__(
         self,
@@ -76,9 +76,9 @@ class ForkServer:
 
     @classmethod
     def of_own_code(cls, limits: Limits) -> Self:
-        """Start one for the reader's own code: as a fork of this process where that is safe.
+        """Start a fork server for a student's own code, if possible as a fork of this process.
 
-        Then torch is imported once and not twice. Call it before anything secret is loaded.
+        With a fork, torch is imported only once. Call it before anything secret is loaded.
         """
         return cls("process", limits, fork=_import_torch_for_fork())
 
@@ -90,11 +90,11 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The number of its process."""
+        """The number of the fork server's process."""
         return self._process.pid
 
     def close(self) -> None:
-        """End the fork server and the workers that are left; remove their folders."""
+        """End the fork server and the remaining workers, and remove their folders."""
         for control in self._controls:
             control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):  # it ends its workers, then itself
@@ -104,7 +104,7 @@ class ForkServer:
         self._folder.close()
 
     def wait_ready(self, client: int = 0) -> None:
-        """Wait until torch is loaded, once; raises ``GraderError`` if that fails."""
+        """Wait until the fork server has loaded torch; raises ``GraderError`` if that fails."""
         if client not in self._ready:
             self._receive(self._controls[client], START_SECONDS, protocol.ForkServerReady)
             self._ready.add(client)
@@ -145,7 +145,7 @@ class ForkServer:
         return worker
 
     def end(self, pid: int, client: int) -> int:
-        """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
+        """Kill and reap worker *pid*; return its exit code, negative for a signal."""
         control = self._controls[client]
         try:
             control.sendall(msgspec.msgpack.encode(protocol.EndWorker(pid)))
@@ -182,7 +182,7 @@ class ForkServer:
 def _execute(python: str, numbers: Sequence[int]) -> "subprocess.Popen[bytes]":
     """Start a fork server as a new Python process, with its clients at the descriptors *numbers*.
 
-    It holds nothing of this process: no memory, no environment, no other descriptor.
+    It inherits no memory, no environment and no other descriptor of this process.
     """
     return subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
         [python, "-E", "-P", "-B", "-X", "utf8", "-c", _START.format(list(numbers))],
@@ -209,21 +209,21 @@ class _Fork:
                 os._exit(70)  # it never returns into the supervisor's code
 
     def poll(self) -> int | None:
-        """Return the exit code; None while it runs."""
+        """Return the exit code; None while the process runs."""
         if self._exit_code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self._exit_code = os.waitstatus_to_exitcode(status) if pid else None
         return self._exit_code
 
     def wait(self, timeout: float = inf) -> int | None:
-        """Wait for its end, at most *timeout* seconds."""
+        """Wait at most *timeout* seconds for the process to end."""
         end = time.monotonic() + timeout
         while self.poll() is None and time.monotonic() < end:
             time.sleep(POLL_SECONDS)
         return self._exit_code
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
 
@@ -231,8 +231,8 @@ class _Fork:
 def _import_torch_for_fork() -> bool:
     """Import torch, and return whether a fork of this process can serve workers.
 
-    A fork inherits no threads but their locks, and on macOS a fork of a process that has used the
-    system's frameworks may crash.
+    A fork inherits the locks of other threads but not the threads. On macOS, a fork of a process
+    that has used the system's frameworks may crash.
     """
     if sys.platform != "linux" or _thread_count() > 1:
         return False

@@ -1,8 +1,8 @@
 """Hashes a source without its own names, comments and formatting.
 
-Two sources with one digest are the same code except for names, comments and docstrings. The digest
-reveals nothing about the code. The worker takes it before student code runs, so nothing could have
-changed it. No function here is recursive, because a long sum is a deep tree.
+Two sources with the same digest differ only in names, comments, docstrings and formatting. The
+digest does not reveal the code. The worker computes it before student code runs, so it can't be
+forged. No function here is recursive, because a long sum is a deep tree.
 """
 
 import ast
@@ -14,14 +14,14 @@ from autograder.sandbox.name_bindings import walk
 _END = object()
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FOREIGN = (ast.alias, ast.ImportFrom, ast.keyword)  # names of modules, arguments of others
-# What does not run, and the name that an import gets, which refers to the imported one.
+# Fields without an effect, and the new name of an import, which is replaced by the original.
 _LAYOUT = frozenset(("asname", "ctx", "kind", "type_comment", "type_ignores"))
 
 
 def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
     """Return the SHA-256 of *trees*, the cells of one source; "" if one is not valid Python.
 
-    It is also "" for a source without any statement.
+    It is also "" for a source without statements.
     """
     known = [tree for tree in trees if tree is not None]
     if len(known) < len(trees) or not any(_statements(tree.body) for tree in known):
@@ -34,9 +34,9 @@ def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
 
 
 class _Names:
-    """Replaces each name that the source gives by the number in which it first occurs.
+    """Replaces each name that the source defines by a number, in the order of first use.
 
-    Names from elsewhere stay, such as `softmax`, and imported objects keep their original names.
+    Other names, such as `softmax`, stay, and imported objects keep their original names.
     """
 
     def __init__(self, trees: Sequence[ast.Module]) -> None:
@@ -80,7 +80,7 @@ class _Names:
 
 
 def _words(waiting: list[object], names: _Names) -> list[str]:
-    """Flatten the trees in *waiting*, each node with an end mark that tells them apart."""
+    """Flatten the trees in *waiting* to words; an end mark after each node keeps the structure."""
     words: list[str] = []
     while waiting:
         item = waiting.pop()
@@ -103,7 +103,7 @@ def _words(waiting: list[object], names: _Names) -> list[str]:
 
 
 def _children(node: ast.AST, names: _Names) -> list[object]:
-    """List the fields that are not empty; later versions of Python add empty ones."""
+    """List the fields that are not empty, because later versions of Python add empty ones."""
     found: list[object] = []
     for field in node._fields:
         value = getattr(node, field, None)
@@ -122,7 +122,7 @@ def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def _is_text(node: ast.AST) -> bool:
-    """Whether *node* is a string alone: that is, a docstring or a comment in quotes."""
+    """Whether *node* is only a string: a docstring or a comment in quotes."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

@@ -29,7 +29,7 @@ def _digits(text: str) -> int | None:
 
 # Safe with any argument: they affect only the worker itself and files that Landlock allows.
 UNRESTRICTED: Final[Mapping[str, Numbers]] = _table(
-    # the calls that a running model makes most; first, because the filter checks in order
+    # the most frequent calls of a model come first, because the filter checks in order
     "futex 202 98, read 0 63, write 1 64, mmap 9 222, munmap 11 215, madvise 28 233",
     "mprotect 10 226",  # with PROT_EXEC: loading an extension module needs it
     "mremap 25 216, brk 12 214",
@@ -38,7 +38,7 @@ UNRESTRICTED: Final[Mapping[str, Numbers]] = _table(
     "pwrite64 18 68, preadv 295 69, pwritev 296 70, dup 32 23, dup2 33 -, dup3 292 24, pipe 22 -",
     "pipe2 293 59, poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72, fsync 74 82",
     "fdatasync 75 83",
-    "ftruncate 77 46",  # not `truncate`, by path: Landlock covers it since ABI 3 only
+    "ftruncate 77 46",  # not `truncate`, which takes a path: Landlock covers it only since ABI 3
     # files; no link, symlink, mknod, chmod, chown, utime, xattr: Landlock lacks some of them
     "stat 4 -, lstat 6 -, fstat 5 80, newfstatat 262 79, statx 332 291, statfs 137 43",
     "fstatfs 138 44, access 21 -, faccessat 269 48, faccessat2 439 439, readlink 89 -",
@@ -60,7 +60,7 @@ UNRESTRICTED: Final[Mapping[str, Numbers]] = _table(
     "getrandom 318 278",
 )
 
-# Safe with some arguments only; ``seccomp`` has the rules.
+# Safe only with some arguments; ``seccomp`` has the rules.
 RESTRICTED: Final[Mapping[str, Numbers]] = _table(
     "openat 257 56, fcntl 72 25, ioctl 16 29, clone 56 220, prctl 157 167, arch_prctl 158 -",
     "prlimit64 302 261, tgkill 234 131, kill 62 129",
@@ -116,19 +116,19 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 
 
 def join_pages(start: int, end: int) -> None:
-    """Put the memory between two addresses into large pages, where Linux can: since 6.1."""
+    """Move the memory between two addresses into large pages; it needs Linux 6.1."""
     _libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _COLLAPSE)
 
 
 def populate(start: int, size: int) -> None:
-    """Copy shared memory that this process is going to write to, where Linux can: since 5.14."""
+    """Copy shared memory before this process writes to it; it needs Linux 5.14."""
     _libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _POPULATE_WRITE)
 
 
 def populate_all(ranges: bytes) -> bool:
-    """Copy the memory of all *ranges*, each a ``struct iovec``; False where Linux can't.
+    """Copy the memory of all *ranges*, each a ``struct iovec``; False if that is not possible.
 
-    For memory of the calling process it can since 6.13.
+    It needs Linux 6.13.
     """
     buffer = ctypes.create_string_buffer(ranges, len(ranges))
     size = ctypes.sizeof(ctypes.c_void_p) + ctypes.sizeof(ctypes.c_size_t)

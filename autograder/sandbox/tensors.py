@@ -22,10 +22,10 @@ _INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torc
 _DTYPES = (*_FLOATS, *_INTEGERS, torch.complex64, torch.complex128)
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in _DTYPES}
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
-# numpy makes and reads small arrays in a third of torch's time; it has no bfloat16.
+# numpy handles small arrays in a third of torch's time, but has no bfloat16.
 _ARRAYS = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
-MAX_DEPTH = 8  # of lists in lists; the list of definitions, our own deepest reply, has 4
+MAX_DEPTH = 8  # of nested lists; the kit's own deepest reply, the list of definitions, has 4
 
 
 def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:
@@ -43,7 +43,7 @@ def tensor_bytes(tensor: Tensor) -> bytes:
     plain = tensor.detach()
     if plain.dtype is torch.bfloat16:  # numpy has no such type
         plain = plain.view(torch.int16)
-    elif plain.is_conj() or plain.is_neg():  # torch has not yet computed what it shows
+    elif plain.is_conj() or plain.is_neg():  # torch has not yet applied the sign to the memory
         plain = plain.resolve_conj().resolve_neg()
     return plain.numpy().tobytes()
 
@@ -64,7 +64,7 @@ def _unsupported_kind(tensor: Tensor, max_bytes: int) -> str:
 
 
 def decode_tensor(value: TensorValue) -> Tensor:
-    """Build the tensor that *value* describes; raises ``BadMessageError`` if there is none."""
+    """Build the tensor that *value* describes; raises ``BadMessageError`` if it can't exist."""
     dtype = DTYPES.get(value.dtype)
     if dtype is None or len(value.shape) > MAX_DIMENSIONS or min(value.shape, default=0) < 0:
         msg = f"no tensor has dtype {value.dtype[:40]!r} and shape of {len(value.shape)} dimensions"
@@ -109,7 +109,7 @@ def _tensor_of(array: object) -> Tensor | None:
 
 
 def has_array(values: Iterable[Value]) -> bool:
-    """Whether a NumPy array is one of *values*, or in one of them."""
+    """Whether *values* contain a NumPy array at any depth."""
     return any(isinstance(value, ArrayValue) or has_array(_entries(value)) for value in values)
 
 
@@ -137,9 +137,9 @@ class Encoder:
         self._remaining_bytes = max_bytes
 
     def encode(self, thing: object, depth: int = 0) -> Value:
-        """Encode *thing*; unknown types become an ``OpaqueValue`` that names them.
+        """Encode *thing*; a value of an unknown type becomes an ``OpaqueValue``.
 
-        A number of NumPy's is the Python number.
+        A NumPy number becomes a Python number.
         """
         if isinstance(thing, np.generic) and thing.dtype.kind in "biuf":
             thing = thing.item()
@@ -175,10 +175,10 @@ class Encoder:
 def decode(
     value: Value, find: Callable[[int], object], depth: int = 0, *, arrays: bool = False
 ) -> object:
-    """Turn *value* into a Python object; *find* returns the torch module of a handle.
+    """Convert *value* to a Python object; *find* returns the torch module of a handle.
 
-    Only arguments hold *arrays*, no reply does. Raises ``BadMessageError`` for one in a reply, for
-    an impossible tensor and for collections that are too deep.
+    Arguments may contain NumPy *arrays*, replies may not. Raises ``BadMessageError`` for an array
+    in a reply, for an impossible tensor and for collections that are nested too deeply.
     """
     if depth > MAX_DEPTH:
         msg = f"a collection is nested deeper than {MAX_DEPTH}"

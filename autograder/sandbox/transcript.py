@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class OtherRequestError(Exception):
-    """A check that got the same replies as before sends a different request."""
+    """Raised when a check sends a different request although it got the same replies."""
 
 
 class Exchange(NamedTuple):
     """A request and its reply.
 
-    *body* is the reply as a worker sent it, ``b""`` for one that was not sent. *tensors* are what
-    torch functions returned on the way to it, by their names; of the course's own code only.
+    *body* contains the reply as the worker sent it, ``b""`` if it was not sent. *tensors* are the
+    results of torch functions with the functions' names, only for the course's own code.
     """
 
     request: Request
@@ -29,9 +29,9 @@ class Exchange(NamedTuple):
 
 
 class Transcript:
-    """Answers the requests of a check that are done already, then keeps what is asked beyond them.
+    """Answers the known requests of a check from memory, and stores further ones.
 
-    *fault* is the fault that the last of these requests caused. *used_source* is true if the check
+    *fault* is the fault that followed the last known request. *used_source* is true if the check
     also read the source.
     """
 
@@ -42,9 +42,10 @@ class Transcript:
         self._answered = 0
 
     def find(self, request: Request) -> Reply | None:
-        """Return the reply to *request* if it is known; else the next one must be added.
+        """Return the known reply to *request*; None if the exchange must be added.
 
-        Raises the ``Fault`` that it led to, and ``OtherRequestError`` if it is not the next one.
+        Raises the ``Fault`` that *request* caused, and ``OtherRequestError`` if a different request
+        is known.
         """
         if self._answered == len(self.exchanges):
             if self.fault is not None:
@@ -57,6 +58,6 @@ class Transcript:
         return exchange.reply
 
     def add(self, exchange: Exchange) -> None:
-        """Keep the requests beyond the known ones."""
+        """Store the next request and its reply."""
         self.exchanges.append(exchange)
         self._answered += 1

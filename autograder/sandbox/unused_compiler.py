@@ -1,8 +1,8 @@
 """Avoids the import of torch's compiler in code that is not compiled.
 
 Optimizers and ``torch.func.grad`` import the compiler, ``torch._dynamo``, on first use, only to
-tell it what it must not compile. The import takes some seconds of a worker's limits. This module
-replaces it by a small module that answers these calls. Any other use imports the compiler.
+mark functions that it must not compile. The import takes some seconds of a worker's time. Until
+something else is used, a small module answers these calls in place of the compiler.
 """
 
 import contextlib
@@ -36,13 +36,13 @@ class UnusedCompiler(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         """Return *name* of the compiler itself."""
-        if name.startswith("__"):  # asked by code that looks at all modules
+        if name.startswith("__"):  # requested by code that inspects all modules
             raise AttributeError(name)
         return getattr(import_compiler(), name)
 
 
 class _Submodules(MetaPathFinder):
-    """Imports the compiler before a module inside of it."""
+    """Imports the compiler before one of its submodules is imported."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -57,7 +57,7 @@ class _Submodules(MetaPathFinder):
 
 
 class _Imported(Loader):
-    """Gives a module that the import of the compiler has already loaded."""
+    """Loads a module that the import of the compiler has already loaded."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return sys.modules[spec.name]
@@ -75,7 +75,7 @@ def postpone_compiler() -> None:
 
 
 def import_compiler() -> ModuleType:
-    """Import the compiler in the place of its stand-in."""
+    """Import the compiler, and remove the module that replaces it."""
     if isinstance(sys.modules.get(COMPILER), UnusedCompiler):
         sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Submodules)]
         del sys.modules[COMPILER]

@@ -1,7 +1,7 @@
 """Connects the supervisor to a worker: by a socket and a pipe, or by pipes and threads.
 
-A socket needs a system that passes descriptors to a fork. Pipes work everywhere, but no system call
-waits for several of them on every system, so a thread reads each.
+A socket works only where descriptors can be passed to a fork. Pipes work everywhere, but some
+systems can't wait for several pipes at once, so each is read by a thread.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIPE_CHUNK: Final = 65_536
 MILLISECONDS: Final = 1000
-OUTPUT_SECONDS: Final = 0.5  # for a pipe to bring what was printed before a reply
+OUTPUT_SECONDS: Final = 0.5  # for the output before a reply to arrive through a pipe
 
 
 class Wire(Protocol):
@@ -28,29 +28,29 @@ class Wire(Protocol):
         """Send some of *data*; raises ``BlockingIOError`` if none of it can be sent now."""
 
     def receive(self, size: int) -> bytes:
-        """Return up to *size* bytes, none at the end; raises ``BlockingIOError`` for none yet."""
+        """Return up to *size* bytes, none at the end; raises ``BlockingIOError`` to wait."""
 
     def wait(self, seconds: float, *, to_send: bool) -> tuple[bool, bool]:
-        """Wait until the worker can be reached, or prints; return which of both happened."""
+        """Wait until a message can pass or output can be read; return which of both is true."""
 
     def wait_printed(self, seconds: float) -> bool:
-        """Wait until the worker has printed something; False after *seconds* without that."""
+        """Wait until the worker has printed something; False if it prints nothing in *seconds*."""
 
     def read_printed(self) -> bytes:
-        """Return the next printed bytes, none at the end; raises ``BlockingIOError`` as above."""
+        """Return printed bytes, none at the end; raises ``BlockingIOError`` to wait."""
 
     def settle(self) -> bool:
-        """Wait for the output before the last reply; return whether some is left to read."""
+        """Wait for the output before the last reply; return whether some of it is still unread."""
 
     def ask_stack(self) -> None:
-        """Let the worker print the stack of what it executes."""
+        """Let the worker print the stack of the running code."""
 
     def close(self) -> None:
         """Close this side of the connection; the process has ended."""
 
 
 class SocketWire:
-    """A socket for messages, and a pipe for what is printed."""
+    """A socket for messages, and a pipe for the output."""
 
     def __init__(self, pid: int, connection: socket.socket, output: int) -> None:
         self._pid = pid
@@ -58,7 +58,7 @@ class SocketWire:
         self._output = output
         connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
         os.set_blocking(output, False)
-        # The connection is looked at first: what was printed before a reply is seen with the reply.
+        # The connection is polled first, so that output before a reply is found with the reply.
         self._to_receive = _poll((connection, select.POLLIN), (output, select.POLLIN))
         self._to_send = _poll((connection, select.POLLOUT), (output, select.POLLIN))
 
@@ -89,9 +89,9 @@ class SocketWire:
         return False
 
     def ask_stack(self) -> None:
-        """Send the signal for it."""
+        """Send the signal that requests the stack."""
         with contextlib.suppress(OSError):
-            os.kill(self._pid, protocol.STACK_SIGNAL)  # not reaped before `end`: the pid is its own
+            os.kill(self._pid, protocol.STACK_SIGNAL)  # only `end` reaps this pid
 
     def close(self) -> None:
         """Close socket and pipe."""
@@ -100,7 +100,7 @@ class SocketWire:
 
 
 class PipeWire:
-    """The standard streams of a process: messages on the first two, what it prints on the third."""
+    """The standard streams of a process: messages on the first two, output on the third."""
 
     def __init__(self, process: "Popen[bytes]") -> None:
         self._process = process
@@ -112,7 +112,7 @@ class PipeWire:
             threading.Thread(target=self._read, args=(name, stream), daemon=True).start()
 
     def send(self, data: memoryview) -> int:
-        """Send all of *data*: between two replies a worker only waits for it."""
+        """Send all of *data*, since the worker waits for it between two replies."""
         assert self._process.stdin is not None  # noqa: S101  # it was started with pipes
         self._process.stdin.write(data)
         self._process.stdin.flush()
@@ -123,14 +123,14 @@ class PipeWire:
         return self._take("messages", size)
 
     def wait(self, seconds: float, *, to_send: bool) -> tuple[bool, bool]:
-        """Wait for one of the threads."""
+        """Wait for the threads that read the streams."""
         with self._changed:
             if not to_send:
                 self._changed.wait_for(lambda: self._has("messages") or self._new_output, seconds)
             return to_send or self._has("messages"), self._new_output
 
     def wait_printed(self, seconds: float) -> bool:
-        """Wait for the thread that reads what is printed."""
+        """Wait for the thread that reads the output."""
         with self._changed:
             return self._changed.wait_for(lambda: self._has("printed"), seconds)
 
@@ -148,7 +148,7 @@ class PipeWire:
             return self._new_output
 
     def ask_stack(self) -> None:
-        """Send a message of no bytes, which another thread of the worker reads."""
+        """Send an empty message, which another thread of the worker reads."""
         with contextlib.suppress(OSError):
             self.send(memoryview(protocol.framed(b"", 0)))
 
@@ -160,7 +160,7 @@ class PipeWire:
 
     @property
     def _new_output(self) -> bool:
-        """Whether something was printed; the end of the stream is nothing new."""
+        """Whether there is unread output; the end of the stream does not count."""
         return bool(self._streams["printed"])
 
     def _has(self, name: str) -> bool:
@@ -184,7 +184,7 @@ class PipeWire:
                     if name == "printed":
                         self._marks += kept.count(protocol.PRINTED_MARK)
                         kept[:] = kept.replace(protocol.PRINTED_MARK, b"")
-                        del kept[:-PIPE_CHUNK]  # the end is what anybody will see
+                        del kept[:-PIPE_CHUNK]  # only the end is shown
                     self._changed.notify_all()
         with self._changed:
             self._ended.add(name)

@@ -1,4 +1,4 @@
-"""Runs in the untrusted process: confines it, then executes the requests for one submission."""
+"""Runs inside a worker: confines the process, then executes the requests for one submission."""
 
 import contextlib
 import faulthandler
@@ -45,7 +45,7 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
 
 
 def prepare(executor: RequestExecutor, start: StartWorker, parent: int) -> None:
-    """Confine this process, and report that it is ready; no student code runs before that."""
+    """Confine this process before student code runs, and report that it is ready."""
     _replace_streams()
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
@@ -54,7 +54,7 @@ def prepare(executor: RequestExecutor, start: StartWorker, parent: int) -> None:
 
 
 def respond(executor: RequestExecutor, number: int, body: bytes, max_bytes: int) -> None:
-    """Execute the batch *body*, show what was printed, and reply."""
+    """Execute the batch *body*, flush the output, and send the reply."""
     last, reply = _answer(executor, unpack(BATCHES, body), number, max_bytes)
     with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
         sys.stdout.flush()
@@ -65,9 +65,10 @@ def respond(executor: RequestExecutor, number: int, body: bytes, max_bytes: int)
 def _answer(
     executor: RequestExecutor, batch: Batch, number: int, max_bytes: int
 ) -> tuple[int, bytes]:
-    """Execute the requests of *batch*; return the number of the last one, and the reply to it.
+    """Execute the requests of *batch*; return the index of the last one and its reply.
 
-    After a slow request it reports the start of the next one, because each has its own time limit.
+    After a slow request, the start of the next one is reported, because each has its own time
+    limit.
     """
     last, start = 0, monotonic()
     while True:
@@ -85,7 +86,7 @@ def pack_reply(reply: Reply, max_bytes: int, most: int = MAX_PARTS) -> bytes:
     try:
         packed = pack(reply)
         if len(packed) <= max_bytes:
-            if len(packed) > MAX_TEXT_BYTES:  # a shorter one has no longer text
+            if len(packed) > MAX_TEXT_BYTES:  # a shorter one has no long text
                 count_parts(packed, most)
             return packed
         text = f"the answer has {len(packed)} bytes"
@@ -97,7 +98,7 @@ def pack_reply(reply: Reply, max_bytes: int, most: int = MAX_PARTS) -> bytes:
 
 
 def _replace_descriptors(connection: int, output: int) -> None:
-    """Make *output* 1 and 2 and the socket 3; close all others, the fork server's own too."""
+    """Assign *output* to 1 and 2 and the socket to 3; close all other descriptors."""
     connection, output = os.dup(connection), os.dup(output)  # above the numbers assigned below
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
@@ -107,7 +108,7 @@ def _replace_descriptors(connection: int, output: int) -> None:
 
 
 def _replace_streams() -> None:
-    """Print each line at once, so that a crash or a time-out loses none."""
+    """Replace the output streams by line-buffered ones, so that a crash loses no line."""
     sys.stdout, sys.stderr = (
         open(number, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115  # it stays open to the end
         for number in (1, 2)
@@ -122,9 +123,9 @@ def _enter_private_folder(private: str) -> None:
 
 
 def _receive(connection: int) -> tuple[int, bytes] | None:
-    """Read the next message; return its number and its body, ``None`` at the end.
+    """Read the next message; return its number and body, or ``None`` at the end.
 
-    The next message comes after the reply to this one, so most are read in one call.
+    Most messages are read in one call, because the next message comes only after the reply.
     """
     head = os.read(connection, FIRST_READ)
     head += read(connection, max(0, HEADER.size - len(head))) if head else b""

@@ -23,9 +23,10 @@ from autograder.sanitize import MAX_MESSAGE
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
-STACK_SECONDS = 0.5  # for a worker that hangs to say at which line; a busy machine may need 0.1
-PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # enough for what a record keeps; a character has up to four
-# A line of `faulthandler`: files of libraries have a path with slashes, those of students none.
+STACK_SECONDS = 0.5  # for a hanging worker to report its line; a busy machine may need 0.1
+PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # as much as a record keeps; a character has up to four bytes
+# A line of `faulthandler`; only paths of libraries contain slashes, names of students' files do
+# not.
 _STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
 
 
@@ -44,18 +45,17 @@ def bad_message(error: BadMessageError) -> Fault:
 
 @dataclass
 class Allowance:
-    """The bytes and parts that a worker may still send, which bound the supervisor's work."""
+    """The bytes and parts that a worker may still send, to limit the supervisor's work."""
 
     size: int  # in bytes
     parts: int = protocol.MAX_PARTS
     _uncounted: list[bytes] = field(default_factory=list)
 
     def take(self, body: bytes) -> None:
-        """Subtract *body*, which is no longer than what is left.
+        """Subtract *body*, whose size is within the allowance.
 
-        Raises ``BadMessageError`` for more parts than are left, and for a text that is too long.
-        Each part takes at least one byte, so parts are counted only if the bytes received so far
-        could hold too many.
+        Raises ``BadMessageError`` for too many parts and for a text that is too long. A part has at
+        least one byte, so parts are counted only if the received bytes could contain too many.
         """
         self.size -= len(body)
         self._uncounted.append(body)
@@ -73,17 +73,17 @@ class Worker:
     pid: int
     wire: Wire
     private: Path
-    kill: Callable[[], int]  # ends the process; returns its exit code
-    # Whether the student's source has a line, in a cell "cell 1" or in the only file "".
+    kill: Callable[[], int]  # ends the process, and returns its exit code
+    # Whether the student's source has a line; the first argument is a cell such as "cell 1", or "".
     has_line: Callable[[str, int], bool] = lambda _cell, _line: False
     ended: bool = False
-    is_idle: bool = False  # it has answered everything that was asked
-    keep: Callable[[], bool] = lambda: False  # whether an idle one lives on, for somebody else
-    was_killed: bool = False  # by SIGKILL and not from here: by itself, or from outside
+    is_idle: bool = False  # it has answered all requests
+    keep: Callable[[], bool] = lambda: False  # whether an idle process is kept for later use
+    was_killed: bool = False  # by SIGKILL from its own code or from outside, not by the kit
     _number: int = 0  # of the last message
     _printed: bytes = b""
     _received: bytearray = field(default_factory=bytearray)
-    _dumps_stack: bool = False  # from then on its output is no longer the student's alone
+    _dumps_stack: bool = False  # after that, the output also contains the stack
 
     def wait_confined(self, seconds: float = CONTROL_SECONDS) -> None:
         """Wait until the worker has confined itself; no student code has run before that."""
@@ -102,9 +102,9 @@ class Worker:
     def ask(
         self, batch: bytes, verbs: Sequence[Verb], deadline: CpuDeadline, allowance: Allowance
     ) -> Sent:
-        """Send *batch* with requests of *verbs*; return the reply, which uses up some *allowance*.
+        """Send *batch* with requests of *verbs*; return the reply, within the *allowance*.
 
-        A worker that causes a ``Fault`` is ended.
+        A ``Fault`` ends the worker.
         """
         try:
             self._number += 1
@@ -123,16 +123,17 @@ class Worker:
         return sent
 
     def take_printed(self) -> bytes:
-        """Return the end of what the student's code had printed when it sent its last reply.
+        """Return the end of the output of the student's code up to the last reply.
 
-        A debugger prints the path of the file, of which only the name is useful to students.
+        Paths in the private folder are shortened to names, because only these are useful to
+        students.
         """
         printed, self._printed = self._printed, b""
         folder = os.fsencode(self.private)
         return printed.replace(folder + b"/", b"").replace(folder, b".")
 
     def end(self) -> int:
-        """Kill the process and remove its private folder; returns its exit code."""
+        """Kill the process, unless it is kept, and remove its folder; return its exit code."""
         if self.ended:
             return 0
         self.ended = True
@@ -146,7 +147,7 @@ class Worker:
         return exit_code
 
     def _reply(self, deadline: CpuDeadline, allowance: Allowance, verbs: Sequence[Verb]) -> Sent:
-        """Receive the reply to the last message, whose size is known before it is received."""
+        """Receive the reply to the last message, and refuse it by its size before receiving it."""
         is_short = protocol.SHORT_VERBS.issuperset(verbs)
         size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
         for _ in verbs[1:]:
@@ -191,7 +192,7 @@ class Worker:
         return data
 
     def _wait(self, deadline: CpuDeadline, *, to_send: bool) -> None:
-        """Wait for the worker; meanwhile read what it prints."""
+        """Wait for the worker, and read its output meanwhile."""
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:
@@ -203,9 +204,9 @@ class Worker:
                 return
 
     def _read_output(self) -> bool:
-        """Empty the output pipe, so that it never blocks the worker, and keep the end.
+        """Empty the output pipe, so that it never blocks the worker, and store the end of it.
 
-        Returns False if the worker has closed it.
+        Return False if the worker has closed it.
         """
         try:
             data = self.wire.read_printed()
@@ -223,7 +224,7 @@ class Worker:
         return NotFinished(message, public=public)
 
     def _running_line(self) -> str:
-        """Ask the worker which line of the student's file runs; a false answer is only a number."""
+        """Ask the worker which line of the student's file runs; a forged answer is harmless."""
         self._read_output()  # earlier output is not the answer
         self._dumps_stack = True
         self.wire.ask_stack()
