@@ -1,8 +1,8 @@
-"""Measures the minutes and the difficulty of each exercise, in the same way for the whole course.
+"""Estimates the minutes and the difficulty of each exercise, so that stages can be compared.
 
-The figures count the words that a student reads before the exercise, in the lab and in the stub,
-and the statements of the solution, so that stages can be compared. Code cells of a lab do not
-count, because students only run them.
+The figures depend on the words that a student reads for the exercise, in the lab and in the stub,
+and on the statements of the solution. Code cells of a lab do not count, because students only run
+them.
 """
 
 import ast
@@ -20,8 +20,8 @@ from autograder.course import Stage
 from autograder.course_file import Effort, StageEffort
 
 WORDS_A_MINUTE: Final = 200
-EASY: Final = 6  # statements that take half a minute each; the others depend on each other
-MEDIUM: Final = 12  # statements of an exercise with two marks of three
+EASY: Final = 6  # statements that take half a minute each; each further one takes a minute
+MEDIUM: Final = 12  # the most statements of an exercise with two of three marks
 ANSWER_MINUTES: Final = 5.0  # for each answer in words
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['-]\w+)*")
 _Cell = dict[str, Any]
@@ -30,7 +30,7 @@ _Cell = dict[str, Any]
 def measure(stage: Stage, stub: str) -> StageEffort:
     """Return the figures of *stage*, from its solution, its lab and the text of its *stub*.
 
-    Text after the last exercise counts only for the stage.
+    Text after the last exercise counts for the stage but for no exercise.
     """
     names = [exercise.name for exercise in stage.exercises]
     cells = _cells(stage.lab)
@@ -60,7 +60,7 @@ def encode(effort: StageEffort) -> bytes:
 
 
 def difficulty(statements: int) -> int:
-    """Return one to three marks for a solution of *statements*."""
+    """Return one to three marks for a solution with this number of *statements*."""
     return 1 if statements <= EASY else 2 if statements <= MEDIUM else 3
 
 
@@ -86,7 +86,7 @@ def _words(text: str) -> int:
 
 
 def _words_of_stub(stub: str, names: Sequence[str]) -> dict[str, int]:
-    """Count the words of each exercise in *stub*; the text above them belongs to the first."""
+    """Count the words of each exercise in *stub*; the module's docstring belongs to the first."""
     tree = ast.parse(stub)
     found = {node.name: node for node in tree.body if isinstance(node, stubs.Definition)}
     words = {
@@ -98,7 +98,7 @@ def _words_of_stub(stub: str, names: Sequence[str]) -> dict[str, int]:
 
 
 def _words_of_lab(cells: Sequence[_Cell], names: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Count the words of the text above each grade cell; the last text has no name."""
+    """Yield the number of words above each grade cell; the name of the last text is empty."""
     count = 0
     for cell in cells:
         if cell["cell_type"] == "markdown":

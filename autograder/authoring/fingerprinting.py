@@ -1,4 +1,4 @@
-"""Makes fingerprints of a stage: runs wrong programs in its public checks, records numbers.
+"""Makes the fingerprints of a stage: runs its public checks on wrong programs.
 
 The programs are the misconceptions, and the solution with one kind of mistake each. Pairs of kinds
 are left out, because there are thousands of them.
@@ -41,7 +41,7 @@ from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import is_same
 
-SAMPLE = 5  # of each sort; digests show whether the others are stale or edited
+SAMPLE = 5  # misconceptions, and other programs; digests show whether the rest is stale
 Item = TypeVar("Item")
 
 
@@ -58,12 +58,12 @@ class PublicChecks(NamedTuple):
         return [check for check in self.checks if check.spec.exercise == exercise]
 
     def about_code(self) -> list[CollectedCheck]:
-        """List the checks that look at the code, and not only at its answers."""
+        """List the checks that examine the code itself, and not only its answers."""
         return [check for check in self.checks if check.spec.layer is Layer.FORBIDDEN]
 
 
 class Kind(NamedTuple):
-    """A program with one kind of mistake: the programs of its exercise, and its number there."""
+    """A program with one kind of mistake: number *number* among the *programs* of its exercise."""
 
     programs: Programs
     exercise: str
@@ -76,7 +76,7 @@ class Kind(NamedTuple):
 
     @property
     def change(self) -> str:
-        """The kind of mistake, and the lines that it changes."""
+        """A description of the kind of mistake and the lines that it changes."""
         before, after = (self.programs.text(key).splitlines() for key in ((), (self.number,)))
         diff = [*unified_diff(before, after, n=0, lineterm="")][2:]  # after two headings
         lines = [row[0] + row[1:].strip() for row in diff if row[0] in "+-"]
@@ -97,7 +97,7 @@ class Made(NamedTuple):
 
 @dataclass
 class Showings:
-    """The results of one program in the public checks that it fails, by the names of the checks.
+    """The results of one program in the public checks that it fails, by the name of the check.
 
     *undecided* are the checks in which rounding could decide the result.
     """
@@ -107,7 +107,7 @@ class Showings:
 
 
 class _Numbers:
-    """Gives each value a number; equal values get the same number."""
+    """Assigns a number to each value; equal values get the same number."""
 
     def __init__(self) -> None:
         self._values: list[Any] = []
@@ -140,14 +140,14 @@ def written(item: Misconception) -> WrittenMistake:
 
 
 def _sample(items: Sequence[Item]) -> list[Item]:
-    """Choose some *items*, at equal distances."""
+    """Choose some *items* at equal intervals."""
     return list(items[:: max(1, len(items) // SAMPLE)])
 
 
 class FingerprintMaker:
     """Makes the fingerprints of one stage.
 
-    Numbers that agree with the *known* fingerprints, those of the last build, keep their digits.
+    Numbers that agree with the *known* fingerprints of the last build keep their digits.
     """
 
     def __init__(self, public: PublicChecks, known: Fingerprints | None = None) -> None:
@@ -164,7 +164,7 @@ class FingerprintMaker:
         bank = choose(misconceptions.read(stage.misconceptions))
         kinds = kinds_of(stage, self._public.solution)
         if self._known is not None and len(self._known.programs) != len(kinds):
-            self._known = None  # its numbers are those of other programs
+            self._known = None  # its numbers belong to other programs
         mistakes = self._run_misconceptions(bank)
         wanted = choose(range(len(kinds)))
         failing = {one for one in wanted if self._fails(len(mistakes), one, kinds[one])}
@@ -228,9 +228,10 @@ class FingerprintMaker:
     def _note(
         self, showings: Showings, key: tuple[str, str], found: Steadiness, shown: Shown | None
     ) -> None:
-        """Store the result of a program in a check, *key* with its label; ``None`` if it passes.
+        """Store the result of a program in a check; *shown* is ``None`` if the program passes.
 
-        A borderline result stays as it was in the last build.
+        *key* is the name of the check and the label of the program. A borderline result stays as it
+        was in the last build.
         """
         check, label = key
         before = self._before.get(key)
@@ -251,12 +252,12 @@ class FingerprintMaker:
 
     @cached_property
     def _labels(self) -> AbstractSet[str]:
-        """The programs that are known."""
+        """The labels of the programs in the last build."""
         return {label for _, label in self._before} | {label for _, label in self._doubts}
 
     @cached_property
     def _doubts(self) -> AbstractSet[tuple[str, str]]:
-        """The results that were undecided in the existing file."""
+        """The check and label of each result that was undecided in the last build."""
         return self._known.undecided_by_check() if self._known else set()
 
     def _keep(self, number: int, showings: Showings) -> None:
@@ -267,17 +268,17 @@ class FingerprintMaker:
             self._undecided.setdefault(check, []).append(number)
 
     def _solve(self, check: CollectedCheck) -> tuple[int, ...]:
-        """Return the numbers of the solution's answers."""
+        """Return the numbers of the solution's answers in *check*."""
         answers = shown_by(self._public.run(check.item, self._public.solution)).answers
         before = self._known.solution(check.name) if self._known else []
         return self._keep_answers(before if is_same(before, answers) else answers)
 
     def _keep_answers(self, answers: Sequence[Any]) -> tuple[int, ...]:
-        """Return the numbers of the answers."""
+        """Return the numbers of *answers*."""
         return tuple(map(self._number, answers))
 
     def _number(self, answer: Any) -> int:
-        """Return the number of *answer*, whose parts have their own numbers."""
+        """Return the number of *answer*; its parts get their own numbers."""
         if _holds_tensors(answer):
             answer = {ENTRIES: self._entries(answer)}
         elif isinstance(answer, dict) and (len(answer) > 1 or answer.keys() & {PARTS, ENTRIES}):
@@ -285,12 +286,12 @@ class FingerprintMaker:
         return self._answers.of(answer)
 
     def _entries(self, answer: Sequence[Any]) -> list[Any]:
-        """Return the numbers of the entries of *answer*, in lists of the same form."""
+        """Return the numbers of the entries of *answer*, nested in the same way."""
         return [self._entries(one) if _holds_tensors(one) else self._number(one) for one in answer]
 
 
 def _holds_tensors(answer: Any) -> bool:
-    """Whether *answer*, as JSON, is a list with more than numbers and texts in it."""
+    """Whether *answer*, as JSON, is a list that contains lists or objects."""
     return isinstance(answer, list) and any(isinstance(one, dict | list) for one in answer)
 
 
@@ -300,7 +301,7 @@ def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> KindWor
 
 
 def encode(stage: Stage, known: Fingerprints) -> bytes:
-    """Encode *known*; raises ``CourseError`` if students would have to download too much."""
+    """Encode *known*; raises ``CourseError`` if the file would be too large for students."""
     content = to_json(known)
     if len(content) > MAX_BYTES:
         msg = (

@@ -1,7 +1,7 @@
-"""Grades correct code that uses exercises that compute nothing.
+"""Builds modules in which correct exercises use exercises that compute nothing.
 
-Such a module may earn hardly more than one in which these exercises are blank. Otherwise the last
-exercise of a stage would earn the points of the others.
+Such a module may earn hardly more than one in which the used exercises are blank. Otherwise,
+solving the last exercise of a stage could earn the points of the others.
 """
 
 import ast
@@ -19,7 +19,7 @@ from autograder.sandbox.static_names import definitions, parse, reached_uses
 from autograder.suite.in_process import LocalChannel
 
 RETURNED = "wrong_return"  # the kind of mistake that returns an argument or a step
-# Nonsense that refuses nothing: the right code does not raise in it.
+# Nonsense that accepts all arguments, even those for which the right code raises an exception.
 LENIENT = NONSENSE.replace(
     "        right = run(*args, **kwargs)\n",
     "        try:\n"
@@ -53,10 +53,10 @@ def composition(stage: Stage) -> Composition | None:
 
 
 def blanks(base: Composition) -> str:
-    """Return *base* with only the constructors of classes in the used exercises.
+    """Return *base* with blank used exercises: only the constructors of their classes are kept.
 
-    They return nothing. With NotImplementedError, the checks of exercises that use them would not
-    run, and the points of correct constructors would seem to come from garbage.
+    Blank functions return None. If they raised NotImplementedError, checks of exercises that use
+    them would not run, and the points of correct constructors would seem to come from garbage.
     """
     tree = ast.parse(base.path.read_bytes())
     for node in tree.body:
@@ -71,11 +71,11 @@ def blanks(base: Composition) -> str:
 def garbage(
     stage: Stage, base: Composition, solution: LocalChannel, share: Share
 ) -> Iterator[Garbage]:
-    """Yield *base* with garbage: arguments, early steps, and nonsense of the right shape.
+    """Yield *base* with three kinds of garbage: arguments, early steps, and nonsense.
 
-    *share* returns the share of an exercise's work that a mistake still does. An exercise in which
-    no step can be returned too early becomes nonsense in each module; if it were correct, its
-    points would seem to come from garbage.
+    *share* returns the share of an exercise's work that a mistake still does. An exercise without a
+    step to return early becomes nonsense in each module. If it stayed correct, its points would
+    seem to come from garbage.
     """
     hollow = {name: _hollow(kinds_of(stage, solution), name, share) for name in base.used}
     rest = "".join(change(name, LENIENT) for name in base.used if not hollow[name])
@@ -115,7 +115,7 @@ def _replaced(exercise: str, code: str) -> Misconception:
 
 
 def _with(stage: Stage, base: Composition, mistakes: Sequence[Misconception]) -> str:
-    """Put *mistakes* into *base*; raises ``CourseError`` if the result is not valid Python."""
+    """Return *base* with *mistakes*; raises ``CourseError`` if that is not valid Python."""
     solution = stage.solution.read_text("utf-8")
     try:
         return with_mistakes(base.path, mistakes, solution)

@@ -32,9 +32,9 @@ TWO_FILES: Final = (
 
 
 def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -> bytes:
-    """Return the guide to the stages that *efforts* names, with the minutes that they take.
+    """Return the guide to the stages in *efforts*, with the minutes that they take.
 
-    *wheel* is the name of the file with the kit, if it is known.
+    *wheel* is the file name of the kit's wheel, if it is known.
     """
     stages = [course.stage(name) for name in efforts]
     has_labs = any(stage.lab.is_file() for stage in stages)
@@ -56,7 +56,7 @@ def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -
 
 
 def efforts_of(stages: Iterable[Stage]) -> dict[str, StageEffort]:
-    """Return the figures of *stages* that were built, by the names of the stages."""
+    """Return the effort of each of *stages* from the last build, by the name of the stage."""
     return {stage.name: stage.effort for stage in stages}
 
 

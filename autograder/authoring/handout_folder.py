@@ -11,14 +11,14 @@ from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.disk import replace_file
 from autograder.errors import CourseError, UsageError
 
-DEFAULT: Final = "handout"  # below the course; `release` keeps this one up to date
+DEFAULT: Final = "handout"  # in the course; `release` keeps it up to date
 
 
 def write(course: Course, stages: Sequence[Stage], folder: Path) -> list[Path]:
-    """Write wheel and guide of the *stages*, which must have been built; return their paths.
+    """Write the wheel and the guide of *stages*, which must be built; return their paths.
 
-    An older wheel in the folder is removed. Raises ``CourseError`` if a file for students holds a
-    solution.
+    An older wheel in the folder is removed. Raises ``CourseError`` if a file for students contains
+    a solution.
     """
     for finding in (*release.leaks(course), *release.kept(course)):
         raise CourseError(finding)
@@ -35,7 +35,7 @@ def write_solutions(course: Course, stages: Sequence[Stage], folder: Path) -> Pa
 
 
 def stale(course: Course) -> list[Path]:
-    """List the files of the course's hand-out that are missing or differ; none without one."""
+    """List the files of the course's ``handout/`` that are missing or stale; none without it."""
     folder = course.root / DEFAULT
     if not folder.is_dir():
         return []
@@ -44,7 +44,7 @@ def stale(course: Course) -> list[Path]:
 
 
 def refresh(course: Course) -> list[Path]:
-    """Write the course's hand-out again if it is stale; return the paths that were written."""
+    """Write the course's ``handout/`` again if it is stale; return the written paths."""
     if not stale(course):
         return []
     folder = course.root / DEFAULT
@@ -52,7 +52,7 @@ def refresh(course: Course) -> list[Path]:
 
 
 def stages_in(course: Course, folder: Path) -> list[Stage]:
-    """List the stages of *course* that the wheel in *folder* holds; all of them without a wheel."""
+    """List the stages of *course* in the wheel in *folder*; all stages if there is no wheel."""
     names: set[str] = set()
     for wheel in _wheels(folder, wheels.KIT):
         with zipfile.ZipFile(wheel) as archive:

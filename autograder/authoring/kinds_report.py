@@ -1,4 +1,4 @@
-"""Reports, for the kinds of mistake in a stage, which programs fail and get a name.
+"""Reports how many programs with a kind of mistake fail in a stage, and how they are named.
 
 The names come from fingerprints, as on a student's machine, so no program runs. Only programs that
 pass every public check run in the hidden suite.
@@ -25,7 +25,7 @@ from autograder.results import Status
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import solution_channel
 
-WRONG = {  # how a check ends after a wrong answer, as opposed to an exception
+WRONG = {  # the statuses of checks after a wrong answer, as opposed to an exception
     Status.WRONG_VALUE,
     Status.WRONG_SHAPE,
     Status.WRONG_TYPE,
@@ -38,17 +38,17 @@ OTHER, UNNAMED = "another kind", "none"
 
 
 class HiddenEnd(Enum):
-    """The result in the hidden suite of a program that passes every public check."""
+    """The hidden suite's result for a program that passes every public check."""
 
     FAILS = auto()
-    DIFFERS = auto()  # it passes, but an answer is not the solution's
+    DIFFERS = auto()  # it passes, but an answer differs from the solution's
     PASSES = auto()
 
 
 class KindsReport(NamedTuple):
     """The results of the programs with one kind of mistake in one stage.
 
-    *names* counts the names of the programs that fail a public check. Of the others, *only_hidden*
+    *names* counts how the programs that fail a public check are named. Of the others, *only_hidden*
     fail a hidden check, and *unnoticed* pass every check although an answer differs from the
     solution's.
     """
@@ -61,7 +61,7 @@ class KindsReport(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The part of the stage's line in the report."""
+        """The text about these programs in the stage's line of the report."""
         ways = (OWN, TIED, BANK, OTHER, UNNAMED)
         names = ", ".join(f"{self.names[how]} by {how}" for how in ways)
         return (
@@ -73,7 +73,7 @@ class KindsReport(NamedTuple):
 
 
 def report(runner: SuiteRunner, stage: Stage, known: Fingerprints) -> KindsReport:
-    """Count the programs of *stage*; *runner* has its hidden suite."""
+    """Report the programs of *stage*; *runner* has its hidden suite."""
     kinds = kinds_of(stage, solution_channel(stage.solution))
     naming = _Naming(known, runner.checks(stage.name))
     pairs = list(zip(kinds, known.programs, strict=True))
@@ -110,7 +110,7 @@ def _end(runner: SuiteRunner, stage: Stage, kind: Kind) -> HiddenEnd:
             continue
         script = source.script(check.item)
         same = kind.programs.solves(key, script, len(script.solved.answers), ALL)
-        if same and check.spec.layer is not Layer.FORBIDDEN:  # that looks at the code, too
+        if same and check.spec.layer is not Layer.FORBIDDEN:  # such a check examines the code, too
             continue
         if kind.programs.run(key, check.item, runner.run).fails:
             return HiddenEnd.FAILS
@@ -132,7 +132,7 @@ class _Naming:
                     self._shown.setdefault(number, {})[check] = known.shown(one)
 
     def name(self, number: int) -> str:
-        """Say how the program *number* is named."""
+        """Return how the program *number* is named, such as ``OWN`` or ``UNNAMED``."""
         shown = self._shown[number]
         failed = [self._failed_check(name, one) for name, one in shown.items()]
         exercise = self._specs[failed[0].name].exercise

@@ -1,8 +1,8 @@
-"""Builds a stage's lab notebook: the one in ``source/``, the instructor's and the students'.
+"""Builds the versions of a stage's lab: in ``source/``, for instructors and for students.
 
-nbgrader's own preprocessors build the students' version, in the order of ``nbgrader
-generate_assignment``, so that both commands write the same bytes. The points of an exercise come
-only from the hidden suite.
+nbgrader's own preprocessors build the students' version in the order of ``nbgrader
+generate_assignment``, so that both commands write the same bytes. Only the hidden suite decides the
+points of an exercise.
 """
 
 import json
@@ -23,7 +23,7 @@ FORBIDDEN_MARKERS = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "AUTOTEST")
 SCHEME = ("BEGIN MARK SCHEME", "END MARK SCHEME")
 UNKNOWN = StageEffort()
 _TIME = re.compile(r"(?<=\*\*Time:\*\* about )\d+ minutes, \d+(?= of them for reading)")
-_EXACT = re.compile("|".join(SCHEME))  # what nbgrader recognizes, anywhere in a line
+_EXACT = re.compile("|".join(SCHEME))  # as nbgrader recognizes it, anywhere in a line
 _SIMILAR = re.compile(
     r"^\W*#[\W_]*((?:begin|end)[\W_]*mark[\W_]*scheme)", re.IGNORECASE | re.MULTILINE
 )
@@ -37,14 +37,14 @@ def build_source_lab(
 ) -> bytes:
     """Return the lab at *path* as it should be in ``source/``.
 
-    *points* are those of each exercise, by name; *effort* has the minutes for the line on the time.
-    Outputs and an editor's metadata are removed; raises ``CourseError`` if a grade cell is missing,
-    occurs twice, or does not belong to an exercise.
+    *points* maps each exercise to its points. *effort* has the minutes for the line on the time.
+    Outputs and the metadata of editors are removed. Raises ``CourseError`` if a grade cell is
+    missing, occurs twice, or does not belong to an exercise.
     """
     import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
 
     try:
-        with warnings.catch_warnings(action="ignore"):  # about cell ids, which are replaced below
+        with warnings.catch_warnings(action="ignore"):  # cell ids are replaced below
             notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
         notebook.nbformat, notebook.nbformat_minor = 4, 5
         for number, cell in enumerate(notebook.cells):
@@ -75,15 +75,15 @@ def build_student_lab(text: bytes, *, written: bool = True) -> bytes:
 
 
 def instructor_notebook(text: bytes, *, written: bool = True) -> Notebook:
-    """Return the instructor's version of the source lab *text*, which has the mark schemes.
+    """Return the instructor's version of the source lab *text*, with the mark schemes.
 
-    It may lack *written* questions, as the students' version does.
+    Without *written*, it lacks the written questions, like the students' version.
     """
     return dict(_instructor_version(text, written=written))
 
 
 def remove_questions(notebook: Any) -> None:
-    """Remove the questions of *notebook* to answer in words, with all answers."""
+    """Remove the written questions of *notebook*, and all answers."""
     notebook.cells = [cell for cell in notebook.cells if not _is_question_or_answer(cell)]
 
 
@@ -108,7 +108,7 @@ def grade_cell_points(notebook: Notebook) -> dict[str, float]:
 
 
 def decode(data: bytes) -> Notebook:
-    """Decode a notebook from ``encode`` without nbformat, which would validate it slowly again.
+    """Decode a notebook from ``encode`` with json, because nbformat would validate it slowly.
 
     Raises ``ValueError`` for text that is not JSON.
     """
@@ -149,7 +149,7 @@ def _preprocess(notebook: Any, *steps: str) -> Any:
 
 
 def _problems(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> Iterator[str]:
-    """Yield the errors in the lab at *path*; read only the first, as others may follow from it."""
+    """Yield the errors in the lab at *path*; later ones may be consequences of the first."""
     for number, cell in enumerate(cells, start=1):
         for problem in chain(_metadata_problems(number, cell), _content_problems(cell, points)):
             yield f"{path}: {problem}"
@@ -163,7 +163,7 @@ def _problems(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> 
 
 
 def _metadata_problems(number: int, cell: Any) -> Iterator[str]:
-    """Report metadata from which nbgrader can't read the cell's role or points."""
+    """Yield the errors in the metadata of *cell* that hide its role or points from nbgrader."""
     metadata = _metadata(cell)
     if not metadata:
         return
@@ -186,7 +186,7 @@ def _content_problems(cell: Any, points: Mapping[str, float]) -> Iterator[str]:
         if marker in cell.source:
             yield f"remove {marker!r} from the lab; solutions belong only in solutions/."
     exact, similar = _EXACT.findall(cell.source), _SIMILAR.findall(cell.source)
-    if exact or similar:  # a mark scheme, of which nbgrader must leave no part to students
+    if exact or similar:  # nbgrader must remove a mark scheme completely
         if not (name and metadata.get("locked")):
             yield "a mark scheme may only be in a locked cell that has an id."
         if not exact == similar == [*SCHEME] * (len(exact) // 2):
@@ -210,7 +210,7 @@ def _is_grade_cell(cell: Any) -> bool:
 
 
 def _nbgrader_metadata(given: Mapping[str, Any], points: Mapping[str, float]) -> dict[str, Any]:
-    """Complete the metadata that the author gave one cell, with the points of its exercise."""
+    """Return the author's metadata of one cell, completed with the points of its exercise."""
     flags = {flag: bool(given.get(flag)) for flag in ("grade", "locked", "solution", "task")}
     metadata = {"grade_id": given["grade_id"], "schema_version": 3} | flags
     if metadata["grade"] or metadata["task"]:

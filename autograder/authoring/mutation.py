@@ -1,8 +1,8 @@
-"""Finds small mistakes in a solution that its hidden suite does not catch.
+"""Finds small mistakes that a stage's hidden suite does not catch.
 
-A mutant is a copy of the solution with one small mistake: one changed operator, constant,
-comparison, argument, name or statement in a solution region. Mutants that behave like the solution
-are listed, with the reason, in the stage's ``equivalents.toml``.
+A mutant is a copy of the solution with one small change in a solution region: a different operator,
+constant, comparison, argument, name or statement. The stage's ``equivalents.toml`` lists mutants
+that behave like the solution, with the reason.
 """
 
 import ast
@@ -40,7 +40,7 @@ OPERATORS: dict[type[ast.AST], tuple[type[Any], ...]] = {
     ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
 }
-CYCLES = (  # each name becomes the next one of its group, and the last one the first
+CYCLES = (  # each name is replaced by the next one of its group, and the last by the first
     "tril triu, ones zeros, rand randn, sum mean, "
     "W_q W_k W_v, W_query W_key W_value, query key value, queries keys values"
 )
@@ -66,7 +66,7 @@ class Mutant(NamedTuple):
 
 
 class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A mutant that still meets the requirements of the exercise, and the reason."""
+    """A mutant that still meets the requirements of the exercise, with the reason."""
 
     was: str
     becomes: str
@@ -81,11 +81,11 @@ class EquivalentsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MutationReport(NamedTuple):
-    """The mutants of a stage's solution that its hidden suite killed."""
+    """The result of grading all mutants of a stage's solution with its hidden suite."""
 
     stage: str
     killed: int
-    equivalent: tuple[Mutant, ...]  # survived, as equivalents.toml says
+    equivalent: tuple[Mutant, ...]  # survived, and listed in equivalents.toml
     survived: tuple[Mutant, ...]
     unneeded: tuple[Equivalent, ...]  # listed, but killed or no longer generated
 
@@ -102,7 +102,7 @@ def mutate_stage(course: Course, stage: Stage) -> MutationReport:
     survivors = _survivors(course, stage, generated)
     path = stage.hidden / EQUIVALENTS
     listed = read_toml(path, EquivalentsFile).equivalent if path.is_file() else ()
-    known = {(item.was, item.becomes) for item in listed}  # the first two fields of a mutant
+    known = {(item.was, item.becomes) for item in listed}  # like the first two fields of a mutant
     equivalent = tuple(mutant for mutant in survivors if mutant[:2] in known)
     survived = tuple(mutant for mutant in survivors if mutant[:2] not in known)
     needed = {mutant[:2] for mutant in equivalent}
@@ -126,13 +126,13 @@ def _survivors(course: Course, stage: Stage, generated: Sequence[Mutant]) -> lis
 
 
 def mutants(solution: str, name: str) -> Iterator[Mutant]:
-    """Yield every mutant of *solution*, each once."""
+    """Yield every different mutant of *solution*."""
     regions = [range(region.first, region.last + 1) for region in stubs.regions(solution, name)]
     yield from mutants_in(solution, regions)
 
 
 def mutants_in(module: str, regions: Sequence[range]) -> Iterator[Mutant]:
-    """Yield every mutant of *module* with a change in one of the *regions*, lines from 1."""
+    """Yield every mutant of *module* with a change in one of *regions*, ranges of lines from 1."""
     statements = [ast.Module([statement], []) for statement in ast.parse(module).body]
     pieces = [ast.unparse(statement) for statement in statements]
     for index, statement in enumerate(statements):
@@ -151,7 +151,7 @@ def _changed(statement: ast.Module, regions: Sequence[range]) -> Iterator[tuple[
         line = getattr(node, "lineno", 0)
         if any(line in region for region in regions):
             for replacement in (new for change in CHANGES for new in change(node)):
-                # A copy that takes the replacement for a copy of the node.
+                # The memo of `deepcopy` puts the replacement in place of the node.
                 yield line, ast.unparse(deepcopy(statement, {id(node): replacement}))
 
 
@@ -204,7 +204,7 @@ def _constant(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _argument(node: ast.AST) -> Iterator[ast.AST]:
-    """Omit a keyword argument, or swap two positional ones."""
+    """Yield calls with one keyword argument omitted or two positional ones swapped."""
     if not isinstance(node, ast.Call):
         return
     for skipped in node.keywords:
@@ -226,7 +226,7 @@ def _name(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Name(name, ast.Load() as context) if name in NAMES:
             yield ast.Name(NAMES[name], context)
         case ast.Call(ast.Attribute(value)):
-            yield value  # the method is not called: x.transpose(...) becomes x
+            yield value  # removes a method call: x.transpose(...) becomes x
 
 
 def _statement(node: ast.AST) -> Iterator[ast.AST]:

@@ -1,7 +1,7 @@
-"""Makes a new course from some stages of a course, in a separate folder.
+"""Creates a new course from some stages of a course, in a separate folder.
 
-Stages keep their names and numbers. Mentions of an omitted stage are replaced by its title, and a
-prerequisite that is left out is replaced by its own prerequisites.
+Stages keep their names and numbers. Mentions of an omitted stage are replaced by its title. An
+omitted prerequisite is replaced by its own prerequisites.
 """
 
 import json
@@ -24,7 +24,7 @@ _TENSOR = re.compile(r"^\[\[tensor\]\]$", re.MULTILINE)
 _USERS = re.compile(r"^stage\s*=\s*\[[^\]]*\]", re.MULTILINE)
 _MENTION = re.compile(r"\b[Ss]tages? \d\d(?:(?:, (?:and )?| and | or | to )\d\d)*")
 _NUMBER = re.compile(r"\d\d")
-_LINK = re.compile(r"\[([^\]]+)\]\(\.\./(\d\d)_\w+/lab\.ipynb\)")  # to the lab of a stage
+_LINK = re.compile(r"\[([^\]]+)\]\(\.\./(\d\d)_\w+/lab\.ipynb\)")  # a link to the lab of a stage
 _TEXTS = {".py", ".toml"}
 
 README = """# A course of {count} stages
@@ -59,7 +59,7 @@ grade:
 
 
 class NewCourse(NamedTuple):
-    """A new course, and the titles that its labs show in place of missing stages."""
+    """A new course, and the titles of missing stages that its labs mention."""
 
     course: Course
     mentioned: tuple[str, ...]
@@ -107,10 +107,10 @@ def new_course(
 
 
 def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> None:
-    """Copy the numbers that were built for *course*, which take minutes to compute.
+    """Copy the records and fingerprints of *course*, which take minutes to compute.
 
-    They are valid for the stages of *made* whose code is the same. Sentences of misconceptions may
-    name *missing* stages; where the solution or the suite does, the numbers are computed again.
+    They are valid for the stages of *made* with the same solution and suite. *missing* stages are
+    renamed in the sentences of misconceptions.
     """
     from autograder.diagnosis.fingerprints import Fingerprints, sealed, to_json  # noqa: PLC0415  # imports torch
 
@@ -141,7 +141,7 @@ def with_stages(text: str, names: Sequence[str]) -> str:
 
 
 def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str, str]]:
-    """Yield the files that belong to no stage: path below the new folder, and text."""
+    """Yield the path in the new folder and the text of each file that belongs to no stage."""
     names = [stage.name for stage in stages]
     yield COURSE_FILE, with_stages((course.root / COURSE_FILE).read_text("utf-8"), names)
     rows = "\n".join(f"| `{stage.name}` | {stage.title} |" for stage in stages)
@@ -160,7 +160,7 @@ def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str
 def _stage_files(
     course: Course, stage: Stage, chosen: set[str], missing: Mapping[str, str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the authored files of *stage*: path below the new folder, and content."""
+    """Yield the path in the new folder and the content of each authored file of *stage*."""
     built = {stage.stub, stage.public_suite, stage.public_record, stage.fingerprints}
     for folder in (stage.solution.parent, stage.source, stage.hidden):
         for path in release.visible_files(folder):
@@ -209,7 +209,7 @@ def _documented_of(text: str, names: Sequence[str]) -> str:
 
 
 def _lab_without(text: str, missing: Mapping[str, str]) -> str:
-    """Return the lab *text* without mentions of *missing* stages; its first cell lists them."""
+    """Return the lab *text* with titles for *missing* stages, which its first cell lists."""
     notebook = json.loads(text)
     titles: list[str] = []
     for cell in notebook["cells"]:

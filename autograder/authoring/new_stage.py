@@ -1,6 +1,6 @@
 """Writes the skeleton of a stage: a small, complete stage that `release` and `verify` accept.
 
-An author replaces it piece by piece, and the course stays valid after each step.
+An author can replace it piece by piece and keep the course valid.
 """
 
 import json
@@ -103,9 +103,9 @@ with lab.needs("centered"):
 
 
 def new_stage(course: Course, name: str) -> tuple[Path, ...]:
-    """Write the skeleton of the stage *name* and list it last in ``course.toml``.
+    """Write the skeleton of the stage *name*, and add it to the end of ``course.toml``.
 
-    Returns the paths that were written. Raises ``UsageError`` for a name that can't be used.
+    Return the written paths. Raises ``UsageError`` for a name that can't be used.
     """
     module = name.partition("_")[2]
     if problem := _problem(course, name, module):
@@ -187,7 +187,7 @@ def _lab() -> str:
 
 
 def _cell(kind: str, source: str, **role: object) -> dict[str, object]:
-    """Return a cell as an author would write it; *role* is its nbgrader metadata."""
+    """Return a cell of a notebook; *role* is its nbgrader metadata."""
     runs: dict[str, object] = {"execution_count": None, "outputs": []}
     code = runs if kind == "code" else {}
     metadata = {"nbgrader": role} if role else {}

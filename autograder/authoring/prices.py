@@ -1,8 +1,7 @@
-"""Grades modules with known mistakes, and reports unfair numbers of points.
+"""Grades modules with known mistakes, and reports unfair points.
 
-The kit makes the modules from the solution of a stage: with one kind of mistake, with the same kind
-in each exercise in which it fits, with two kinds, and with a rule broken in each exercise that it
-concerns.
+The modules are copies of a stage's solution with one kind of mistake, with the same kind in each
+exercise where it fits, with two kinds, or with a rule broken in each exercise that it concerns.
 """
 
 import statistics
@@ -27,14 +26,14 @@ STAGE_POINTS: Final = 10.0
 LEAST: Final = 5.0  # points of a module with one slip
 ONE_MEDIAN: Final = (6.5, 9.0)
 TWO_MEDIAN: Final = (4.0, 7.5)
-RULE_LOSS: Final = 5.0  # points that a rule costs which is the point of the stage, or this share
-RULE_SHARE: Final = 0.625  # of the exercises that it concerns, if they are worth less than 8 points
+RULE_LOSS: Final = 5.0  # points lost by breaking a rule that a stage teaches, or this share
+RULE_SHARE: Final = 0.625  # of the points of its exercises, if these are fewer than 8
 HOLLOW: Final = 2.5
-MODULES: Final = 16  # at most, of each row of the table
+MODULES: Final = 16  # the most modules for each column of the table
 
 
 class Module(NamedTuple):
-    """A module whose price is measured; *slips* are its mistakes."""
+    """A module to grade; *slips* are its mistakes."""
 
     name: str
     text: str
@@ -42,7 +41,7 @@ class Module(NamedTuple):
 
 
 class Priced(NamedTuple):
-    """A module and its points; *raised* is true if a check ended with an exception."""
+    """A graded module; *raised* is true if a check ended with an exception."""
 
     module: Module
     score: float
@@ -50,13 +49,13 @@ class Priced(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """The priced modules of one stage."""
+    """The graded modules of one stage."""
 
     stage: str
     one: tuple[Priced, ...]
     same: tuple[Priced, ...]
     two: tuple[Priced, ...]
-    rules: tuple[tuple[Priced, float], ...]  # each with the most that it may earn
+    rules: tuple[tuple[Priced, float], ...]  # with the most points that each may earn
     hollow: float
 
     @property
@@ -84,7 +83,7 @@ class Prices(NamedTuple):
             yield f"hollow.py earns {self.hollow:g}, more than {HOLLOW:g}."
 
     def unusual_medians(self) -> Iterator[str]:
-        """Report rows whose median is outside the range that an instructor expects."""
+        """Report columns whose median is outside the range that an instructor expects."""
         for name, row, (low, high) in (
             ("one slip", self.one, ONE_MEDIAN),
             ("two different slips", self.two, TWO_MEDIAN),
@@ -119,7 +118,7 @@ def prices(stage: Stage, checks: Sequence[CollectedCheck], grade: Grade) -> Pric
 
 
 def unfair_prices(stage: Stage, checks: Sequence[CollectedCheck], grade: Grade) -> Iterator[str]:
-    """Grade a few modules of the table for *stage*; report prices that are not fair."""
+    """Grade a few modules of the table for *stage*, and report unfair points."""
     price = partial(_price, grade)
     together = [some[:2] for some in _same(_slips(stage))[:1]]
     found = Prices(
@@ -128,7 +127,7 @@ def unfair_prices(stage: Stage, checks: Sequence[CollectedCheck], grade: Grade) 
         same=_answering(price(_module(stage, some)) for some in together),
         two=(),
         rules=tuple((price(one), most) for one, most in _rule_breakers(stage, checks)),
-        hollow=0.0,  # ``verify`` grades it elsewhere
+        hollow=0.0,  # ``check_placeholder`` grades it
     )
     yield from found.problems()
 
@@ -141,12 +140,12 @@ def _price(grade: Grade, module: Module) -> Priced:
 
 
 def _answering(found: Iterable[Priced]) -> tuple[Priced, ...]:
-    """Keep the modules that fail a check without an exception; others are unfinished."""
+    """Return the modules that fail a check but raise no exception."""
     return tuple(one for one in found if not one.raised and one.score < STAGE_POINTS)
 
 
 def _slips(stage: Stage) -> list[Kind]:
-    """List the first program with each kind of mistake in each exercise, if it computes."""
+    """List, for each exercise and kind of mistake, the first program that still computes."""
     found: dict[tuple[str, str], Kind] = {}
     for one in kinds_of(stage, solution_channel(stage.solution)):
         if computes(one.rewrite.kind, one.rewrite.explanation):
@@ -155,7 +154,7 @@ def _slips(stage: Stage) -> list[Kind]:
 
 
 def _same(slips: Iterable[Kind]) -> list[list[Kind]]:
-    """Group *slips* by kind and sentence; groups of most exercises come first."""
+    """Group *slips* by kind and sentence, the largest groups first, without single ones."""
     found: dict[tuple[str, str], list[Kind]] = {}
     for one in slips:
         found.setdefault((one.rewrite.kind, one.rewrite.explanation), []).append(one)
@@ -178,12 +177,12 @@ def _pairs(slips: Sequence[Kind], count: int) -> Iterator[tuple[Kind, Kind]]:
 
 
 def _spread(slips: Sequence[Kind], count: int) -> Sequence[Kind]:
-    """Choose *count* slips at equal distances."""
+    """Choose at most *count* slips at equal intervals."""
     return slips[:: max(1, -(-len(slips) // count))]
 
 
 def _module(stage: Stage, kinds: Sequence[Kind]) -> Module:
-    """Put *kinds* of mistake into the solution."""
+    """Return the solution with the mistakes *kinds*."""
     mistakes = [
         Misconception(
             id=kind.rewrite.kind,
@@ -202,10 +201,9 @@ def _module(stage: Stage, kinds: Sequence[Kind]) -> Module:
 def _rule_breakers(
     stage: Stage, checks: Sequence[CollectedCheck]
 ) -> Iterator[tuple[Module, float]]:
-    """Yield the solution with a rule of *stage* broken, and the points that it may earn.
+    """Yield, for each rule that *stage* teaches, a module that breaks it, and its highest points.
 
-    Exercises that others use stay correct, because points would be carried to the exercises that
-    use them.
+    Exercises that others use stay correct, because the others would keep carried points.
     """
     for rule in read_rules(stage.rules).values():
         if stage.name not in rule.point_of:
@@ -226,7 +224,7 @@ def _median(row: Sequence[Priced]) -> float:
 
 
 def _range(row: Sequence[Priced]) -> str:
-    """Write the median, and the lowest and the highest points."""
+    """Return the median, the lowest and the highest points as text."""
     if not row:
         return "none"
     scores = [one.score for one in row]

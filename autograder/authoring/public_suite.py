@@ -1,7 +1,7 @@
-"""Builds the public suite of a stage from its hidden suite: the checks that are not hidden.
+"""Builds the public suite of a stage from the checks of its hidden suite that are not hidden.
 
-The text keeps what these checks use: imports, constants, helpers, and fixtures, including those of
-``conftest.py``, which students do not have.
+The public suite contains everything that these checks use: imports, constants, helpers and
+fixtures, including those of ``conftest.py``, which students do not receive.
 """
 
 import ast
@@ -19,28 +19,28 @@ It makes the same checks as the suite that grades you, on different inputs.
 The file public.json holds the answers of the solution to these inputs.
 """'''
 WIDTH = 100  # columns; a longer import is written with one name per line
-GROUPS = ("standard library", "installed", "autograder")  # of imports, in this order
+GROUPS = ("standard library", "installed", "autograder")  # of imports, as the formatter sorts
 
 
 class SuiteStatement(NamedTuple):
-    """A statement at module level: with the names that it binds and uses, and its text."""
+    """A statement at module level: the names that it binds and uses, and its text."""
 
     binds: frozenset[str]
     uses: frozenset[str]
     text: str
-    exercise: str = ""  # of a check that students receive
+    exercise: str = ""  # the exercise of a check that students receive
     is_check: bool = False
 
     @property
     def is_block(self) -> bool:
-        """Whether it is a function or a class, with empty lines around it."""
+        """Whether it is a function or a class, which needs empty lines around it."""
         return self.text.startswith(("def ", "class ", "@"))
 
 
 def build(suite: str, conftest: str, name: str, constructors: Mapping[str, Sequence[str]]) -> str:
     """Return the public suite; raises ``CourseError`` if no check of *suite* is public.
 
-    *constructors* are the arguments of each class.
+    *constructors* maps each class to the arguments of its constructor.
     """
     own = [*_definitions(suite, name)]
     shared = [*_definitions(conftest, "conftest.py")]
@@ -77,7 +77,7 @@ def _arguments_of(constructors: Mapping[str, Sequence[str]]) -> str:
 
 
 def rules_of(suite: str) -> dict[str, list[str]]:
-    """Return the rules that the checks of *suite* name, each with its exercises, in order."""
+    """Map each rule that checks of *suite* name to its exercises, in order."""
     found: dict[str, list[str]] = {}
     constants: dict[str, str] = {}
     for node in ast.parse(suite).body:
@@ -95,7 +95,7 @@ def rules_of(suite: str) -> dict[str, list[str]]:
 
 
 def _definitions(text: str, name: str) -> Iterator[SuiteStatement]:
-    """List the statements of *text* that bind names, without imports."""
+    """Yield the statements of *text* that bind names, without imports."""
     lines = text.splitlines()
     try:
         body = ast.parse(text).body
@@ -128,7 +128,7 @@ def _exercise(mark: ast.Call, constants: dict[str, str]) -> str:
 
 
 def _comment(lines: Sequence[str], node: ast.stmt) -> Iterator[str]:
-    """Yield the lines that continue a comment behind *node*."""
+    """Yield the lines below *node* that continue a comment at its end."""
     end = node.end_lineno or node.lineno
     if "#" in lines[end - 1][node.end_col_offset or 0 :]:
         for line in lines[end:]:
@@ -138,7 +138,7 @@ def _comment(lines: Sequence[str], node: ast.stmt) -> Iterator[str]:
 
 
 def _check_mark(node: ast.FunctionDef | ast.ClassDef) -> ast.Call | None:
-    """Return the ``@check(...)`` of *node*."""
+    """Return the ``@check(...)`` of *node*, or None."""
     for mark in node.decorator_list:
         if (
             isinstance(mark, ast.Call)
@@ -169,7 +169,7 @@ def _reachable(
 ) -> list[SuiteStatement]:
     """Return *checks* and every helper that they use, directly or not."""
     found = list(checks)
-    for item in found:  # grows meanwhile
+    for item in found:  # the loop extends the list
         found += [other for other in helpers if other.binds & item.uses and other not in found]
     return found
 
@@ -211,7 +211,7 @@ def _group(module: str) -> str:
 
 
 def _constant_first(name: str) -> tuple[int, str]:
-    """Sort as the formatter does: constants, classes, functions."""
+    """Return a sort key in the order of the formatter: constants, classes, functions."""
     own = name.partition(" ")[0]
     return (0 if own.isupper() else 1 if own[:1].isupper() else 2), name
 

@@ -25,7 +25,7 @@ from autograder.suite.student_proxy import Channel
 
 @contextmanager
 def open_recorder(course: Course, stages: Sequence[Stage]) -> Iterator["Recorder"]:
-    """Collect the hidden suites of *stages* to run their public checks on public inputs."""
+    """Open the hidden suites of *stages*, to run their public checks on public inputs."""
     context = RecordingContext(course)
     with open_suites(course, stages, context=context) as runner:
         yield Recorder(runner, context)
@@ -101,7 +101,7 @@ class Recorder:
     ) -> Made:
         """Run the public checks of *stage* on wrong programs, after ``record``.
 
-        Numbers that agree with the *known* fingerprints keep their digits.
+        Numbers that agree with the *known* fingerprints of the last build keep their digits.
         """
         checks = self._public_checks(stage)
         solution = self._context.solution(stage)
@@ -124,7 +124,7 @@ class Recorder:
         return observation, recorder.exchanges if recorder else []
 
     def _run_alike(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run a check; raises ``CourseError`` if its requests to the solution differ."""
+        """Run a check; raises ``CourseError`` if its requests to the solution have changed."""
         observation, exchanges = self._run(item, channel)
         requests = [exchange.request for exchange in exchanges]
         if requests != self._requests[item.nodeid][: len(requests)]:

@@ -1,11 +1,10 @@
 """Builds the files for students, in one direction: solutions → source → assignments.
 
-nbgrader copies every file of ``source/<stage>/`` and strips only notebooks, so this folder must
+nbgrader copies every file of ``source/<stage>/`` and strips only notebooks, so that folder must
 never contain a solution or a hidden check. Students receive the checks that are not hidden, with a
-record of the solution's replies, and fingerprints instead of misconceptions. Record and
-fingerprints are numbers that take time to compute, so a digest of their sources shows whether they
-are stale. A built module in which somebody has solved an exercise is kept; digests of the last
-built stubs show this.
+record of the solution's replies, and fingerprints instead of misconceptions. Records and
+fingerprints take minutes to compute, so a digest of their sources shows whether they are stale. A
+built module that somebody has edited is kept; it differs from the digest of the last built stub.
 """
 
 import hashlib
@@ -29,16 +28,16 @@ from autograder.suite import documented
 from autograder.suite.constructors import constructors_in
 
 Known = TypeVar("Known")
-Report = Callable[[str], None]  # gets a line of progress; not a closure, as processes pickle it
+Report = Callable[[str], None]  # gets a line of progress; must be picklable
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-RECORDS_VERSION = 12  # add one when the same sources would give another record or fingerprints
+RECORDS_VERSION = 12  # increase it when the same sources would give different numbers
 
 
 def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
     """Return the content of every built file; raises ``CourseError`` if one contains secrets.
 
-    Records and fingerprints are taken from the disk; ``outdated_stages`` lists the stale ones.
-    With *stages*, only their files and the guide are built; the digests of other stubs stay.
+    Records and fingerprints are read from disk; ``outdated_stages`` lists the stale ones. With
+    *stages*, only their files and the guide are built, and the digests of other stubs stay.
     """
     built: dict[Path, bytes] = {}
     digests = _known_digests(course) if stages else {}
@@ -70,7 +69,7 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
 
 
 def edited_modules(course: Course) -> list[Path]:
-    """List the modules in source and assignments that somebody has edited since they were built."""
+    """List the modules in source/ and assignments/ that were edited after they were built."""
     known = _known_digests(course)
     return [
         path
@@ -94,15 +93,15 @@ def kept(course: Course) -> Iterator[str]:
 
 
 def _stub_digests(course: Course) -> Path:
-    """Return the file with the digest of the stub of each stage that was built last."""
+    """Return the path of the file with the digests of the last built stubs."""
     return course.root / "solutions" / "stubs.json"
 
 
 def _known_digests(course: Course) -> dict[str, str]:
-    """Return the digest of each stub that was built, by the name of its stage."""
+    """Return the digest of each built stub, by the name of its stage."""
     try:
         known: dict[str, str] = json.loads(_stub_digests(course).read_bytes())
-    except (OSError, ValueError):  # not built yet: the file may be somebody's work
+    except (OSError, ValueError):  # nothing is known, so each module may be somebody's work
         return {}
     return known
 
@@ -123,7 +122,7 @@ def public_suite_of(stage: Stage) -> str:
 
 
 def _points_of_labs(course: Course, among: Sequence[Stage]) -> list[tuple[Stage, dict[str, float]]]:
-    """Add up the hidden checks of each exercise, for the stages that have a lab."""
+    """Return the points of each exercise, for each stage with a lab."""
     stages = [stage for stage in among if stage.lab.is_file()]
     if not stages:
         return []
@@ -138,7 +137,7 @@ def _points_of_labs(course: Course, among: Sequence[Stage]) -> list[tuple[Stage,
 
 
 def stale(course: Course, stages: Sequence[Stage] = ()) -> tuple[Path, ...]:
-    """Return every built file that is missing, differs, or is surplus; not the edited modules.
+    """Return every built file that is missing, different or surplus, except edited modules.
 
     With *stages*, only their files are listed.
     """
@@ -154,7 +153,7 @@ def no_report(_line: str) -> None:
 def build(
     course: Course, stages: Sequence[Stage] = (), report: Report = no_report
 ) -> tuple[Path, ...]:
-    """Write stale files and remove surplus ones; return the paths of both.
+    """Write stale files and remove surplus files; return the paths of all of them.
 
     Edited modules stay as they are. With *stages*, only their files are written or removed.
     """
@@ -174,7 +173,7 @@ def build(
 
 
 def left_out(paths: Iterable[Path]) -> Iterator[str]:
-    """Report how many results of wrong programs are undecided in the fingerprints of *paths*."""
+    """Report, for each file of fingerprints in *paths*, how many results are undecided."""
     for path in paths:
         if path.name == "fingerprints.json" and path.parent.parent.name == "source":
             known = json.loads(path.read_bytes())
@@ -190,7 +189,7 @@ def left_out(paths: Iterable[Path]) -> Iterator[str]:
 def leaks(course: Course) -> Iterator[str]:
     """Report each line of a stage's solution that occurs in a file for students.
 
-    Edited modules are left out: a learner's own code is not a leak, and ``kept`` reports them.
+    Edited modules are skipped, because a learner's own code is not a leak; ``kept`` reports them.
     """
     edited = set(edited_modules(course))
     for stage in course.every_stage:
@@ -203,7 +202,7 @@ def leaks(course: Course) -> Iterator[str]:
 
 
 def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:
-    """List the stages whose record or fingerprints are missing, or come from other sources."""
+    """List the stages whose record or fingerprints are missing or made from other sources."""
     return [
         stage
         for stage in stages
@@ -212,7 +211,7 @@ def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:
 
 
 def _records(stage: Stage) -> tuple[Path, ...]:
-    """Return the files of numbers of *stage*."""
+    """Return the paths of the record and the fingerprints of *stage*."""
     return stage.public_record, stage.fingerprints
 
 
@@ -229,7 +228,7 @@ def sources_digest(stage: Stage) -> str:
 
 
 def _documented_of(stage: Stage) -> bytes:
-    """Return the documented tensors of *stage*, so that those of other stages change no digest."""
+    """Return the documented tensors of *stage*, without those of other stages."""
     if not stage.documented.is_file():
         return b""
     tensors = documented.read(stage.documented).values()
@@ -239,7 +238,7 @@ def _documented_of(stage: Stage) -> bytes:
 
 
 def _rules_of_kinds() -> list[Path]:
-    """List the modules that make the programs with one kind of mistake, and their sentences."""
+    """List the files that define the kinds of mistake and make programs from them."""
     folder = Path(mistakes.__file__).parent
     files = sorted(path for path in folder.iterdir() if path.suffix in {".py", ".toml"})
     return [*files, folder.with_name("programs.py")]
@@ -280,7 +279,7 @@ def _write_records(course: Course, report: Report, stages: Sequence[Stage]) -> N
 
 
 def _first_known(find: Callable[[Path], Known | None], stage: Stage, path: Path) -> Known | None:
-    """Read the last built file, or the copy that students receive, to keep its numbers."""
+    """Read the last built file, or the students' copy of it, so that its numbers can be kept."""
     copies = (path, stage.assignment / path.name)
     return next((known for copy in copies if (known := find(copy)) is not None), None)
 
@@ -288,7 +287,7 @@ def _first_known(find: Callable[[Path], Known | None], stage: Stage, path: Path)
 def _changed_files(
     course: Course, built: dict[Path, bytes], stages: Sequence[Stage]
 ) -> tuple[Path, ...]:
-    """Return the files that differ from *built*, and the surplus files of the assignments."""
+    """Return the files that differ from *built*, and surplus files in assignments/."""
     outdated = {path for path, content in built.items() if not _has_content(path, content)}
     among = stages or course.every_stage
     present = {path for stage in among for path in visible_files(stage.assignment)}
@@ -300,7 +299,7 @@ def _has_content(path: Path, content: bytes) -> bool:
 
 
 def visible_files(folder: Path) -> list[Path]:
-    """List the files of *folder* that students receive: no caches, no dotfiles."""
+    """List the files of *folder*, without caches and hidden files."""
     return [
         path
         for path in _all_files(folder)
@@ -346,7 +345,7 @@ def _reject_secrets(path: Path, course: Course, stage: Stage) -> None:
 
 
 def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield each line with its place: its number, the number of its cell, or of its string."""
+    """Yield the lines of *path*, each with its place: a line number, a cell or "a string"."""
     if not path.is_file():
         return
     text = _read_text(path)
@@ -356,7 +355,7 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
         return
     try:
         cells = json.loads(text)["cells"] if path.suffix == ".ipynb" else None
-    except (ValueError, KeyError, TypeError):  # not a notebook, in spite of its name
+    except (ValueError, KeyError, TypeError):  # not a notebook despite its name
         cells = None
     if cells is None:
         for number, line in enumerate(text.split("\n"), start=1):
@@ -368,7 +367,7 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def json_lines(path: Path) -> list[str]:
-    """List every line of every string in the JSON file at *path*, once; none if it is not JSON."""
+    """List the lines of the different strings in the JSON file *path*; empty if it is not JSON."""
     strings = dict.fromkeys(_JSON_STRING.findall(_read_text(path)))  # most of a record is numbers
     try:
         lines = "\n".join(map(json.loads, strings)).split("\n")
@@ -389,7 +388,7 @@ def _lines_of_strings(value: object) -> Iterator[str]:
 
 
 def _read_text(path: Path) -> str:
-    return path.read_text("utf-8", errors="replace")  # pictures are searched like other files
+    return path.read_text("utf-8", errors="replace")  # pictures are searched, too
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,7 +1,7 @@
-"""Proves that the rules of a stub are graded: a wrong program breaks each rule of an exercise.
+"""Checks that each rule of an exercise is graded: some wrong program must break it.
 
-The wrong programs are the misconceptions and kinds of mistake of the stage, whose results in the
-public suite are known, or otherwise the solution preceded by the code that *breaks* the rule.
+The wrong programs are those in the fingerprints, whose results in the public suite are known. If
+none of them breaks the rule, it is the solution with the code in ``breaks`` of the rule.
 """
 
 import textwrap
@@ -66,7 +66,7 @@ def rules_without_loss(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
 
 
 def _is_lost(rule: str, checks: Sequence[CollectedCheck], known: Fingerprints) -> bool:
-    """Whether a misconception or a kind of mistake fails checks of *rule* and no other check."""
+    """Whether a known wrong program fails checks of *rule* and no other check of the exercise."""
     naming, others = (
         {
             number
@@ -82,7 +82,7 @@ def _is_lost(rule: str, checks: Sequence[CollectedCheck], known: Fingerprints) -
 def _breaks(
     rule: Rule, exercise: str, checks: Sequence[CollectedCheck], stage: Stage, runner: SuiteRunner
 ) -> bool:
-    """Whether the solution that breaks *rule* fails a check of the rule and passes other probes."""
+    """Whether the solution with ``rule.breaks`` fails a check of *rule* and passes other probes."""
     if not rule.breaks:
         return False
     program = stage.solution.read_text("utf-8") + BREAKER.format(
@@ -90,7 +90,7 @@ def _breaks(
     )
     try:
         broken = LocalChannel(stage.module, program.encode())
-    except CourseError:  # no line can be put in front of this code
+    except CourseError:  # the code can't be added to this solution
         return False
     naming = [check for check in checks if rule.name in check.spec.rules]
     probes = [check for check in checks if check.spec.layer is Layer.PROBE and check not in naming]

@@ -1,4 +1,4 @@
-"""Divides the stages of a course, which are independent of each other, among the cores."""
+"""Distributes the stages of a course, which are independent, among processes."""
 
 import math
 import os
@@ -15,7 +15,7 @@ _Part = TypeVar("_Part")
 
 
 def in_processes(work: Callable[[Sequence[Stage]], _Part], stages: Sequence[Stage]) -> list[_Part]:
-    """Call *work* with some of the *stages* in each process; return what each call returns."""
+    """Call *work* in one process per core, each with a part of *stages*; return the results."""
     count = min(cores(), len(stages)) if hasattr(os, "fork") else 1
     if count <= 1:
         return [work(stages)]
@@ -27,6 +27,6 @@ def in_processes(work: Callable[[Sequence[Stage]], _Part], stages: Sequence[Stag
 
 
 def _effort(stage: Stage) -> int:
-    """Estimate how long it takes to run the wrong programs of *stage* in its checks."""
+    """Estimate the time to run the checks of *stage* on its wrong programs, without a unit."""
     files = (stage.misconceptions, stage.hidden_suite)
     return math.prod(path.stat().st_size for path in files if path.is_file())

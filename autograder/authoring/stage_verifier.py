@@ -1,4 +1,4 @@
-"""Grades code of one stage whose points are known, and reports wrong points."""
+"""Grades code of one stage whose points are known beforehand, and reports wrong points."""
 
 import contextlib
 import math
@@ -24,24 +24,24 @@ from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import MARGIN
 
-GARBAGE_POINTS = 1.0  # more than blanks may be earned by what computes nothing
-PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes, and nothing else
+GARBAGE_POINTS = 1.0  # that code which computes nothing may earn more than blanks
+PLACEHOLDER_SHARE = 0.2  # of the points that zeros of the right shapes may earn
 
 
 class Room(NamedTuple):
-    """The distance to the bound of a check of the correct code that comes closest."""
+    """The smallest distance of correct code from the bound of a check."""
 
     check: str
-    times: float  # the noise
+    times: float  # the distance, in units of the noise
     code: str
 
     def __str__(self) -> str:
-        """Return a line of the report."""
+        """Return the room as a line of the report."""
         return f"{self.check}: {self.code} is {self.times:.1f} times the noise from its bound"
 
 
 class StageVerifier:
-    """Grades code whose points are known beforehand with one stage's hidden or public suite."""
+    """Grades code with known points by the hidden or public suite of one stage."""
 
     def __init__(
         self, runner: SuiteRunner, fork_server: ForkServer, stage: Stage, *, quick: bool = False
@@ -71,8 +71,8 @@ class StageVerifier:
     def problems(self) -> Iterator[str]:
         """Report programs that earn the wrong points, and misconceptions with a wrong name.
 
-        The quick proof leaves out those that take longest: garbage, zeros and prices, and the names
-        of all misconceptions but the first.
+        The quick proof skips the slowest parts: garbage, zeros, prices, and the names of all
+        misconceptions except the first.
         """
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
@@ -96,14 +96,14 @@ class StageVerifier:
         return {item.exercise: item for item in reversed(self._bank)}.values()
 
     def check_stub(self) -> Iterator[str]:
-        """Report a stub that cannot be imported or earns points."""
+        """Report the stub if it can't be imported or earns points."""
         text = stubs.strip_solutions(self._solution, self._stage.solution.name)
         result = self._grade("the stub", text.encode())
         if result.score != 0 or result.message:
             yield f"the stub scores {result.score}; it must import and earn 0. {result.message}"
 
     def check_full_marks(self, name: str, module: bytes) -> Iterator[str]:
-        """Report a *module* that loses points or fails a check."""
+        """Report *module* if it loses points or fails a check."""
         result = self._grade(name, module)
         failed = [check for check in _checks(result) if check.outcome is not Outcome.PASSED]
         problem = f"{failed[0].name}: {failed[0].message}" if failed else result.message
@@ -111,14 +111,14 @@ class StageVerifier:
             yield f"{name} scores {result.score} of {result.max_score}. {problem}"
 
     def check_import(self, variant: Path) -> Iterator[str]:
-        """Report a statement of *variant* that raises; the sandbox would skip it."""
+        """Report *variant* if a statement raises an exception, which the sandbox would skip."""
         try:
             self._import(variant)
         except CourseError as error:
             yield f"variant {variant.name} can't be imported. {error}"
 
     def check_placeholder(self) -> Iterator[str]:
-        """Report a module of zeros in the right shapes that earns too much."""
+        """Report the module of zeros in the right shapes if it earns too much."""
         path = self._stage.hidden / "hollow.py"
         if not path.is_file():
             yield f"{path.name} is missing; write a module that returns zeros of the right shapes."
@@ -128,7 +128,7 @@ class StageVerifier:
             yield f"zeros of the right shapes earn {result.score}."
 
     def check_garbage(self) -> Iterator[str]:
-        """Report garbage used by correct code that earns much more than blanks."""
+        """Report correct code above garbage if it earns much more than above blanks."""
         base = composition(self._stage)
         if base is None:
             return
@@ -149,7 +149,7 @@ class StageVerifier:
         return [check for check in checks if check.spec.exercise == exercise]
 
     def check_prices(self) -> Iterator[str]:
-        """Report slips and ready-made code that earn an unfair number of points."""
+        """Report small mistakes and ready-made code that earn unfair points."""
         checks = self._runner.checks(self._stage.name)
         yield from unfair_prices(self._stage, checks, self._grade)
 
@@ -158,12 +158,12 @@ class StageVerifier:
         return prices(self._stage, self._runner.checks(self._stage.name), self._grade)
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
-        """Report the misconception *item* if it loses no points or, in full, is not named."""
+        """Report *item* if it loses no points or, in the full proof, is not named."""
         diagnostician = self._runner.diagnostician(self._stage)
         checks = self._checks_of(item.exercise)
         with_points = (check.item for check in checks if check.spec.points)
         try:
-            # A replay runs once, so a diagnosis does not repeat it.
+            # Results of a replay are cached, so the diagnosis does not run it again.
             if all(diagnostician.source.replay(item, one).error is None for one in with_points):
                 yield f"misconception {item.id} loses nothing."
             elif not self._quick:
@@ -173,15 +173,15 @@ class StageVerifier:
             yield f"misconception {item.id} can't be run. {error}"
 
     def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
-        """Report *item* if its answers in a worker differ from those in this process."""
+        """Report *item* if it is not named when it runs in a worker."""
         result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
         found = [check.diagnosis for check in _checks(result) if check.diagnosis]
         yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
 
     def smallest_rooms(self) -> Iterator[Room]:
-        """Yield, for each check with a bound, the smallest distance of correct code.
+        """Yield the smallest distance of correct code for each check with a bound.
 
-        The quick proof measures none.
+        The quick proof measures no distances.
         """
         if self._quick:
             return
@@ -202,7 +202,7 @@ class StageVerifier:
         return LocalChannel(path.stem, path.read_bytes())
 
     def public_findings(self) -> Iterator[str]:
-        """Run the public suite on the solution and on the stub."""
+        """Report checks of the public suite that fail on the solution or pass on the stub."""
         for path, passes in ((self._stage.solution, True), (self._stage.stub, False)):
             folder = path.parent.parent.name
             result = self._grade(folder, path.read_bytes())

@@ -1,9 +1,8 @@
 """Tests whether rounding could decide the answers of a program to a check.
 
-Another processor rounds each step of a program differently. This module shifts every number that a
-check sends by more than such an error, up and down. A program that enlarges this beyond the noise,
-or that ends differently because it rounds or compares, has no result that is the same on every
-machine.
+A different processor rounds each step of a program differently. This module shifts every number
+that a check sends by more than such an error, up and down. If the answers then differ by more than
+the noise, or the program ends differently, its results are not the same on every machine.
 """
 
 from enum import Enum, auto
@@ -21,10 +20,10 @@ from autograder.sandbox.tensors import decode_tensor, encode_tensor
 from autograder.suite.noise import MARGIN
 from autograder.suite.student_proxy import SEND_BYTES, Channel
 
-SHIFT = 1e-6  # of each number up to 1, and in all of a larger one: ten times what a step rounds
-CLEAR = 3  # times the shift and the margin: what holds then is steady
-FAR = 4 * MARGIN  # from the bound of a check: what passes with so much room passes everywhere
-WAVES = 1e4  # numbers that differ by a thousandth move differently; equal numbers move alike
+SHIFT = 1e-6  # relative up to 1 and absolute above; ten times the rounding error of a step
+CLEAR = 3  # a result that survives this multiple of shift and margin is steady
+FAR = 4 * MARGIN  # a program this far from the bound of a check passes on every machine
+WAVES = 1e4  # numbers that differ by 0.001 are shifted differently, equal numbers equally
 ALIKE = {Match.YES, Match.TEXT_ONLY}
 
 
@@ -32,12 +31,12 @@ class Steadiness(Enum):
     """Whether a program gives the same results on every machine."""
 
     UNSTEADY = auto()
-    BORDERLINE = auto()  # on another machine it could look steady, or unsteady
+    BORDERLINE = auto()  # it may look steady or unsteady on a different machine
     STEADY = auto()
 
 
 class ShiftedChannel:
-    """Asks a different channel with slightly shifted numbers; whole numbers stay unchanged."""
+    """Passes requests to a channel with slightly shifted numbers; whole numbers stay the same."""
 
     def __init__(self, channel: Channel, share: float) -> None:
         self._channel = channel
@@ -49,7 +48,7 @@ class ShiftedChannel:
         return self._channel.definitions
 
     def ask(self, verb: Verb, **fields: Any) -> Reply:
-        """Do one request with shifted tensors."""
+        """Send one request with shifted tensors."""
         args, kwargs = fields.pop("args", ()), fields.pop("kwargs", {})
         return self._channel.ask(
             verb,
@@ -76,15 +75,15 @@ def steadiness(
 ) -> Steadiness:
     """Return whether the program behind *channel* gives the results *seen* on every machine.
 
-    What was undecided in the last build, and so is *in_doubt*, must be steady by twice as much:
-    otherwise it would be steady on one machine and not on the next.
+    A result that was undecided in the last build is *in_doubt* and must survive twice the shift.
+    Otherwise it could be steady in one build and undecided in the next.
     """
     times = 2 if in_doubt else 1
     if seen.error is None and seen.room >= times * FAR:
         return Steadiness.STEADY
-    if isinstance(seen.error, Fault) and not seen.answers:  # no number led to it
+    if isinstance(seen.error, Fault) and not seen.answers:  # no number has an influence on it
         return Steadiness.STEADY
-    if does_not_end(seen.error):  # rounding hardly decides it, and each run takes long
+    if does_not_end(seen.error):  # rounding hardly has an influence, and a run takes long
         return Steadiness.STEADY
     if _holds(seen, check, channel, run, times * CLEAR):
         return Steadiness.STEADY
@@ -92,7 +91,7 @@ def steadiness(
 
 
 def _holds(seen: Observation, check: pytest.Item, channel: Channel, run: Run, times: float) -> bool:
-    """Whether it still shows that after a shift of so many *times* the usual size."""
+    """Whether the program still has the results *seen* after shifts of *times* the usual size."""
     if seen.room < times * MARGIN:
         return False
     shifts = (times * SHIFT, -times * SHIFT)

@@ -1,7 +1,7 @@
 """Builds a stage's stub: removes the code between solution markers and inserts the graded rules.
 
 A marker is a comment alone on its line. A line that only resembles a marker raises ``CourseError``
-with file and line, because an overlooked marker would give the solution to the class. A rule that
+with file and line, because a missed marker would reveal the solution to the class. A rule that
 holds for the whole stage is in the module's docstring, and any other rule is in the docstring of
 each exercise that it concerns, unless that docstring already states it.
 """
@@ -26,8 +26,8 @@ BEGIN, END = MARKERS
 _SIMILAR = re.compile(r"#\W*(begin|end)[\W_]*(solution|hidden)", re.IGNORECASE)
 _MISSPELLED = re.compile(r"##+\W*(begin|end)(?![a-z])", re.IGNORECASE)  # `### BEGIN SOLUTOIN`
 
-_SHORTEST = 12  # characters of a secret line: `return None` and `self.x = x` give nothing away
-_COMMON = ("from ", "import ", "super().__init__(")  # lines that begin so give nothing away
+_SHORTEST = 12  # characters of a secret line; `return None` and `self.x = x` reveal nothing
+_COMMON = ("from ", "import ", "super().__init__(")  # lines with these beginnings reveal nothing
 
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT}
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -36,7 +36,7 @@ WIDTH = 100  # columns of a stub
 INDENT = "    "  # of the body of an exercise
 Definition = ast.FunctionDef | ast.ClassDef
 _Documented = ast.Module | Definition
-OTHER_INPUTS = (  # `withhold_known_values` of the grader
+OTHER_INPUTS = (  # the grader applies this in `withhold_known_values`
     "Documented values and properties count only if the results are right for other inputs too."
 )
 TITLE = "Rules for this stage, which are graded like the results:"
@@ -62,7 +62,7 @@ def strip_solutions(text: str, name: str) -> str:
     """Turn the solution *text* into the stub; raises ``CourseError`` for a misplaced marker.
 
     A region in a function becomes ``raise NotImplementedError``. A region in the body of a module
-    or class, such as a private helper or an import of the solution, is removed.
+    or class, such as a helper or an import that only the solution needs, is removed.
     """
     found = regions(text, name)
     if not found:
@@ -87,7 +87,7 @@ def strip_solutions(text: str, name: str) -> str:
 
 
 def regions(text: str, name: str) -> tuple[Region, ...]:
-    """Find every region of the module *text*; raises ``CourseError`` for a misplaced marker."""
+    """Return all regions of the module *text*; raises ``CourseError`` for a misplaced marker."""
     tree = _parse(text, name)
     tokens = tuple(tokenize.generate_tokens(io.StringIO(text).readline))
     comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
@@ -105,9 +105,9 @@ def regions(text: str, name: str) -> tuple[Region, ...]:
 
 
 def secret_lines(text: str, name: str) -> set[str]:
-    """Return the lines of a solution, as ``bare_line`` gives them, that students must not receive.
+    """Return the lines of a solution, in the form of ``bare_line``, that students must not receive.
 
-    A line that is short, common, or also in the stub is not secret.
+    A line is not secret if it is short, common, or also in the stub.
     """
     solved = set().union(*(bare_lines(region.text) for region in regions(text, name)))
     hidden = solved - bare_lines(strip_solutions(text, name))
@@ -125,7 +125,7 @@ def bare_line(line: str) -> str:
 
 
 def marker_lines(text: str) -> list[int]:
-    """Return the number, from 1, of each line that resembles a solution or hidden-test marker."""
+    """Return the numbers, from 1, of lines that resemble a solution or hidden-test marker."""
     numbered = enumerate(text.split("\n"), start=1)
     return [number for number, line in numbered if _SIMILAR.search(line)]
 
@@ -176,7 +176,7 @@ def _check_block(begin: _Marker, inside: dict[int, int], name: str) -> None:
 
 
 def _statements(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, int]]:
-    """Yield line and column of each logical line, `else:` included; strings are not searched."""
+    """Yield line and column of each logical line, also of `else:`, but not of lines in strings."""
     at_start = True
     for token in tokens:
         if token.type == tokenize.NEWLINE:
@@ -195,7 +195,7 @@ def _in_function(tree: ast.Module, line: int) -> bool:
 
 
 def _close_gap(kept: list[str], following: list[str]) -> int:
-    """Keep the wider of the gaps around a removed region; return how many lines to skip."""
+    """Keep the wider gap around a removed region; return how many following lines to skip."""
     before = sum(1 for _ in takewhile(_is_blank, reversed(kept)))
     after = sum(1 for _ in takewhile(_is_blank, following))
     opens_block = len(kept) > before and kept[-1 - before].endswith(":")
@@ -225,8 +225,8 @@ def _error(name: str, line: int, message: str) -> CourseError:
 def add_rules(stub: str, stage: Stage, suite: str) -> str:
     """Return *stub* with the sentences of the rules that *suite* names.
 
-    Raises ``CourseError`` for a rule that ``rules.toml`` does not have, and for an exercise that
-    the stage does not have: its name would be missing in the stub.
+    Raises ``CourseError`` for a rule that is not in ``rules.toml`` and for an exercise that is not
+    in the stage.
     """
     named = public_suite.rules_of(suite)
     known = read_rules(stage.rules)
@@ -274,7 +274,7 @@ def _needed(
     known: Mapping[str, Rule],
     names: Sequence[str],
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the sentences that docstrings lack: those for the top, and those of each exercise."""
+    """Return the missing sentences: those for the top of the stub, and those of each exercise."""
     texts = _docstrings(tree)
     at_top: list[str] = []
     in_exercise: dict[str, list[str]] = {}
@@ -292,7 +292,7 @@ def _needed(
 
 
 def _docstrings(tree: ast.Module) -> dict[str, str]:
-    """Return the docstrings of each definition, those of its methods included; "" is the module."""
+    """Return the docstrings of each definition and its methods; the key "" is the module."""
     texts = {"": ast.get_docstring(tree) or ""}
     for node in tree.body:
         if isinstance(node, Definition):
@@ -302,7 +302,7 @@ def _docstrings(tree: ast.Module) -> dict[str, str]:
 
 
 def _states(text: str, rule: Rule) -> bool:
-    """Whether *text* has the sentence of *rule*, or the words by which authors state it."""
+    """Whether *text* contains the sentence of *rule*, or its words *stated_by*."""
     text, sentence = " ".join(text.split()), " ".join(rule.sentence.split())
     return sentence in text or bool(rule.stated_by and rule.stated_by in text)
 
@@ -319,7 +319,7 @@ def _wrapped(text: str, indent: str, later: str = "") -> list[str]:
 
 
 def _extend_exercise(lines: list[str], node: _Documented, sentences: str) -> None:
-    """Add *sentences* behind the last line of the docstring of *node*, or below its only line."""
+    """Add *sentences* to the end of the docstring of *node*."""
     if ast.get_docstring(node) is None:
         return  # `autograder verify` reports an exercise without a docstring
     first, last, quotes = _open_docstring(lines, node)

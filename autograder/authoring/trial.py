@@ -1,4 +1,4 @@
-"""Shows an author why a submission gets its diagnosis: lists every explanation that was tried."""
+"""Shows an author why a submission gets its diagnosis, with all explanations that were tried."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from autograder.submission import Code, Submission
 class Trial(NamedTuple):
     """The result of a submission, and the explanations that were tried, the best first.
 
-    *not_carried* gives the reasons why exercises that use wrong ones kept no points.
+    *not_carried* contains, by exercise, the reasons why no points were carried.
     """
 
     result: SubmissionResult
@@ -28,7 +28,7 @@ class Trial(NamedTuple):
 def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
     """Grade the module or notebook at *path* as a submission of *stage*.
 
-    Raises ``CourseError``, ``SandboxError``, and ``OSError`` if the file can't be read.
+    Raises ``CourseError``, ``SandboxError`` and, if the file can't be read, ``OSError``.
     """
     code = Code(kind="module", cells=(path.read_bytes(),), label=path.name)
     submission = Submission(student=path.stem, stage=stage.name, code=code)

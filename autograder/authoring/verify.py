@@ -1,7 +1,7 @@
 """Checks a course for consistency.
 
-A finding is one sentence about something wrong: a stale file, a suite that takes points from a
-correct solution, a misconception that is not named, a documented tensor that no check uses.
+A finding is one sentence about an error, such as a stale file, a suite that takes points from a
+correct solution, a misconception without a name, or a documented tensor that no check uses.
 """
 
 import ast
@@ -31,13 +31,13 @@ from autograder.suite.checks import Layer, read_rules
 from autograder.suite.documented import DocumentedTensor
 from autograder.suite.in_process import solution_channel
 
-GAP_SHARE = 0.02  # of a stage's misconceptions may pass the public suite, each with its reason
+GAP_SHARE = 0.02  # of a stage's misconceptions that may pass the public suite with a reason
 
 
 class VerifyReport(NamedTuple):
     """A summary line for each stage, and the findings.
 
-    *details* state the distance of correct code from the bounds of the checks.
+    *details* contain the distance of correct code from the bound of each check.
     """
 
     lines: tuple[str, ...]
@@ -53,12 +53,12 @@ def verify(
     counts_kinds: bool = False,
     quick: bool = False,
 ) -> VerifyReport:
-    """Check *course*, or the stages *only*; without findings everything holds.
+    """Check *course*, or only the stages *only*; the course is correct if there are no findings.
 
-    *report* gets a line for each part of a stage when it begins. With *counts_kinds*, the line of a
-    stage also says how its kinds of mistake are named, which proves nothing. The *quick* proof
-    leaves out what takes longest: see ``StageVerifier.problems``; it measures no distance to a
-    bound, and runs no program again whose results are in the fingerprints.
+    *report* gets a line when a part of a stage begins. With *counts_kinds*, the summary of a stage
+    also counts how its kinds of mistake are named, which is not a finding. The *quick* proof skips
+    the slowest parts (see ``StageVerifier.problems``), measures no distance to a bound, and does
+    not run the programs of the fingerprints again.
     """
     stages = list(only) or list(course.every_stage)
     findings = [*stale_files(course, only), *unknown_folders(course)]
@@ -81,7 +81,7 @@ def verify(
 
 
 class _Share(NamedTuple):
-    """The part of the report that one process contributes."""
+    """The part of the report from one process."""
 
     summaries: dict[str, str]  # the line of each stage, by its name
     findings: list[str]
@@ -102,7 +102,7 @@ def _verify_stages(
     summaries: dict[str, str] = {}
     rooms: dict[str, list[Room]] = {}
     with ForkServer(level, course.limits) as fork_server:
-        with open_suites(course, stages) as runner:  # meanwhile the fork server imports torch
+        with open_suites(course, stages) as runner:  # the fork server imports torch meanwhile
             fork_server.wait_ready()
             for stage in stages:
                 report(f"{stage.name}: verifying the hidden suite")
@@ -131,7 +131,7 @@ def _verify_stages(
 
 
 def stage_prices(course: Course, stages: Sequence[Stage]) -> Iterator[Prices]:
-    """Yield the prices of many modules in each of *stages*."""
+    """Yield the table of prices of each of *stages*."""
     with (
         ForkServer(detect_capabilities().level, course.limits) as fork_server,
         open_suites(course, stages) as runner,
@@ -149,7 +149,7 @@ def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[DocumentedT
 
 
 def stale_files(course: Course, stages: Sequence[Stage] = ()) -> Iterator[str]:
-    """Report built files that are not up to date, and lines of solutions in files for students."""
+    """Report stale files, lines of solutions in files for students, and edited modules."""
     for path in release.stale(course, stages):
         yield f"{path.relative_to(course.root)} is stale: run `autograder release`."
     yield from release.leaks(course)
@@ -157,7 +157,7 @@ def stale_files(course: Course, stages: Sequence[Stage] = ()) -> Iterator[str]:
 
 
 def unknown_folders(course: Course) -> Iterator[str]:
-    """Report the folders of stages that ``course.toml`` does not list."""
+    """Report folders whose stage ``course.toml`` does not list."""
     for parent in ("solutions", "source", "assignments", "tests/hidden"):
         for folder in sorted((course.root / parent).glob("[0-9]*")):
             if folder.is_dir() and folder.name not in course.file.stages:
@@ -192,7 +192,7 @@ def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
     checks = runner.checks(stage.name)
     names = [exercise.name for exercise in stage.exercises]
     total = sum(check.spec.points for check in checks)
-    if abs(total - STAGE_POINTS) > 1e-9:  # noqa: PLR2004  # a sum of tenths has float noise
+    if abs(total - STAGE_POINTS) > 1e-9:  # noqa: PLR2004  # sums of floats are not exact
         yield f"the checks are worth {total:g} points, not {STAGE_POINTS:g}."
     for check in checks:
         if check.spec.exercise not in names:
@@ -223,7 +223,7 @@ def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
 
 
 def wrong_records(stage: Stage, recorder: Recorder, *, quick: bool = False) -> Iterator[str]:
-    """Compute the record and the fingerprints of *stage* again; report what differs.
+    """Compute the record and the fingerprints of *stage* again, and report differences.
 
     The *quick* proof neither runs a wrong program again nor looks for its lines.
     """
@@ -252,7 +252,7 @@ def wrong_records(stage: Stage, recorder: Recorder, *, quick: bool = False) -> I
 
 
 def _other_texts(stage: Stage, known: fingerprints.Fingerprints) -> Iterator[str]:
-    """Name the misconceptions for which *known* has different texts."""
+    """Report the misconceptions whose texts in *known* are different."""
     texts = {item.id: written(item) for item in misconceptions.read(stage.misconceptions)}
     for one in known.mistakes:
         if texts.get(one.id) != one:
@@ -269,7 +269,7 @@ def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:
 
 
 def public_gaps(stage: Stage) -> Iterator[str]:
-    """Report the misconceptions that pass the public suite without a reason."""
+    """Report misconceptions that pass the public suite without a reason, or too many with one."""
     known = fingerprints.find(stage.fingerprints)
     if known is None:
         return  # `wrong_records` or `stale_files` reports it
@@ -288,7 +288,7 @@ def public_gaps(stage: Stage) -> Iterator[str]:
 
 
 def fingerprint_leaks(stage: Stage) -> Iterator[str]:
-    """Report lines of wrong programs, which are nearly the solution, in the fingerprints."""
+    """Report lines of wrong programs in the fingerprints, which could reveal the solution."""
     solution = stage.solution.read_text("utf-8")
     given = stubs.bare_lines(stubs.strip_solutions(solution, stage.solution.name))
     lines = set(release.json_lines(stage.fingerprints))

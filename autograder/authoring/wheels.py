@@ -1,7 +1,7 @@
 """Builds wheels: one with the kit and the public part of a course, and one with the solutions.
 
-A wheel is a zip with metadata and a list of its files. The files and the metadata of the kit are
-those of this installation, so neither a build tool nor a network is needed.
+A wheel is a zip with metadata and a list of its files. The kit's files and metadata come from this
+installation, so neither a build tool nor a network is needed.
 """
 
 import base64
@@ -31,26 +31,26 @@ from autograder.sanitize import line
 
 KIT: Final = "attention-course-kit"
 SOLUTIONS: Final = f"{KIT}-solutions"
-_OLDEST: Final = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can store
+_OLDEST: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can store
 _FORM: Final = (
     "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 )
-_DIGITS: Final = 8  # of a digest; enough to tell the releases of one course from each other
+_DIGITS: Final = 8  # of a digest; enough to distinguish the releases of a course
 _LONGEST_TITLE: Final = 200
 
 
 class Wheel(NamedTuple):
-    """The *name* of a wheel's file, and its *content*."""
+    """A wheel: the *name* of the file and its *content*."""
 
     name: str
     content: bytes
 
 
 def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
-    """Return the kit with the *stages* of *course* as students receive them, and no other file.
+    """Return the wheel of the kit with the students' files of the *stages* of *course*.
 
-    The files for students must have been built. The version of the wheel ends in a digest of all
-    files, so that pip installs a newer wheel over an older one.
+    These files must be built. The version of the wheel ends in a digest of all files, so that pip
+    replaces an older wheel by a newer one.
     """
     files = _kit_files()
     for stage in stages:
@@ -75,7 +75,7 @@ def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
 
 
 def solutions_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
-    """Return the solutions of *stages*, and their labs with the mark schemes of the questions."""
+    """Return the wheel with the solutions of *stages* and their labs with the mark schemes."""
     files = {f"{SOLUTIONS_PACKAGE}/__init__.py": b'"""Solutions of a course."""\n'}
     for stage in stages:
         for path in (stage.solution, stage.lab):
@@ -86,7 +86,7 @@ def solutions_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
 
 
 def _kit_files() -> dict[str, bytes]:
-    """Return the files of the running kit, without stages that it may contain."""
+    """Return the files of the running kit, without the stages that it may contain."""
     package = Path(autograder.__file__).parent
     return {
         f"{package.name}/{path.relative_to(package).as_posix()}": path.read_bytes()
@@ -129,7 +129,7 @@ def _wheel(
 
 
 def _row(path: str, content: bytes) -> str:
-    """Return the line of RECORD for a file."""
+    """Return the line for a file in RECORD."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     return f"{path},sha256={digest},{len(content)}\n"
 
