@@ -1,8 +1,8 @@
-"""Grades a class on a cluster: its submissions are tasks of ``dask.distributed``.
+"""Grades a class on a cluster: submissions become tasks of ``dask.distributed``.
 
-The workers have the course and its secret; neither is sent. Submissions and records are sent over
-TLS or stay on one machine. A worker whose kit, torch, suites or secret differ from those here is
-refused, before the work starts or when it joins.
+The workers have their own copies of the course and its secret, which are never sent. Submissions
+and records are sent over TLS or stay on one machine. A worker with a different kit, torch, suite or
+secret is refused, at the start or when it joins.
 """
 
 import math
@@ -35,10 +35,10 @@ from autograder.sandbox.isolation import Isolation
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
-TASKS_PER_THREAD = 2  # one is worked on, the other waits at the worker
-TASKS_LEFT = 8  # for each thread at least, so that all end at about the same time
-MAX_TOGETHER = 16  # submissions of a task; dask takes as long for one as for sixteen
-MAX_BYTES = 2**20  # of the code in a task, unless one submission has more
+TASKS_PER_THREAD = 2  # one is graded, the other waits at the worker
+TASKS_LEFT = 8  # for each thread at least, so that all threads end at about the same time
+MAX_TOGETHER = 16  # submissions in a task; dask takes the same time for one as for sixteen
+MAX_BYTES = 2**20  # of the code in a task, unless a single submission has more
 KILLED = (
     "The cluster worker ended each time it graded this submission, the last time while it graded "
     "nothing else."
@@ -46,7 +46,7 @@ KILLED = (
 
 
 def isolation_of(course: Course, asked: str | None) -> Isolation:
-    """Return the isolation that each worker must give; this machine need not give it."""
+    """Return the isolation that each worker must provide; this machine need not provide it."""
     return "process" if (asked or course.grading.isolation) == "process" else "full"
 
 
@@ -63,9 +63,9 @@ def grade_each(
 ) -> Results:
     """Grade *submissions* as ``grade.grade_each`` does, but on the workers of a cluster.
 
-    *address* is that of its scheduler; *folder* is the course's folder on the workers, by default
-    the one here; *jobs* is the most that are graded at a time. Raises ``ClusterError``, and the
-    error of a worker.
+    *address* is the address of the scheduler. *folder* is the course's folder on the workers, by
+    default the same as here. At most *jobs* tasks are sent at a time. Raises ``ClusterError``, or
+    the error of a worker.
     """
     level = isolation_of(course, isolation)
     provenance = Provenance(course, level, diagnose=diagnose)
@@ -86,7 +86,7 @@ def grade_each(
 
 
 class _Sent(NamedTuple):
-    """A submission at a worker, and the function that takes its result."""
+    """A submission that was sent to a worker, and the function that takes its result."""
 
     number: int
     submission: Submission
@@ -94,7 +94,7 @@ class _Sent(NamedTuple):
 
 
 class _Tasks:
-    """The submissions that are at the workers now."""
+    """The tasks that are now at the workers."""
 
     def __init__(self, workers: Workers, class_: Class, provenance: Provenance) -> None:
         self._workers = workers
@@ -127,9 +127,9 @@ class _Tasks:
             future.add_done_callback(self._ended.put)
 
     def finish(self, *, alone: bool) -> list[int]:
-        """Take the results that have come; list the submissions whose workers have died.
+        """Take the results that have arrived; list the submissions whose workers died.
 
-        A submission that was sent *alone* gets no grade, as if its process had died there twice.
+        A submission that was sent *alone* then gets no grade, as after two deaths of its process.
         """
         killed = []
         for future, outcome in self._workers.answers(self._some_ended()).items():
@@ -145,12 +145,12 @@ class _Tasks:
         return killed
 
     def cancel(self) -> None:
-        """Cancel the tasks that no worker has begun."""
+        """Cancel the tasks that no worker has started."""
         with suppress(*CONNECTION_ERRORS):
             self._workers.client.cancel(list(self._sent))
 
     def _some_ended(self) -> list[Task]:
-        """Wait for a moment; list the tasks that have ended."""
+        """Wait briefly; list the tasks that have ended."""
         ended = []
         with suppress(Empty):
             ended.append(self._ended.get(timeout=SIGNAL_SECONDS))
@@ -159,7 +159,7 @@ class _Tasks:
         return ended
 
     def _result(self, submission: Submission, answer: Answer) -> SubmissionResult:
-        """Return the result; raises errors that the submission did not cause."""
+        """Return the result in *answer*; raises errors that the submission did not cause."""
         if isinstance(answer, Died):
             return failed_grading(submission, GraderError(DIED))
         require_equal(self._workers.facts, answer)
@@ -170,7 +170,7 @@ class _Tasks:
 
 
 def _grade_all(workers: Workers, tasks: _Tasks, count: int, jobs: int | None) -> None:
-    """Grade all; a submission whose workers died is graded once more, alone."""
+    """Grade *count* submissions; one whose workers died is graded once more, alone."""
     waiting, suspects, alone = deque(range(count)), list[int](), False
     try:
         while waiting or suspects or tasks:

@@ -1,9 +1,9 @@
 """Grades submissions on a cluster machine; tasks take and return bytes.
 
 The functions ``describe``, ``grade`` and ``close`` run in a worker of ``dask.distributed``, which
-has threads and may have no children of ``multiprocessing``. So each of its threads uses a separate
-process, a new Python that does what a grading process of one machine does. It ends with the
-worker, with the run, or when nothing has arrived for a while. The worker itself needs no torch.
+has threads and may not start children with ``multiprocessing``. Therefore each thread uses a
+separate Python process, which grades like a grading process on one machine. This process ends with
+the worker, with the run, or when nothing has arrived for a while. The worker itself needs no torch.
 """
 
 import subprocess
@@ -27,12 +27,12 @@ from autograder.sandbox.isolation import Isolation, choose_isolation
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 
-TRIES = 2  # the second time in a new process, as on one machine
-IDLE_SECONDS = 120.0  # a supervisor that was killed ends no process
+TRIES = 2  # the second one in a new process, as on one machine
+IDLE_SECONDS = 120.0  # a killed supervisor can't end these processes
 
 
 class ClusterRun(msgspec.Struct, frozen=True):
-    """A task's data about its run; *facts* is the digest of the supervisor's facts."""
+    """The run that a task belongs to; *facts* is the digest of the supervisor's facts."""
 
     id: str
     course: str  # its folder on the worker
@@ -43,20 +43,20 @@ class ClusterRun(msgspec.Struct, frozen=True):
 
 
 class Described(msgspec.Struct, frozen=True, tag=True):
-    """Facts that affect the worker's grades."""
+    """An answer with the facts that affect the worker's grades."""
 
     facts: Facts
     worker: str = ""
 
 
 class Graded(msgspec.Struct, frozen=True, tag=True):
-    """The record of the submission."""
+    """An answer with the result of a submission."""
 
     result: SubmissionResult
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The worker can't grade, with the class of the error."""
+    """An answer with the error because of which a worker can't grade; *kind* is its class."""
 
     kind: str
     message: str
@@ -64,7 +64,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Died(msgspec.Struct, frozen=True, tag=True):
-    """Every process that graded the submission ended early."""
+    """An answer that every process which graded the submission ended early."""
 
 
 Answer = Described | Graded | Refused | Died
@@ -76,7 +76,7 @@ def describe(run: bytes) -> bytes:
 
 
 def grade(run: bytes, submissions: bytes) -> bytes:
-    """Return the records of *submissions*; a worker that differs grades nothing."""
+    """Return an answer for each of *submissions*; a worker that differs returns its facts."""
     answers = [
         _answer(partial(_grade_one, run, one))
         for one in msgspec.msgpack.decode(submissions, type=list[Submission])
@@ -93,11 +93,11 @@ def close(run: bytes) -> None:
     with _POOLS.lock:
         pool = _POOLS.by_run.pop(run, None)
     if pool is not None:
-        Thread(target=pool.close).start()  # this is the thread by which the worker talks
+        Thread(target=pool.close).start()  # this thread handles the worker's messages
 
 
 class GraderProcess:
-    """A Python that has loaded the suites, and grades one submission at a time."""
+    """A Python process that has loaded the suites and grades one submission at a time."""
 
     def __init__(self, run: ClusterRun) -> None:
         self._pipe, other_end = Pipe()
@@ -107,26 +107,26 @@ class GraderProcess:
             [sys.executable, "-P", "-m", "autograder.grading.cluster_grader", *map(str, words)],
             pass_fds=[number],
             stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C in a terminal is for the worker, which then closes
+            start_new_session=True,  # Ctrl-C ends the worker, which closes its processes
         )
         other_end.close()
 
     @property
     def runs(self) -> bool:
-        """Whether the process has not ended."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def ask(self, submission: Submission) -> SubmissionResult | None:
-        """Return the result; None if the process has died; raises what it raised."""
-        with suppress(OSError):  # it has died, as `receive` will find
+        """Return the result, or None if the process has died; raises the error of the process."""
+        with suppress(OSError):  # the process has died; `receive` reports it
             self._pipe.send(submission)
         try:
             return receive(self._pipe)
-        except KeyboardInterrupt:  # its run is over; it means nothing to the worker
+        except KeyboardInterrupt:  # the process was ended with its run
             return None
 
     def close(self) -> None:
-        """End it, and its fork server; the thread that waits for it then goes on."""
+        """End the process and its fork server; a thread that waits for its answer continues."""
         self._process.terminate()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_SECONDS)
@@ -135,7 +135,7 @@ class GraderProcess:
 
 
 class GraderPool:
-    """The processes of one worker that grade one run: one for each thread that uses the pool."""
+    """The processes that grade one run on one worker, one for each thread that uses the pool."""
 
     def __init__(self, run: ClusterRun) -> None:
         course = load(Path(run.course))
@@ -149,7 +149,7 @@ class GraderPool:
         self._is_closed = False
 
     def grade(self, submission: Submission) -> Answer:
-        """Grade *submission*, once more if the process dies."""
+        """Grade *submission*, and try again in a new process if the process dies."""
         if self.facts.digest != self._run.facts:
             return Described(self.facts, _address())
         add_audit = self._provenance.begin(submission)
@@ -185,7 +185,7 @@ class GraderPool:
                     self._idle.append(process)
                 else:
                     self._processes.discard(process)
-            if not result:  # it has died, or can't grade here
+            if not result:  # the process has died or can't grade
                 process.close()
         return result
 
@@ -204,18 +204,18 @@ class GraderPool:
 
 
 class _Pools:
-    """The pools of this worker by their run."""
+    """The pools of this worker by run."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.by_run: dict[bytes, GraderPool] = {}
 
 
-_POOLS = _Pools()  # tasks are functions: only the process connects one with the next
+_POOLS = _Pools()  # module state, because dask passes nothing else from one task to the next
 
 
 def _pool(run: bytes) -> GraderPool:
-    """Return the pool of *run*; those of runs whose processes have all ended are dropped."""
+    """Return the pool of *run*, and drop the pools whose processes have all ended."""
     with _POOLS.lock:
         if run not in _POOLS.by_run:
             _POOLS.by_run = {key: one for key, one in _POOLS.by_run.items() if one.is_used}
@@ -224,12 +224,12 @@ def _pool(run: bytes) -> GraderPool:
 
 
 def _answer(work: Callable[[], Answer]) -> Answer:
-    """Return the answer of *work*, or the reason why there is none."""
+    """Return the answer of *work*, or its error as an answer."""
     try:
         return work()
     except AutograderError as error:
         return Refused(type(error).__name__, str(error), _address())
-    except Exception as error:  # noqa: BLE001  # a bug; an exception would cross as a pickle
+    except Exception as error:  # noqa: BLE001  # an exception would be sent as a pickle
         return Refused(GraderError.__name__, f"{type(error).__name__}: {error}", _address())
 
 
@@ -244,7 +244,7 @@ def _address() -> str:
 
 
 def main(number: str, folder: str, isolation: Isolation, diagnose: str, *stages: str) -> None:
-    """Grade the submissions that arrive at *number*, a descriptor; a failure sends an error."""
+    """Grade the submissions that arrive at the descriptor *number*; send an error if it fails."""
     from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
     from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
 
@@ -266,4 +266,4 @@ def main(number: str, folder: str, isolation: Isolation, diagnose: str, *stages:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])  # type: ignore[arg-type]  # `GraderProcess` gives an isolation
+    main(*sys.argv[1:])  # type: ignore[arg-type]  # `GraderProcess` passes an isolation

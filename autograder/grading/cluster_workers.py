@@ -25,14 +25,14 @@ from autograder.grading.provenance import Facts
 from autograder.submission import Submission
 
 CONNECT_SECONDS = 10.0
-WAIT_SECONDS = 60.0  # for a worker; a nanny restarts one within seconds
-LOOK_SECONDS = 5.0  # between two looks at which workers there are
+WAIT_SECONDS = 60.0  # for a first worker; a nanny restarts a worker within seconds
+LOOK_SECONDS = 5.0  # between two checks of the list of workers
 END_SECONDS = 5.0  # for a scheduler that may be gone
-MAX_ANSWER = 64 * 2**20  # bytes; the record of a submission has 20 KB, and rarely 2 MB
+MAX_ANSWER = 64 * 2**20  # bytes; the result of a submission has 20 KB, rarely 2 MB
 MAX_NAMED = 5  # packages in a sentence
 UNUSABLE = "A worker sent an invalid answer, which no worker of this kit sends."
 Task: TypeAlias = "Future[bytes]"
-# How dask says that there is no connection.
+# dask raises these if there is no connection.
 CONNECTION_ERRORS: Final = (OSError, RuntimeError, ClosedClientError)
 _ENCRYPTED: Final = frozenset({"tls", "wss"})
 _VERSIONS: Final = {
@@ -46,7 +46,7 @@ _VERSIONS: Final = {
 
 
 def require_private(address: str) -> None:
-    """Raise ``ClusterError`` if others could read or change data sent to *address*."""
+    """Raise ``ClusterError`` if others could read or change the data sent to *address*."""
     scheme, _ = parse_address(address)
     if scheme in _ENCRYPTED or scheme == "inproc":
         return
@@ -64,7 +64,7 @@ def require_private(address: str) -> None:
 
 
 def difference(here: Facts, there: Facts) -> str:
-    """Describe the first difference that could change a grade *there*; empty if there is none."""
+    """Describe the first difference that could change a grade; empty if there is none."""
     for name, about in _VERSIONS.items():
         ours, theirs = getattr(here.settings, name), getattr(there.settings, name)
         if ours != theirs:
@@ -93,7 +93,7 @@ def _listed(names: Collection[str]) -> str:
 def require_equal(facts: Facts, answer: Answer, address: str = "") -> None:
     """Raise the error in *answer*, or ``ClusterError`` if the worker would grade differently.
 
-    The answer to a task contains the worker's name; otherwise *address* is its name.
+    *address* is the worker's name, unless the answer contains it.
     """
     worker = address or getattr(answer, "worker", "")
     if isinstance(answer, Refused):
@@ -108,18 +108,18 @@ def require_equal(facts: Facts, answer: Answer, address: str = "") -> None:
 
 @dataclass
 class Workers:
-    """The workers of a scheduler, as this run uses them."""
+    """The workers of a scheduler during one run."""
 
     client: Client
     run: bytes
     facts: Facts
     threads: int = 0
     _checked: set[str] = field(default_factory=set)
-    _looked: float = 0.0  # when there were workers
+    _looked: float = 0.0  # the last time when there were workers
     _next_look: float = 0.0
 
     def look(self) -> None:
-        """Count the threads of all workers, and compare those that have joined."""
+        """Count the threads of all workers, and compare new workers."""
         if self.client.status != "running":
             raise _lost()
         if time.monotonic() < self._next_look:
@@ -138,7 +138,7 @@ class Workers:
         self.threads = sum(found.values())
 
     def submit(self, submissions: Sequence[Submission]) -> Task:
-        """Send *submissions* to some worker, which compares itself as well."""
+        """Send *submissions* to some worker, which also compares itself before it grades."""
         content = msgspec.msgpack.encode(submissions)
         key = f"autograder-grade-{uuid.uuid4().hex}"
         with _connection():
@@ -161,7 +161,7 @@ class Workers:
                 cluster_grader.describe, self.run, workers=list(joined), on_error="return"
             )
         for address, answer in answers.items():
-            if isinstance(answer, OSError):  # it is gone already
+            if isinstance(answer, OSError):  # the worker has already left
                 continue
             if isinstance(answer, Exception):
                 msg = f"{address} does not have this kit: {type(answer).__name__}: {answer}"
@@ -172,14 +172,14 @@ class Workers:
 
 @contextmanager
 def open_workers(address: str, run: ClusterRun, facts: Facts) -> Iterator[Workers]:
-    """Connect to the scheduler and compare its workers; end their processes for this run."""
+    """Connect to the scheduler; at the end, end the processes of this run on its workers."""
     with _without_log():
         client = _connect(address)
         workers = Workers(client, msgspec.msgpack.encode(run), facts)
         try:
             yield workers
         finally:
-            with suppress(*CONNECTION_ERRORS):  # the scheduler may be gone; the processes end alone
+            with suppress(*CONNECTION_ERRORS):  # without a scheduler, they end by themselves
                 if client.status == "running":
                     client.run(cluster_grader.close, workers.run, on_error="ignore")
             with suppress(*CONNECTION_ERRORS):
@@ -191,7 +191,7 @@ def _connect(address: str) -> Client:
     try:
         whole = normalize_address(address)
         require_private(whole)
-        security = Security()  # of dask's own configuration
+        security = Security()  # from dask's configuration
         has_keys = security.get_connection_args("client")["ssl_context"] is not None
         if parse_address(whole)[0] in _ENCRYPTED and not has_keys:
             msg = (
@@ -204,7 +204,7 @@ def _connect(address: str) -> Client:
             timeout=CONNECT_SECONDS,
             set_as_default=False,
             security=security,
-            direct_to_workers=False,  # a tunnel leads to the scheduler only
+            direct_to_workers=False,  # a tunnel may lead only to the scheduler
         )
     except ValueError as error:
         msg = f"{address} is not a valid address of a scheduler, such as tls://host:8786: {error}."
@@ -219,7 +219,7 @@ def _connect(address: str) -> Client:
 
 @contextmanager
 def _without_log() -> Iterator[None]:
-    """Keep dask from printing tracebacks about what is raised here as one sentence."""
+    """Keep dask from printing tracebacks for errors that become one sentence here."""
     loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.core")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -262,12 +262,12 @@ def decode(outcome: object, count: int) -> list[Answer]:
 
 
 def _outcome(future: Task) -> bytes | Exception:
-    """Return the result of one task, waiting for it if it runs again."""
+    """Return the result or error of one task, and wait if it runs again."""
     try:
         found: bytes = future.result()
     except KilledWorker as error:
         return error
-    except CancelledError:  # dask cancels all tasks where it has lost the scheduler
+    except CancelledError:  # dask cancels all tasks when it loses the scheduler
         raise _lost() from None
     except Exception as error:  # noqa: BLE001  # the caller describes the error
         return error

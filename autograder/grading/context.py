@@ -1,4 +1,4 @@
-"""Supplies fixtures to checks: the student's module, the solution, documented tensors, inputs."""
+"""Supplies the fixtures of checks: the module, the solution, documented tensors and inputs."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
@@ -29,7 +29,7 @@ from autograder.suite.student_proxy import Channel, Student
 class SuiteContext:
     """The data that the checks of one pytest session share.
 
-    *item* is the check whose fixtures pytest makes now, *channel* the module that it runs on.
+    *item* is the check whose fixtures pytest sets up, and *channel* the module that it runs on.
     """
 
     item: pytest.Item
@@ -45,7 +45,7 @@ class SuiteContext:
         self._secrets: dict[Path, bytes] = {}
         self._constructors: dict[Path, Mapping[str, tuple[str, ...]]] = {}  # by suite
         self._first_checks: dict[Path, dict[str, str]] = {}  # by suite; exercises by check
-        torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
+        torch.set_num_threads(1)  # tensors are tiny here, and a fork must not inherit threads
 
     def channel_for(self, item: pytest.Item) -> Channel:
         """Return the channel to the module that *item* runs on."""
@@ -73,7 +73,7 @@ class SuiteContext:
         return Student(self.reference_channel(self.stage(item)), self.probe(item).seed)
 
     def reference_channel(self, stage: Stage) -> ReferenceChannel:
-        """Return the channel of `reference`; a check may use that of `solution` meanwhile."""
+        """Return the channel of `reference`, which is separate from that of `solution`."""
         if stage.solution not in self._references:
             self._references[stage.solution] = ReferenceChannel(solution_channel(stage.solution))
         return self._references[stage.solution]
@@ -95,7 +95,7 @@ class SuiteContext:
     def probe(self, item: pytest.Item) -> HiddenInputs:
         """Return the source of inputs of the check *item*: public ones for a public suite."""
         stage = self.stage(item)
-        if is_public(item):  # a student's folder may have any name, its module has not
+        if is_public(item):  # a student's folder may have any name, but its module may not
             return HiddenInputs(PUBLIC_SEED, stage.module, item.name)
         return HiddenInputs(self._secret(self._course(item).root), stage.name, item.name)
 
@@ -107,7 +107,7 @@ class SuiteContext:
         return self._records[path]
 
     def argument_order(self, item: pytest.Item) -> ArgumentOrder:
-        """Return the arguments of the constructors of the stage; a public suite contains them.
+        """Return the arguments of the stage's constructors, which a public suite contains.
 
         The first check of an exercise grades their order.
         """
@@ -144,14 +144,14 @@ class SuiteContext:
 
 
 class RecordingContext(SuiteContext):
-    """The context of hidden suites on public inputs: ``release`` records the solution's replies."""
+    """The context with which ``release`` records replies: hidden suites on public inputs."""
 
     def __init__(self, course: Course) -> None:
         super().__init__(course)
         self.recorder: TranscribingChannel | None = None  # of the last check that used the solution
 
     def reference(self, item: pytest.Item) -> Student:
-        """Return a proxy of the solution whose requests and replies are kept."""
+        """Return a proxy of the solution that records requests and replies."""
         self.recorder = TranscribingChannel(self.reference_channel(self.stage(item)))
         return Student(self.recorder, self.probe(item).seed)
 
@@ -161,7 +161,7 @@ class RecordingContext(SuiteContext):
 
 
 class StandaloneContext(SuiteContext):
-    """The context of plain pytest: it grades *submission*, or the solutions, in its own sandbox."""
+    """The context of plain pytest: runs *submission*, or the solutions, in its own sandbox."""
 
     def __init__(self, submission: Path | None, isolation: str | None) -> None:
         super().__init__(None)
@@ -200,7 +200,7 @@ class StandaloneContext(SuiteContext):
             return Code(kind="module", cells=(default.read_bytes(),), label=default.name)
         stages = self.course.every_stage if self.course else (stage,)
         submissions = list(collect(self._submission, stages))
-        if not any(item.stage for item in submissions):  # no name says for which stage they are
+        if not any(item.stage for item in submissions):  # no file name shows the stage
             submissions = list(collect(self._submission, (stage,), stage))
         found = next((item for item in submissions if item.stage == stage.name), None)
         if found is None:
@@ -211,7 +211,7 @@ class StandaloneContext(SuiteContext):
 
 
 def _first_checks(item: pytest.Item) -> dict[str, str]:
-    """Return the exercises of the suite of *item*, each by the id of its first check."""
+    """Map the id of the first check of each exercise in the suite of *item* to the exercise."""
     found: dict[str, str] = {}
     for other in [one for one in item.session.items if one.path == item.path] or [item]:
         if spec := spec_of(other):

@@ -32,7 +32,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
-SIGNAL_SECONDS = 0.5  # another thread may get Ctrl-C, and then nothing wakes this one
+SIGNAL_SECONDS = 0.5  # how often to check for Ctrl-C, which another thread may receive
 DIED = (
     "The process that graded this submission ended twice, the second time while it graded "
     "nothing else. The submission may have needed more memory (grader_mib in course.toml) or "
@@ -40,7 +40,7 @@ DIED = (
 )
 
 OnResult = Callable[[int, SubmissionResult], object]
-# In a fork: its number, its end of its pipe, and the pipes of the parent.
+# Runs in a fork; gets its number, its end of the pipe, and the pipes of the parent.
 Serve = Callable[[int, Connection, Sequence[Connection]], None]
 
 
@@ -54,7 +54,7 @@ def grade(
     on_result: Callable[[SubmissionResult], object] = lambda _result: None,
     python: str | None = None,
 ) -> Results:
-    """Grade *submissions* as ``grade_each`` does; return all results, in their order."""
+    """Grade *submissions* as ``grade_each`` does, and return all results in order."""
     found: dict[int, SubmissionResult] = {}
 
     def keep(index: int, result: SubmissionResult) -> None:
@@ -83,12 +83,12 @@ def grade_each(
     diagnose: bool = True,
     python: str | None = None,
 ) -> Results:
-    """Grade *submissions*, reading each when its turn comes; keep none of the results.
+    """Grade *submissions* one after another, and pass each result to *on_result*.
 
-    *on_result* gets each at once, with the index of its submission. Returns the record without
-    them. *isolation* is by default that of ``course.toml``; *python* is the interpreter that starts
-    the fork server. Raises ``SandboxError``, and ``CourseError`` also where the course's own
-    solution does not earn everything.
+    Each submission is read when its turn comes. *on_result* gets the index of the submission, too.
+    Return the record without results. *isolation* is by default that of ``course.toml``. *python*
+    is the interpreter of the fork server. Raises ``SandboxError``, and ``CourseError``, for example
+    if a solution of the course does not earn all points.
     """
     level = choose_isolation(isolation or course.grading.isolation, course.root)
     provenance = Provenance(course, level, diagnose=diagnose)
@@ -111,11 +111,11 @@ def grade_one(
     client: int = 0,
     exercise: str = "",
 ) -> SubmissionResult:
-    """Grade one submission in the sandbox, or one *exercise* of it.
+    """Grade one submission, or one *exercise* of it, in the sandbox.
 
-    A fault of ours becomes a result without a grade; raises ``LostProcessError`` if a new process
-    may grade it. The submission is graded once more if a worker was killed: the system does that
-    when memory is short, and right code must not lose points for it.
+    An error of the grader becomes a result without a grade. Raises ``LostProcessError`` if a new
+    process should try again. If a worker was killed, the submission is graded once more, because
+    the system kills processes when memory is short, and correct code must not lose points for it.
     """
     result, was_killed = _grade_once(runner, fork_server, submission, client, exercise)
     if was_killed:
@@ -135,13 +135,13 @@ def _grade_once(
     try:
         result = runner.grade_submission(submission, session, exercise)
     except (CourseError, SandboxError, UsageError, LostProcessError):
-        raise  # no submission can be graded, or not with this fork server
-    except Exception as error:  # noqa: BLE001  # our bug, GraderError or not; others are unaffected
+        raise  # not caused by this submission
+    except Exception as error:  # noqa: BLE001  # a bug of the kit must not stop the other submissions
         require_memory(error)
         result = failed_grading(submission, error)
     finally:
         session.close()
-    if session.lost is not None:  # the checks may have caught it
+    if session.lost is not None:  # a check may have caught it
         raise session.lost
     return result, session.was_killed
 
@@ -154,7 +154,7 @@ def cores() -> int:
 
 
 class Class:
-    """The submissions of a run; *on_result* gets the result of each, with its index."""
+    """The submissions of a run; *on_result* gets the index and the result of each."""
 
     def __init__(
         self, submissions: Sequence[Submission], provenance: Provenance, on_result: OnResult
@@ -173,7 +173,7 @@ class Class:
         return array("L", (index for index in indices if index not in besides))
 
     def begin(self, index: int) -> tuple[Submission, Callable[[SubmissionResult], None]]:
-        """Read a submission for the grading; return it, and the function that takes its result."""
+        """Read a submission; return it and the function that takes its result."""
         submission = self._submissions[index]
         with_audit = self._provenance.begin(submission)
 
@@ -181,21 +181,21 @@ class Class:
             self._is_done[index] = True
             self._on_result(index, result if result.audit else with_audit(result))
 
-        # Its other files are read when they are needed, and not by the process that grades.
+        # The grading process does not need the other files, which are read later.
         return replace(submission, lab=None, stamp=None, secret=None), add
 
 
 def _grade_all(
     runner: SuiteRunner, class_: Class, isolation: Isolation, jobs: int, python: str
 ) -> None:
-    """Grade all; a submission whose grading process died is graded once more, alone."""
+    """Grade the class; a submission whose grading process died is graded once more, alone."""
     left, suspects = class_.left(()), list[int]()
     while left or suspects:
         alone = not left
         indices: Sequence[int] = left or [suspects.pop()]
         count = max(1, min(jobs, len(indices)))
         with ForkServer(isolation, runner.course.limits, count, python) as fork_server:
-            if len(left) == len(class_):  # once, while the fork server imports torch
+            if len(left) == len(class_):  # the first time, while the fork server imports torch
                 runner.require_right_solutions()
             for client in range(count):
                 fork_server.wait_ready(client)
@@ -214,9 +214,9 @@ def _grade_in_processes(
     indices: Sequence[int],
     jobs: int,
 ) -> list[int]:
-    """Grade in forks of this process, which has loaded suites and torch already.
+    """Grade in forks of this process, which has already loaded the suites and torch.
 
-    Returns the submissions whose fork died; the other forks continue, if any is left.
+    Return the indices of submissions whose fork died. The other forks continue.
     """
     grade_in_sandbox = partial(grade_one, runner, fork_server)
     if not hasattr(os, "fork"):
@@ -234,7 +234,7 @@ def _grade_in_processes(
                 idle.remove(pipe)
                 submission, add = class_.begin(index)
                 busy[pipe] = index, add
-                with suppress(OSError):  # the fork has died, as `receive` will find
+                with suppress(OSError):  # the fork has died; `receive` reports it
                     pipe.send(submission)
             if not busy:
                 return died
@@ -249,9 +249,9 @@ def _grade_in_processes(
 
 @contextmanager
 def _forks(jobs: int, serve: Serve) -> Iterator[list[Connection]]:
-    """Fork this process *jobs* times to run *serve*; yield the pipes to the forks, then end them.
+    """Run *serve* in *jobs* forks of this process; yield the pipes to them, then end them.
 
-    *serve* gets the number of the fork, its end of its pipe, and the pipes of this process.
+    *serve* gets the number of the fork, its end of the pipe, and the pipes of this process.
     """
     processes = []
     pipes: list[Connection] = []

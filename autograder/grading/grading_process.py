@@ -1,6 +1,6 @@
-"""Grades in a separate process: submissions arrive by a pipe, and results are sent back.
+"""Grades in a separate process, which gets submissions and returns results through a pipe.
 
-This module needs no torch, so that a process that only waits for results loads none.
+This module does not import torch, because a process that waits for results does not need it.
 """
 
 import gc
@@ -14,9 +14,9 @@ from autograder.errors import LostProcessError, lacks_memory
 from autograder.results import SubmissionResult
 from autograder.sandbox.process_limits import MIB, limit_memory, limit_processor_time
 
-STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
+STOP_SECONDS = 10.0  # for a grading process to end its worker before it is killed
 
-GradeInSandbox = Callable[..., SubmissionResult]  # of a submission and the number of the client
+GradeInSandbox = Callable[..., SubmissionResult]  # takes a submission and a client's number
 
 
 def serve(
@@ -29,15 +29,15 @@ def serve(
 ) -> None:
     """Grade the submissions that arrive, until the parent closes the pipe or dies.
 
-    With *idle_seconds*, also until none has arrived for that long.
+    With *idle_seconds*, stop also if none has arrived for that time.
     """
-    gc.freeze()  # torch and the suites stay: no collection looks at their 200,000 objects again
+    gc.freeze()  # collections skip the 200,000 objects of torch and the suites
     limit_memory(limits.grader_mib * MIB)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then terminates
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # raises, so that the worker ends too
-    for other in inherited:  # while a copy is open here, no fork notices that the parent died
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the worker ends, too
+    for other in inherited:  # open copies would hide from other forks that the parent has died
         other.close()
-    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe, or died
+    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe or died
         while pipe.poll(idle_seconds):
             submission = pipe.recv()
             limit_processor_time(limits.grader_seconds)
@@ -46,7 +46,7 @@ def serve(
                 answer = grade_in_sandbox(submission, client)
             except BaseException as error:  # noqa: BLE001  # the parent raises it
                 if isinstance(error, LostProcessError) or lacks_memory(error):
-                    return  # the parent starts others, and grades the submission again
+                    return  # the parent starts a new process, which grades it again
                 answer = error
             pipe.send(answer)
             if isinstance(answer, KeyboardInterrupt):  # SIGTERM
@@ -54,7 +54,7 @@ def serve(
 
 
 def receive(pipe: Connection) -> SubmissionResult | None:
-    """Return a fork's result, or ``None`` if it has died; raises what the fork raised."""
+    """Return a fork's result, or ``None`` if the fork has died; raises the fork's exception."""
     try:
         answer: SubmissionResult | BaseException = pipe.recv()
     except (EOFError, OSError):

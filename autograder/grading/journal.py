@@ -1,9 +1,9 @@
 """Stores each result when it is graded, so that an interrupted run can resume.
 
-An interrupted run resumes where it stopped, and a regrade grades only what changed. The first line
-names the format; each other line is a result with the key of everything that affects it
-(``provenance``). Lines that can't be read, such as the last one of a killed run, are ignored. No
-torch is imported before a submission has to be graded.
+A second run grades only submissions that are new or affected by a change. The first line names the
+format. Each other line is a result with a key, the digest of everything that affects it
+(``provenance``). Lines that can't be read, such as the last line of a killed run, are ignored.
+torch is imported only if a submission must be graded.
 """
 
 import os
@@ -29,16 +29,16 @@ from autograder.stored_results import Place, StoredResults, SubmissionScore, mat
 from autograder.submission.files import reason
 from autograder.submission.lazy_submissions import LazySubmissions
 
-SUFFIX = ".journal"  # behind the name of the record
+SUFFIX = ".journal"  # appended to the name of the record
 _HEAD = b'{"journal":1,"format_version":%d}\n' % FORMAT_VERSION
-_IN_MEMORY: Final = 2**62  # places from here on are in no file
+_IN_MEMORY: Final = 2**62  # larger places are in memory, not in the file
 
 
 class Journal:
-    """The journal of the record in *file*, for one run at a time; without a file, a temporary one.
+    """The journal next to the record *file*, or a temporary one; only one run can open it.
 
-    With *fresh*, it starts empty. *fault* is the reason why results could not be written; they are
-    kept in memory, and the grading goes on.
+    With *fresh*, it starts empty. *fault* is the reason why results could not be written. These are
+    kept in memory, and the grading continues.
     """
 
     def __init__(self, file: Path | None = None, *, fresh: bool = False) -> None:
@@ -71,9 +71,9 @@ class Journal:
         return self._write(msgspec.json.encode(result) + b"\n")
 
     def results(self) -> Iterator[tuple[SubmissionResult, Place]]:
-        """Read the results, each with its place; those without a grade are graded again."""
+        """Yield each result with its place, without results that have no grade."""
         self._lines = end = 0
-        # A second open file of this process would end the lock when it is closed.
+        # Closing a second open file of this process would release the lock.
         with os.fdopen(self._stream.fileno(), "rb", closefd=False) as lines:
             lines.seek(0)
             for line in lines:
@@ -86,7 +86,7 @@ class Journal:
                         yield result, (begin, end)
 
     def read(self, places: Iterable[Place]) -> Iterator[bytes]:
-        """Read the JSON of the results at *places*."""
+        """Yield the JSON of the results at *places*."""
         for begin, end in places:
             if begin >= _IN_MEMORY:
                 yield self._unwritten[begin - _IN_MEMORY]
@@ -95,25 +95,25 @@ class Journal:
                 yield self._stream.read(end - begin)
 
     def tidy(self, count: int, places: Iterable[Place]) -> None:
-        """Keep the *count* lines at *places*, if the others are most of the lines."""
+        """Remove all lines except the *count* lines at *places*, if most lines are others."""
         if self.file is None or self._lines <= 2 * count or self.fault:
             return
         try:
             with replacing_file(self.file) as draft, draft.open("wb") as stream:
                 stream.write(_HEAD)
-                for text in self.read(places):  # the last line of a killed run may have no end
+                for text in self.read(places):  # the last line of a killed run may lack its end
                     stream.write(text.removesuffix(b"\n") + b"\n")
         except OSError as error:
             self.fault = reason(error)
 
     def _write(self, line: bytes) -> Place:
-        """Append *line* at once: text after an incomplete line begins on a new line."""
+        """Append *line*, on a new line if the last one is incomplete; return its place."""
         self._lines += 1
         begin = self._stream.seek(0, os.SEEK_END) + self._is_torn
         data = b"\n" * self._is_torn + line
         try:
             self._is_torn = self._stream.write(data) != len(data)
-        except OSError as error:  # the disk is full; the record of this run is still made
+        except OSError as error:  # such as a full disk; the run continues
             self.fault = reason(error)
             self._is_torn = True
         if not self._is_torn:
@@ -137,12 +137,12 @@ def grade_with_journal(
     on_done: Callable[[], object] = lambda: None,
     grade_each: Callable[..., Results] | None = None,
 ) -> Results:
-    """Grade those of *submissions* whose results *journal* does not hold; return all results.
+    """Grade the *submissions* whose results are not in *journal*; return all results.
 
-    They are read from the journal, which stays open until they have been used, and differ from
-    those of ``grade.grade`` in the times only. *grade_each* is by default ``grade.grade_each``;
-    another one, such as ``cluster.grade_each``, needs no isolation on this machine. Raises what it
-    raises.
+    The results are read from the journal, which must stay open while they are used. They differ
+    from those of ``grade.grade`` only in the times. *grade_each* is by default
+    ``grade.grade_each``; any other function, such as ``cluster.grade_each``, needs no isolation on
+    this machine.
     """
     asked = isolation or course.grading.isolation
     level = asked if grade_each else choose_isolation(asked, course.root)
@@ -166,16 +166,16 @@ def grade_with_journal(
 
 
 class _Found:
-    """Where *journal* holds the result of each of *submissions*, as far as it does."""
+    """The places in *journal* of the results of *submissions*, as far as they are known."""
 
     def __init__(
         self, journal: Journal, submissions: LazySubmissions, provenance: Provenance
     ) -> None:
         self._journal = journal
         self._submissions = submissions
-        self._edges = array("Q", bytes(16 * len(submissions)))  # where each begins and ends
-        self._others: list[Place] = []  # lines of no submission of this run
-        self._failed: set[int] = set()  # have no grade
+        self._edges = array("Q", bytes(16 * len(submissions)))  # the begin and end of each result
+        self._others: list[Place] = []  # lines that belong to no submission of this run
+        self._failed: set[int] = set()  # submissions without a grade
         outlines = enumerate(submissions.outlines())
         keys = ((provenance.key(one.stage, one.digest), index) for index, one in outlines)
         held = ((one.audit.key, place) for one, place in journal.results() if one.audit)
@@ -187,7 +187,7 @@ class _Found:
 
     @property
     def left(self) -> "array[int]":
-        """The submissions that have no result yet."""
+        """The indices of the submissions that have no result yet."""
         ends = enumerate(self._edges[1::2])
         return array("L", (index for index, end in ends if not end))
 
@@ -197,13 +197,13 @@ class _Found:
         return zip(edges, edges, strict=True)
 
     def add(self, index: int, result: SubmissionResult) -> None:
-        """Write the result of a submission."""
+        """Write the result of a submission to the journal."""
         self._set(index, self._journal.add(result))
         if result.status is Status.GRADER_ERROR:
             self._failed.add(index)
 
     def tidy(self) -> None:
-        """Drop outdated lines of the students of this run, if these are most of the lines."""
+        """Remove outdated lines of the students of this run, if most lines are outdated."""
         others: dict[tuple[str, str], list[Place]] = {}
         for place, text in zip(self._others, self._journal.read(self._others), strict=True):
             one = msgspec.json.decode(text, type=SubmissionScore)
@@ -220,7 +220,7 @@ class _Found:
 
 
 def _open(file: Path) -> FileIO:
-    """Open *file* to be read and appended to, without a buffer; raises ``UsageError``."""
+    """Open *file* for reading and appending, without a buffer; raises ``UsageError``."""
     try:
         return FileIO(file, "a+")
     except OSError as error:
@@ -229,7 +229,7 @@ def _open(file: Path) -> FileIO:
 
 
 def _temporary() -> FileIO:
-    """Open a file that has no name and is gone when it is closed; raises ``UsageError``."""
+    """Open a temporary file, which is deleted when it is closed; raises ``UsageError``."""
     try:
         return TemporaryFile(buffering=0)
     except OSError as error:

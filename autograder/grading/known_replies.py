@@ -1,9 +1,9 @@
-"""Caches the replies with which a check passed, so that equal replies need no second run.
+"""Caches the replies with which a check passed, so that equal replies need no new run.
 
 The inputs of a check are the same for a whole class, so its next request and its outcome depend
-only on the replies that it gets. Submissions of one formula give the same replies to the last bit.
-The requests that lead to them are sent together, as far as none of them depends on a value:
-creating a module, loading its parameters and calling it take one message in place of three.
+only on the replies that it gets. Submissions with the same formula give exactly the same replies.
+Known requests are sent together if none of them depends on a value: creating a module, loading its
+parameters and calling it take one message instead of three.
 """
 
 import hashlib
@@ -17,16 +17,16 @@ from autograder.sandbox.session import Session
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import Sent
 
-KNOWN_BYTES: Final = 1 << 20  # of what is known of one check; right programs take up to 170,000
-STATE_BYTES: Final = 1_000  # that a state takes, in addition to its requests
-DIGEST_BYTES: Final = 16  # enough that no two replies of a class have the same digest
+KNOWN_BYTES: Final = 1 << 20  # stored for one check; right programs take up to 170,000
+STATE_BYTES: Final = 1_000  # of a state, in addition to its requests
+DIGEST_BYTES: Final = 16  # enough to make equal digests of different replies practically impossible
 
 
 class KnownReplies:
-    """The replies with which one check has passed so far: requests, and digests of replies.
+    """The requests of one check, and digests of the replies with which it has passed.
 
-    No reply is kept, and what is kept is bounded in bytes: replies are as large as a student's code
-    makes them.
+    Replies themselves are not stored, because a student's code decides how large they are. The
+    stored bytes are limited.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class KnownReplies:
         self._free_bytes = KNOWN_BYTES
 
     def follow(self, session: Session) -> Observation | Transcript:
-        """Send the known requests of the check; return its result if all replies are known.
+        """Send the known requests of the check; return its observation if all replies are known.
 
         Otherwise return a transcript of the requests, from which the check continues.
         """
@@ -60,12 +60,12 @@ class KnownReplies:
                 return transcript
             request = known.requests[sent.last]
             transcript.exchanges.append(Exchange(request, reply, sent.body))
-        if transcript.fault is not None and state is not None:  # the last request led to it
+        if transcript.fault is not None and state is not None:  # the last requests caused it
             transcript.exchanges += state.silent_exchanges()
         return transcript
 
     def add(self, transcript: Transcript, observation: Observation) -> None:
-        """Add the replies of a run in which the check passed, if it depended on nothing else."""
+        """Add the replies of a run in which the check passed, if it did not read the source."""
         if transcript.used_source or not transcript.exchanges:
             return
         state = self._first
@@ -75,7 +75,7 @@ class KnownReplies:
                 state.ask(batch, asked)
             if state.batch != batch:
                 return
-            reply = asked[-1].body or pack(asked[-1].reply)  # the solution's was not sent
+            reply = asked[-1].body or pack(asked[-1].reply)  # a reply of the solution was not sent
             key = _key(Sent(len(asked) - 1, reply))
             if key not in state.after:
                 if not self._takes(STATE_BYTES):
@@ -86,7 +86,7 @@ class KnownReplies:
             state.passed = observation._replace(answers=())
 
     def _takes(self, size: int) -> bool:
-        """Whether so many bytes are free, which are then taken."""
+        """Reserve *size* bytes if that many are free; return whether they were."""
         if size > self._free_bytes:
             return False
         self._free_bytes -= size
@@ -94,34 +94,34 @@ class KnownReplies:
 
 
 class _State:
-    """The state of a check: its next requests, or its result if there are no more requests."""
+    """The state of a check: its next requests, or its observation if there are no more."""
 
     def __init__(self) -> None:
         self.passed: Observation | None = None
-        self.batch = b""  # the requests that come next, as they are sent
+        self.batch = b""  # the next requests, encoded
         self.verbs: tuple[Verb, ...] = ()
         self.after: dict[tuple[int, bytes], _State] = {}  # by the reply to the last request
-        self._silent: tuple[Reply, ...] = ()  # the replies to all but the last, without a value
+        self._silent: tuple[Reply, ...] = ()  # replies without values, to all but the last request
 
     def ask(self, batch: bytes, asked: Sequence[Exchange]) -> None:
-        """Let the requests of *asked*, as one *batch*, be those that come next."""
+        """Store the requests of *asked*, encoded as *batch*, as the next ones."""
         self.batch = batch
         self.verbs = tuple(exchange.request.verb for exchange in asked)
         self._silent = tuple(exchange.reply for exchange in asked[:-1])
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """The requests that come next."""
+        """The next requests."""
         return unpack(BATCHES, self.batch).requests if self.batch else ()
 
     def silent_exchanges(self) -> list[Exchange]:
-        """List all but the last of the requests that come next, with their replies."""
+        """List all but the last of the next requests, with their replies."""
         pairs = zip(self.requests, self._silent, strict=False)
         return [Exchange(request, reply) for request, reply in pairs]
 
 
 def _batches(exchanges: Sequence[Exchange]) -> Iterator[Sequence[Exchange]]:
-    """Divide *exchanges* after each reply that holds a value."""
+    """Divide *exchanges* after each reply that contains a value."""
     start = 0
     for end, exchange in enumerate(exchanges, 1):
         if exchange.reply.silent is None or end == len(exchanges):
@@ -130,7 +130,7 @@ def _batches(exchanges: Sequence[Exchange]) -> Iterator[Sequence[Exchange]]:
 
 
 def _silent(asked: Sequence[Exchange]) -> tuple[Silent, ...]:
-    """Return the contents of all replies but the last; these replies hold no value."""
+    """Return the expected results of all requests but the last, whose replies have no value."""
     return tuple(one.reply.silent for one in asked[:-1] if one.reply.silent is not None)
 
 

@@ -1,4 +1,4 @@
-"""Finds the definition that is probably a missing exercise under a misspelt name."""
+"""Finds the definition that is probably a missing exercise with a misspelt name."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -7,14 +7,14 @@ from itertools import islice
 from autograder.sanitize import MAX_WORD
 
 MAX_CANDIDATES = 300  # definitions of one file; a module that a student wrote has some dozens
-MAX_EDITS = 2  # CasualAttention has one, self_attenton_V1 two
-LETTERS_PER_EDIT = 5  # with one letter changed, a shorter word is another word: mask, task
+MAX_EDITS = 2  # CasualAttention needs one, self_attenton_V1 two
+LETTERS_PER_EDIT = 5  # one edit turns a shorter word into a different one: mask, task
 
 
 def near_name(missing: str, defined: Sequence[str], exercises: Collection[str]) -> str:
-    """Return the name in *defined* that was probably meant as *missing*; "" if none was.
+    """Return the name in *defined* that was probably meant to be *missing*, or "".
 
-    A name that is itself one of *exercises*, or nearer to another missing one, is never returned.
+    A name that is in *exercises*, or nearer to another missing exercise, is never returned.
     """
     others = {*exercises} - {missing, *defined}
     near = {
@@ -31,7 +31,7 @@ def near_name(missing: str, defined: Sequence[str], exercises: Collection[str]) 
 
 
 def _is_near(name: str, missing: str) -> bool:
-    """Whether few letters differ and no digit: ``SelfAttention_v3`` is not a misspelt v2."""
+    """Whether only a few letters and no digits differ: v3 is not a misspelt v2."""
     plain, wanted = _plain(name), _plain(missing)
     allowed = min(MAX_EDITS, len(wanted) // LETTERS_PER_EDIT)
     return (
@@ -42,7 +42,7 @@ def _is_near(name: str, missing: str) -> bool:
 
 
 def _distance(one: str, other: str) -> tuple[int, int]:
-    """Count edits regardless of case and underscores, and then with them."""
+    """Return the edits without regard to case and underscores, then those with it."""
     return _edits(_plain(one), _plain(other)), _edits(one, other)
 
 

@@ -26,10 +26,10 @@ from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
 
 
 class CheckOutcome:
-    """Builds the result of one check; *reveal* decides how much of it students may read.
+    """Builds the result of one check; *reveal* decides which parts of it students may read.
 
-    A check of the *public* suite shows everything: its inputs are not secret, and the code that it
-    runs is the reader's own. *problems* are the statements that failed during the import.
+    A check of the *public* suite shows everything, because its inputs are not secret and the code
+    is the reader's own. *problems* are the statements that failed during the import.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class CheckOutcome:
         return self._result(Outcome.PASSED, Status.OK, message, self.check.spec.points)
 
     def carried(self, given: str) -> CheckResult:
-        """Give full points: the mistake is in the exercise *given*, not in this one."""
+        """Give full points, because the mistake is in the exercise *given* and not in this one."""
         message = f"Correct, given your {given}; fix that first."
         passed = self._result(Outcome.PASSED, Status.OK, message, self.check.spec.points)
         return replace(passed, given=given)
 
     def skipped(self, fault: Fault) -> CheckResult:
-        """Give no points: something that the check needs is missing."""
+        """Give no points, because something that the check needs is missing."""
         return self._result(Outcome.SKIPPED, fault.status, self._visible(fault))
 
     def unusable(self, error: Exception) -> CheckResult:
-        """Give no points: the check raised *error* on this answer, but not on the solution's."""
+        """Give no points, because the check raised *error*, which the solution does not cause."""
         exercise = self.check.spec.exercise
         message = f"{exercise} returned the wrong type of value."
         if self._public:
@@ -69,22 +69,22 @@ class CheckOutcome:
         return self._result(Outcome.FAILED, Status.BAD_OUTPUT, message)
 
     def failed(self, error: BaseException) -> CheckResult | None:
-        """Give no points, with the reason; ``None`` unless *error* is certainly the student's."""
+        """Give no points, with the reason; None if *error* is not certainly the student's."""
         if isinstance(error, WrongAnswer):
             result = self._result(Outcome.FAILED, error.status, self._visible(error))
             return replace(result, grid=self._visible_grid(error))
         if isinstance(error, Fault):
             message = self._visible(error)
             cause = _cause_of(error.text, self._problems) if isinstance(error, Raised) else ""
-            if cause and self.shows_values:  # it quotes the code
+            if cause and self.shows_values:  # the cause quotes the code
                 message += f"\n{cause}"
             return self._result(Outcome.ERRORED, error.status, message)
         return None
 
     def add_findings(self, result: CheckResult, found: Findings) -> CheckResult:
-        """Give full points if the mistake is in another exercise, or else add the mistake's name.
+        """Give full points if the mistake is in another exercise, else add the diagnosis.
 
-        It is not added if the course reveals nothing about hidden checks.
+        The diagnosis is not added if the course reveals nothing about hidden checks.
         """
         if result.name in found.given:
             return self.carried(found.given[result.name])
@@ -104,7 +104,7 @@ class CheckOutcome:
 
     @property
     def shows_values(self) -> bool:
-        """Whether values, and text that the code chose, may appear next to the check."""
+        """Whether values, and text that the student's code chose, may appear next to the check."""
         revealed = self._reveal.documented_values and not self.check.spec.layer.hidden
         return revealed or self._public
 
@@ -115,7 +115,7 @@ class CheckOutcome:
         return error.grid if self.shows_values else None
 
     def _visible(self, error: WrongAnswer | Fault | Notice) -> str:
-        """Return as much of the message as the course reveals."""
+        """Return the message, as far as the course reveals it."""
         if self._shows_nothing:
             return ""
         return error.message if self.shows_values else error.public
@@ -140,7 +140,7 @@ def unreadable(submission: Submission) -> SubmissionResult:
 
 
 def failed_grading(submission: Submission, error: Exception) -> SubmissionResult:
-    """Return the result of a submission on which the grader itself failed: no grade."""
+    """Return a result without a grade for a submission on which the grader failed."""
     return SubmissionResult(
         student=submission.student,
         stage=submission.stage,
@@ -184,7 +184,7 @@ def import_submission(session: Session) -> Fault | None:
 
 
 def missing_exercise(session: Session, name: str, exercises: Collection[str]) -> Fault | None:
-    """Return why exercise *name*, one of the stage's *exercises*, can't be graded, if it can't."""
+    """Return the reason why exercise *name* can't be graded, or None; *exercises* are all names."""
     try:
         if session.ask("has", name=name).value is True:
             return None
@@ -197,7 +197,7 @@ def missing_exercise(session: Session, name: str, exercises: Collection[str]) ->
 
 
 def submission_status(session: Session, import_fault: Fault | None) -> tuple[Status, str]:
-    """Return the status of the whole submission, and a sentence if nothing of it could run."""
+    """Return the status of the whole submission, and a sentence if none of it could run."""
     if import_fault is not None:
         return import_fault.status, import_fault.message
     for problem in session.problems:
@@ -214,8 +214,8 @@ def notices_of(
 ) -> tuple[str, ...]:
     """Describe the statements that failed, and those that rebind one of *exercises*.
 
-    A failure in a cell of the lab that was *given* to the student does not concern them. The
-    sentences *unclear* describe uses of names that the source does not show.
+    Failures in the cells *given*, which belong to the released lab, are left out. The sentences
+    *unclear*, about names that the source does not show, come first.
     """
     places = {f"cell {number}" for number in given}
     notices = [
@@ -228,7 +228,7 @@ def notices_of(
             and (problem.kind != "rebound" or {*exercises}.intersection(_names(problem)))
         ),
     ]
-    if len(notices) > MAX_NOTICES:  # a worker reports the first ones only, so nobody knows how many
+    if len(notices) > MAX_NOTICES:  # a worker reports only the first ones, so there is no total
         notices[MAX_NOTICES - 1 :] = ["Other lines failed too. Fix the first ones first."]
     return tuple(notices)
 
@@ -250,12 +250,12 @@ def describe_problem(problem: Problem) -> str:
 
 
 def _stops_file(session: Session, problem: Problem) -> bool:
-    """Whether nothing of a module could run; the other cells of a notebook still run."""
+    """Whether *problem* keeps a whole module from running; other cells of a notebook still run."""
     return problem.kind == "not-compiled" and not session.notebook
 
 
 def _undefined(session: Session, name: str, problem: Problem) -> Fault:
-    """Describe an exercise whose definition failed; *public* quotes no text of the student's."""
+    """Describe an exercise whose definition failed, in public without the student's text."""
     where = _where(problem.statement)
     if problem.kind == "not-compiled":
         message = f"{name} is not defined: {describe_problem(problem)}"
@@ -326,7 +326,7 @@ def _names(problem: Problem) -> tuple[str, ...]:
 
 
 def _where(statement: Statement | None) -> str:
-    """Name a line, or a cell where no line is known; any place but a cell may be forged."""
+    """Return a name for the place of *statement*: cell, line or file; only cells are trusted."""
     if statement is None:
         return "your file"
     cell = statement.place if re.fullmatch(r"cell \d{1,4}", statement.place) else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # the first check imports torch, not every start of pytest
+if TYPE_CHECKING:  # torch is imported by the first check, not at each start of pytest
     from autograder.grading.context import SuiteContext
     from autograder.suite.documented import DocumentedTensors
     from autograder.suite.hidden_inputs import HiddenInputs
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark that `@check` sets, and the fixtures."""
+    """Register the mark that `@check` sets and the fixtures."""
     config.addinivalue_line("markers", "check(spec): a check of an exercise; write @check(...)")
     config.pluginmanager.register(CheckFixtures(config), "autograder-fixtures")
 
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the sentence about a student's fault without a traceback through the grader."""
+    """Replace the traceback through the grader by the sentence about the student's fault."""
     report = yield
     message = getattr(call.excinfo.value, "message", None) if call.excinfo else None
     if message and item.get_closest_marker("check"):
@@ -57,7 +57,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give a check the values of its fixtures; the first check opens the context."""
+    """Set the values of a check's fixtures; the first check opens the context."""
     if not item.get_closest_marker("check"):
         return
     config = item.config
@@ -75,10 +75,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _own_fixtures(item: pytest.Function) -> tuple[str, ...]:
-    """Name the fixtures of this plugin that *item* asks for, and that no suite replaces.
+    """Return the names of this plugin's fixtures that *item* uses and that no suite overrides.
 
-    pytest does not set up a fixture that already has its value, which saves more time than the
-    value takes.
+    pytest does not set up a fixture that already has a value, which saves most of its time.
     """
     if FIXTURES not in item.stash:
         known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # pytest has no public way to ask
@@ -88,7 +87,7 @@ def _own_fixtures(item: pytest.Function) -> tuple[str, ...]:
 
 
 class CheckFixtures:
-    """The fixtures of checks, for other fixtures and for plain functions of pytest."""
+    """Defines the fixtures of checks, for use in other fixtures and in plain tests."""
 
     NAMES = frozenset({"student", "reference", "documented", "probe"})
 
@@ -97,7 +96,7 @@ class CheckFixtures:
 
     @pytest.fixture
     def student(self) -> "Student":
-        """The student's module, in another process."""
+        """The student's module, which runs in another process."""
         student: Student = self._value("student")
         return student
 
@@ -115,12 +114,12 @@ class CheckFixtures:
 
     @pytest.fixture
     def probe(self) -> "HiddenInputs":
-        """The source of inputs of this check: hidden ones, or public ones in a public suite."""
+        """The source of inputs of this check; they are hidden, or public in a public suite."""
         probe: HiddenInputs = self._value("probe")
         return probe
 
     def _value(self, name: str) -> Any:
-        """Return the fixture of the check itself, so that both draw from one source of inputs."""
+        """Return the check's own fixture, so that other fixtures draw from the same inputs."""
         context: SuiteContext = self._config.stash[CONTEXT]
         item = context.item
         given = item.funcargs if isinstance(item, pytest.Function) else {}

@@ -1,6 +1,6 @@
 """Hashes everything that can affect a grade: the kit, packages, the course and its secret.
 
-Equal digests give equal grades, so that a journal can keep a result. This module needs no torch.
+Equal digests mean equal grades, so a journal can reuse results. This module does not import torch.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from autograder.results import Audit, Results, Settings, SubmissionResult
 from autograder.submission import Submission
 
 KIT = Path(__file__).parents[1]
-_KIT_FILES = frozenset({".py", ".ini", ".toml"})  # templates change pages, and no grade
-_INSTALLED = (".dist-info", ".egg-info")  # folders whose names hold a package and its version
+_KIT_FILES = frozenset({".py", ".ini", ".toml"})  # templates affect pages but no grades
+_INSTALLED = (".dist-info", ".egg-info")  # folders named after a package and its version
 _CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
 
 
@@ -34,12 +34,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str
     settings: Settings
     suites: dict[str, str]  # the digest of each stage's suite
-    packages: tuple[str, ...]  # the names and versions of what is installed
-    run: str  # the digest of all but the suites, and of the course's secret
+    packages: tuple[str, ...]  # names and versions of the installed packages
+    run: str  # the digest of everything except the suites, including the secret
 
     @property
     def digest(self) -> str:
-        """The digest of all of it."""
+        """The digest of all facts."""
         return _sha256([msgspec.json.encode(self)])
 
 
@@ -58,7 +58,7 @@ class Provenance:
 
     @cached_property
     def settings(self) -> Settings:
-        """Versions, limits, and digests of what all stages share."""
+        """Versions, limits, and digests of the files that all stages share."""
         return Settings(
             kit=__version__,
             kit_sha256=_digest(KIT, (path for path in KIT.rglob("*") if path.suffix in _KIT_FILES)),
@@ -71,7 +71,7 @@ class Provenance:
         )
 
     def suite_sha256(self, name: str) -> str:
-        """Return the digest of what decides the grades of the stage *name* only; "": no stage."""
+        """Return the digest of the files that affect only the stage *name*; "" if there is none."""
         if name not in self._stages:
             stages = {stage.name: stage for stage in self._course.stages}
             files = _stage_files(stages[name]) if name in stages else None
@@ -79,7 +79,7 @@ class Provenance:
         return self._stages[name]
 
     def facts(self, stages: Iterable[str]) -> Facts:
-        """Return the facts that decide the grades of *stages*; they hold no secret."""
+        """Return the facts that affect the grades of *stages*; they contain no secret."""
         return Facts(
             course=self._course.id,
             isolation=self._isolation,
@@ -90,16 +90,16 @@ class Provenance:
         )
 
     def key(self, stage: str, digest: str) -> str:
-        """Return the digest of all that decides the grade of a submission of *stage*.
+        """Return the digest of everything that affects the grade of a submission of *stage*.
 
-        *digest* is the submission's.
+        *digest* is that of the submission.
         """
         return _sha256([part.encode() for part in (self._run, self.suite_sha256(stage), digest)])
 
     def begin(self, submission: Submission) -> Callable[[SubmissionResult], SubmissionResult]:
-        """Return a function that adds the audit to the result of *submission*, which begins now."""
+        """Start the time of *submission*; return the function that adds the audit to its result."""
         key = self.key(submission.stage, submission.digest)
-        start = time.monotonic()  # the system's time may be set back meanwhile
+        start = time.monotonic()  # unlike the system's time, it can't be set back
 
         def end(result: SubmissionResult) -> SubmissionResult:
             audit = Audit(
@@ -124,7 +124,7 @@ class Provenance:
         )
 
     def _shared_files(self) -> str:
-        """Return the digest of what the suites of all stages share."""
+        """Return the digest of the files and rules that the suites of all stages share."""
         course, hidden = self._course, self._course.documented.parent
         others = {stage.hidden for stage in course.stages}
         shared = hidden.iterdir() if hidden.is_dir() else ()
@@ -139,13 +139,13 @@ def _stage_files(stage: Stage) -> list[Path]:
 
 
 def _below(top: Path) -> list[Path]:
-    """List the files at or below *top*, without the caches of Python and Jupyter."""
+    """List the files at or below *top*, without caches of Python and Jupyter."""
     found = top.rglob("*") if top.is_dir() else [top]
     return [path for path in found if not _CACHES.intersection(path.parts)]
 
 
 def _digest(root: Path, files: Iterable[Path]) -> str:
-    """Return the SHA-256 of the names, below *root*, and contents of *files*."""
+    """Return the SHA-256 of the contents of *files* and their names relative to *root*."""
     parts = []
     for path in sorted(files):
         if path.is_file():
@@ -155,7 +155,7 @@ def _digest(root: Path, files: Iterable[Path]) -> str:
 
 
 def _sha256(parts: Iterable[bytes]) -> str:
-    """Return the SHA-256 of *parts*, each after its size."""
+    """Return the SHA-256 of *parts*, each preceded by its size."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(b"%d:" % len(part))
@@ -177,8 +177,8 @@ def _installed() -> set[bytes]:
 
 def _torch_version() -> str:
     try:
-        return version("torch") or "unknown"  # None where its metadata is damaged
-    except PackageNotFoundError:  # it was put in place without pip
+        return version("torch") or "unknown"  # None if its metadata is damaged
+    except PackageNotFoundError:  # installed without pip
         return "unknown"
-    except FileNotFoundError:  # damaged, and dask has imported a finder that raises this instead
+    except FileNotFoundError:  # damaged metadata, if dask has imported its own finder
         return "unknown"

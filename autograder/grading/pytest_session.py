@@ -17,7 +17,7 @@ from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
 
 INI = Path(__file__).with_name("grading.ini")
-# The module and the function in which pytest calls a check.
+# The module and the function of pytest that call a check.
 CHECK: Final = ("_pytest.python", "pytest_pyfunc_call")
 
 
@@ -25,16 +25,16 @@ CHECK: Final = ("_pytest.python", "pytest_pyfunc_call")
 def collected_items(
     root: Path, top: Path, suites: Sequence[Path], context: SuiteContext
 ) -> Iterator[list[pytest.Item]]:
-    """Collect *suites* in a pytest session that is open for the block; yield their items.
+    """Collect *suites* in a pytest session that stays open during the block; yield their items.
 
-    Fixtures get their values from *context*. No ``conftest.py`` above the folder *top* runs. These
-    are the steps of pytest's own main.
+    Fixtures get their values from *context*. No ``conftest.py`` above the folder *top* runs. The
+    steps are those of pytest's own ``main``.
     """
     plugin = GradingPlugin(context)
-    # What runs decides grades, so it must be what ``provenance`` takes the digest of.
+    # Only files that ``provenance`` hashes may run, because they affect grades.
     folders = ["--rootdir", str(root), "--confcutdir", str(top)]
     options = ["-c", str(INI), *folders, *map(str, suites)]
-    with _collecting(), pytest.MonkeyPatch.context() as environment:  # no settings of the user's
+    with _collecting(), pytest.MonkeyPatch.context() as environment:  # ignores the user's settings
         environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         environment.delenv("PYTEST_ADDOPTS", raising=False)
         environment.delenv("PYTEST_PLUGINS", raising=False)
@@ -55,7 +55,7 @@ def collected_items(
 
 @contextmanager
 def _collecting() -> Iterator[None]:
-    """Turn pytest's errors into one of the course."""
+    """Convert pytest's errors into ``CourseError``."""
     try:
         yield
     except (pytest.UsageError, ConftestImportFailure) as error:
@@ -64,37 +64,37 @@ def _collecting() -> Iterator[None]:
 
 
 class GradingPlugin:
-    """Gives the context to the fixtures, and keeps the errors of collection."""
+    """Passes the context to the fixtures, and stores errors of the collection."""
 
     def __init__(self, context: SuiteContext) -> None:
         self.context = context
         self.collection_errors: list[str] = []
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Give the context to the fixtures."""
+        """Pass the context to the fixtures."""
         config.stash[pytest_plugin.CONTEXT] = self.context
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep the reason why a suite can't be collected."""
+        """Store the reason why a suite can't be collected."""
         if report.failed:
             self.collection_errors.append(str(report.longrepr))
 
 
 def run_item(item: pytest.Item, next_item: pytest.Item | None) -> BaseException | None:
-    """Run the phases of *item* with all of pytest's hooks; return what the first of them raised.
+    """Run the phases of *item* with all of pytest's hooks; return the first exception, if any.
 
-    These are the steps of pytest's ``runtestprotocol``, but without a report for each phase: making
-    one takes as long as a check does.
+    The steps are those of pytest's ``runtestprotocol``, but without a report for each phase,
+    because making a report takes as long as a check.
     """
-    item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
-    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # plugins that run an item again do the same
+    item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # tears down the suite that ran before
+    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that rerun items do
     hook = item.ihook
     try:
         error = _raised_by(hook.pytest_runtest_setup, item=item)
         error = error or _raised_by(hook.pytest_runtest_call, item=item)
         at_end = _raised_by(hook.pytest_runtest_teardown, item=item, nextitem=next_item)
     finally:
-        item.funcargs = None  # type: ignore[attr-defined]  # its values are not needed any more
+        item.funcargs = None  # type: ignore[attr-defined]  # frees the values
     return error or at_end
 
 
@@ -103,6 +103,6 @@ def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseExceptio
         hook(**arguments)
     except (KeyboardInterrupt, pytest.exit.Exception):
         raise
-    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip do not raise an Exception
+    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip raise a BaseException
         return error
     return None

@@ -1,4 +1,4 @@
-"""Runs a grading: grades submissions and writes the requested files."""
+"""Runs `autograder grade`: grades submissions and writes the requested files."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,9 +23,9 @@ GradeEach = Callable[..., Results]  # such as ``grade.grade_each``
 
 
 class Written(NamedTuple):
-    """How many submissions were written to the gradebook, and the reasons why others could not be.
+    """The number of submissions written to the gradebook, and the reasons why others were not.
 
-    *remarks* are for the instructor: what changed, and what should be graded again.
+    *remarks* tell the instructor which scores changed and what should be graded again.
     """
 
     submissions: int
@@ -43,20 +43,20 @@ class GradeWriter(Protocol):
 
 
 class Saved(NamedTuple):
-    """The files that a run wrote, the reasons why others could not be written, and names by id."""
+    """The outcome of writing: messages about written files, faults, and students' names by id."""
 
     messages: list[str]
     faults: list[str]
-    written: Written | None  # to the gradebook
+    written: Written | None  # what was written to the gradebook
     names: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a class is graded, and which files are written.
+    """Options for grading a class and for the files to write.
 
-    *record* gets a journal next to it, whose results are reused unless the run is *fresh*. *report*
-    is a folder. *jobs* is 0 for one process on each core.
+    *record* has a journal next to it, whose results are reused unless the run is *fresh*. *report*
+    is a folder. With 0 *jobs*, there is one process for each core.
     """
 
     record: Path | None = None
@@ -66,7 +66,7 @@ class RunOptions:
     jobs: int = 0
 
     def require_writable(self) -> None:
-        """Raise ``UsageError`` before the grading for what could not be written after it."""
+        """Raise ``UsageError`` if the record or the report can't be written after the grading."""
         record, report = self.record, self.report
         if record is not None and record.is_dir():
             msg = f"{record} is a folder; choose a file for the record."
@@ -87,8 +87,8 @@ class RunOptions:
 class Run:
     """Grades *submissions* and writes the results.
 
-    *grade_each* is by default ``grade.grade_each``. *names* returns the names of students for the
-    report, after *writer* has written to the gradebook.
+    *grade_each* is by default ``grade.grade_each``. *names* is called after *writer* has written to
+    the gradebook, and returns the students' names for the report.
     """
 
     course: Course
@@ -99,13 +99,13 @@ class Run:
     names: Callable[[], Mapping[str, str]] = dict
 
     def open_journal(self) -> Journal:
-        """Open the journal next to the record, if that is to be a file; else a temporary one."""
+        """Open the journal next to the record, or a temporary one if the record is not a file."""
         record = self.options.record
         file = record.resolve() if record is not None and _is_file_to_be(record) else None
         return Journal(file, fresh=self.options.fresh)
 
     def grade(self, journal: Journal, on_done: Callable[[], object] = lambda: None) -> Results:
-        """Grade the submissions whose results *journal* does not hold; return all results."""
+        """Grade the submissions whose results are not in *journal*; return all results."""
         return grade_with_journal(
             self.course,
             self.submissions,
@@ -129,7 +129,7 @@ class Run:
             with _noting(faults):
                 written = writer.write(self.submissions, results.submissions)
                 faults += [f"not in the gradebook: {fault}" for fault in written.faults]
-        if writer is not None and written is None and record is None:  # nothing else keeps them
+        if writer is not None and written is None and record is None:  # else grades are lost
             with _noting(faults):
                 _write_elsewhere(results, "These grades are not in the gradebook.")
         names: Mapping[str, str] = {}
@@ -150,12 +150,12 @@ def on_cluster(address: str, folder: str) -> GradeEach:
 
 
 def _is_file_to_be(path: Path) -> bool:
-    """Whether *path* is a file, not a pipe or /dev/stdout."""
+    """Whether *path* is or will be a file, not a pipe or /dev/stdout."""
     return path.is_file() or not path.exists()
 
 
 def _require_space(folder: Path) -> None:
-    """Raise ``UsageError`` if no file can be written into *folder*, which is made if need be."""
+    """Raise ``UsageError`` if no file can be written into *folder*, which is created if missing."""
     try:
         require_space(folder)
     except OSError as error:
@@ -169,12 +169,12 @@ def _noting(faults: list[str]) -> Iterator[None]:
     try:
         yield
     except (AutograderError, OSError) as error:
-        if str(error) not in faults:  # of a gradebook that can't be used, once
+        if str(error) not in faults:  # an unusable gradebook is reported once
             faults.append(str(error))
 
 
 def _write_record(file: Path, results: Results, *, show_changes: bool) -> list[str]:
-    """Write the record to *file*; return which scores differ from those that it held."""
+    """Write the record to *file*; return a message on changed scores, if there are any."""
     changes = _changes(file, results) if show_changes else ""
     try:
         write_file(file, json_parts(results))
@@ -192,7 +192,7 @@ def _write_elsewhere(results: Results, problem: str) -> NoReturn:
 
 
 def _changes(file: Path, results: Results) -> str:
-    """Say which scores differ from those of the record in *file*, if it holds one."""
+    """Return a message on the scores that differ from the record in *file*; empty without one."""
     if not file.is_file():
         return ""
     try:

@@ -1,12 +1,12 @@
-"""Prices a slip: a named mistake that is the only fault of an exercise.
+"""Decides the points lost by a slip: a named mistake that is the only fault of an exercise.
 
-This is certain if the solution with this one mistake ends every check as the student's code does.
-The same slip in several exercises costs points in one of them, the one in which it costs most:
-otherwise a correction there would lose points. In that exercise each check that it fails keeps a
-share of its points. A mistake that leaves out the computation itself is not a slip.
+It is the only fault if the solution with this mistake ends every check as the student's code does.
+The same slip in several exercises costs points only in the exercise where it costs most, so that
+correcting it never loses points. There, each check that fails because of it keeps a share of its
+points. A mistake that omits the computation itself is not a slip.
 
-Points that were withheld because no check on hidden inputs passes are given back, because a program
-that computes all but one step has not memorized its answers.
+Points that were withheld because no check on hidden inputs passes are returned, because a program
+that is right except for one step has not memorized its answers.
 """
 
 import re
@@ -22,7 +22,7 @@ from autograder.diagnosis.slip_finder import Slip
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, add
 
 OTHER_ORDER: Final = "apart from the order of the constructor's arguments"
-# Sentences of a wrong return that contains the right result.
+# Matches sentences about a wrong return that contains the right result.
 _WITH_RESULT: Final = re.compile(
     "|".join(
         re.sub(r"\\{\w+\\}", ".+", re.escape(KINDS["wrong_return"].variants[name]))
@@ -39,8 +39,7 @@ def computes(kind: str, explanation: str) -> bool:
 class GradedExercise(NamedTuple):
     """The result of one exercise, and the slip that is its only fault, if there is one.
 
-    The checks *other_order* fail because of the order of a constructor's arguments, and only they
-    cost points.
+    The checks *other_order* fail because a constructor has its arguments in a different order.
     """
 
     result: ExerciseResult
@@ -57,23 +56,23 @@ class GradedExercise(NamedTuple):
         return self.slip is not None and check.name in self.slip.checks
 
     def excuses(self, check: CheckResult) -> bool:
-        """Whether nothing else can be the reason, such as a rule that was not looked at yet."""
+        """Whether the slip is the only possible reason why *check* did not pass."""
         return self.explains(check) and check.name not in (self.slip.unproved if self.slip else ())
 
     def gives_back(self, check: CheckResult) -> bool:
-        """Whether *check* passed, and only the slip is the reason why it does not count."""
+        """Whether *check* passed but lost points only because of the slip."""
         withheld = check.outcome is Outcome.PASSED and check.points < check.max_points
         return withheld and self.slip is not None and check.name not in self.slip.unproved
 
     def is_same(self, other: "GradedExercise") -> bool:
-        """Whether the slip of *other* has the same name, and no other mistake is possible."""
+        """Whether the slip of *other* is certainly the same mistake."""
         mine, theirs = self.slip, other.slip
         if mine is None or theirs is None or min(len(mine.ids), len(mine.sentences)) > 1:
             return False
         return (mine.ids, mine.sentences) == (theirs.ids, theirs.sentences)
 
     def without_other_mistakes(self) -> "GradedExercise":
-        """Return the exercise, with its slip only if that is its only fault and work was done."""
+        """Return the exercise, without its slip if it has other faults or computes nothing."""
         failed = [
             check
             for check in self.result.checks
@@ -89,12 +88,12 @@ class GradedExercise(NamedTuple):
 
 
 def priced(graded: Sequence[GradedExercise], grading: Grading) -> tuple[ExerciseResult, ...]:
-    """Return the results of all exercises of a submission with fair prices of their slips."""
+    """Return the results of a submission's exercises with the points adjusted for their slips."""
     found = [one.without_other_mistakes() for one in graded]
     results = []
     for one in found:
         same = [other for other in found if other.is_same(one) and grading.same_mistake_once]
-        dearest = max(same or [one], key=lambda other: other.cost)  # of equal ones the first
+        dearest = max(same or [one], key=lambda other: other.cost)  # the first if equal
         results.append(_priced(one, dearest, grading.slip_credit) if one.slip else one.result)
     return tuple(results)
 
@@ -133,7 +132,7 @@ def _credited(check: CheckResult, share: float, graded: GradedExercise) -> Check
     if not points:
         return check
     kept = f"You keep {points:g} of {check.max_points:g} points"
-    if not (check.message or check.diagnosis):  # the course reveals nothing about it
+    if not (check.message or check.diagnosis):  # the course reveals nothing about the check
         return replace(check, points=points, message=f"{kept}.")
     besides = f"{OTHER_ORDER}, " if graded.other_order else ""
     reason = f"{kept}: {besides}this mistake is all that is wrong in {graded.result.name}."

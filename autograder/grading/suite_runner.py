@@ -1,7 +1,7 @@
-"""Grades submissions in one pytest session, in which each suite is collected once.
+"""Grades submissions in one pytest session that collects each suite once.
 
-pytest runs every check, with its own fixtures, marks and reports; only the loop is ours: for each
-submission, the checks of its stage.
+pytest runs every check with its fixtures and marks. The kit replaces only the loop: for each
+submission, it runs the checks of its stage.
 """
 
 import math
@@ -45,7 +45,7 @@ from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel
 
-NOT_GRADED = ("skip", "skipif", "xfail")  # marks whose plugin is switched off
+NOT_GRADED = ("skip", "skipif", "xfail")  # marks that a suite must not use
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def open_suites(
     context = context or SuiteContext(course)
     top = course.root if public else course.documented.parent
     with collected_items(course.root, top, suites, context) as items:
-        # the public suite gives no points, and a student's copy of it has nothing to replay
+        # the public suite gives no points, and students have no wrong programs to run
         carry_forward = course.grading.carry_forward and diagnose and not public
         runner = SuiteRunner(
             course, context, items, public=public, diagnose=diagnose, carry_forward=carry_forward
@@ -79,19 +79,19 @@ def open_suites(
 
 @dataclass
 class Start:
-    """The reasons why exercises can't be graded, by name, and the results of the first checks."""
+    """The reasons why exercises can't be graded, and the observations of the first checks."""
 
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)  # of all checks so far
 
     def fault(self, check: CollectedCheck) -> Fault | None:
-        """Return the reason why *check* can't run."""
+        """Return the reason why *check* can't run, or None."""
         return next((self.missing[need] for need in _needs(check) if self.missing[need]), None)
 
 
 class SuiteRunner:
-    """Runs the checks of every stage on one submission after another."""
+    """Runs the checks of the stages on one submission after another."""
 
     def __init__(
         self,
@@ -147,11 +147,11 @@ class SuiteRunner:
         return frozenset(tensors.used) if tensors is not None else frozenset()
 
     def wrong_documented_values(self, stage: Stage) -> Iterator[str]:
-        """Name the documented values that the solution of *stage* does not give on this machine."""
+        """Yield a sentence for each documented value that the solution does not give here."""
         return self._failures_of_solution(stage, {Layer.PARAMETERS, Layer.DOCUMENTED})
 
     def require_right_solutions(self) -> None:
-        """Raise ``CourseError`` if a solution does not earn everything on this machine.
+        """Raise ``CourseError`` if a solution does not pass every check on this machine.
 
         A wrong suite, documented value or torch would take points from correct submissions.
         """
@@ -168,7 +168,7 @@ class SuiteRunner:
                 raise CourseError(msg)
 
     def _failures_of_solution(self, stage: Stage, layers: Collection[Layer]) -> Iterator[str]:
-        """Name the checks of *layers* that the solution of *stage* fails, with the failure."""
+        """Yield a sentence for each check of *layers* that the solution of *stage* fails."""
         for check in self.checks(stage.name):
             if check.spec.layer in layers:
                 error = self._solve(check.item).error
@@ -176,15 +176,15 @@ class SuiteRunner:
                     yield f"{stage.name}, {check.name}: {error}"
 
     def methods(self, item: pytest.Item) -> frozenset[str]:
-        """Return the methods by which *item* grades more than numbers (``rules.toml``)."""
+        """Return the grading methods of ``rules.toml`` that *item* uses."""
         return self._solve(item).methods
 
     def grade_submission(
         self, submission: Submission, session: Session, exercise: str = ""
     ) -> SubmissionResult:
-        """Run every check of the submission's stage, or those of one *exercise* only.
+        """Run every check of the submission's stage, or only those of one *exercise*.
 
-        It never raises because of student code.
+        Student code never causes an exception here.
         """
         stage = self.course.stage(submission.stage)
         import_fault = import_submission(session)
@@ -212,9 +212,9 @@ class SuiteRunner:
         return replace(result, printed=session.printed_by_import) if self._public else result
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check on *channel* as pytest does; return the observation.
+        """Run one check on *channel* as pytest does, and return the observation.
 
-        On a submission it does not run if it has passed with the same replies before.
+        On a submission, the check does not run if it has already passed with the same replies.
         """
         if not isinstance(channel, Session) or self._public:
             return self._run_anew(item, channel)
@@ -222,7 +222,7 @@ class SuiteRunner:
             return self._run_unless_known(item, channel)
 
     def _run_anew(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check on *channel* even if its outcome is known: stand-ins may answer there."""
+        """Run one check on *channel* without the cache, because stand-ins may answer there."""
         if not isinstance(channel, Session):
             return self._observe(item, channel)
         with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
@@ -237,7 +237,7 @@ class SuiteRunner:
             return followed
         with session.continuing(followed):
             observation = self._observe(item, session)
-        if isinstance(observation.error, OtherRequestError):  # it does not depend on replies alone
+        if isinstance(observation.error, OtherRequestError):  # not only replies decide its requests
             return self._observe(item, session)
         if observation.error is None:
             known.add(followed, observation)
@@ -250,7 +250,7 @@ class SuiteRunner:
             noting_uncompared() as uncompared,
         ):
             error = run_item(item, self._other_check(item))
-        require_memory(error)  # else our lack of memory would be an answer that can't be used
+        require_memory(error)  # otherwise the answer would be blamed for it
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
         if student is None:
@@ -263,7 +263,7 @@ class SuiteRunner:
         return shown._replace(uncompared=bool(uncompared), given_back=student.given_back)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
-        """Return another check of the suite, so that pytest keeps the fixtures of the module."""
+        """Return another check of the suite, so that pytest keeps the module's fixtures."""
         suite = self._checks[item.path.parent.name]
         return next((other.item for other in suite if other.item is not item), None)
 
@@ -274,10 +274,10 @@ class SuiteRunner:
         session: Session,
         import_fault: Fault | None,
     ) -> Start:
-        """Find the missing exercises, and run the checks that show values.
+        """Find missing exercises, and run the checks that show values.
 
-        They run before checks with hidden inputs, because a worker could repeat such inputs in the
-        messages of later checks.
+        These run before checks with hidden inputs, because later messages of a worker could contain
+        such inputs.
         """
         checks = [check for checks in by_exercise.values() for check in checks]
         start = Start()
@@ -298,9 +298,9 @@ class SuiteRunner:
         start: Start,
         below: Below,
     ) -> GradedExercise:
-        """Run the checks of one exercise, then name the mistake behind those that failed.
+        """Run the checks of one exercise, then diagnose the failed ones.
 
-        It is added to *below*, unless the exercises before, which are wrong, explain it.
+        A wrong exercise is added to *below*, unless earlier wrong exercises explain its failures.
         """
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
@@ -317,10 +317,10 @@ class SuiteRunner:
             result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if isinstance(observation.error, WrongOrder):
-                other_order.append(check)  # the other checks show what else is wrong
+                other_order.append(check)  # not a failure that a mistake explains
             elif observation.error is None:
                 passed += [] if observation.uncompared else [check.item]
-            elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is not a mistake
+            elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # unwritten, not wrong
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
             examined = [check for check in checks if check not in other_order]
@@ -336,7 +336,7 @@ class SuiteRunner:
         return GradedExercise(exercise, slip, [check.name for check in other_order])
 
     def _examine(self, stage: Stage, case: Case, below: Below) -> Findings:
-        """Name the mistakes in an exercise; a student's machine has only the fingerprints."""
+        """Name the mistakes in an exercise; a student's machine has only fingerprints for this."""
         if not case.failures or not self._diagnose:
             return Findings({}, {})
         if not isinstance(self.course, Handout):
@@ -359,16 +359,16 @@ class SuiteRunner:
         return self._diagnosticians[stage.name]
 
     def _result(self, outcome: CheckOutcome, module: str, observation: Observation) -> CheckResult:
-        """Attribute an error: an unexpected one is caused by the answer if the solution passes.
+        """Return the result of a check; an unexpected error is the answer's if the solution passes.
 
-        A student's copy has no solution, but ``verify`` has run the public suite on the solution.
+        A student's copy has no solution, but ``verify`` has run the public suite on it.
         """
         error = observation.error
         if error is None:
             return outcome.passed(observation.notices)
         if known := outcome.failed(error):
             return known
-        if isinstance(error, UsageError):  # the public suite itself can't be used
+        if isinstance(error, UsageError):  # the public suite can't be used
             raise error
         item = outcome.check.item
         if isinstance(error, Exception) and (
@@ -379,7 +379,7 @@ class SuiteRunner:
         raise GraderError(msg) from error
 
     def _solve(self, item: pytest.Item) -> Observation:
-        """Run the check *item* on the solution of its stage, once; keep the replies."""
+        """Run the check *item* once on the solution of its stage, and cache its replies."""
         if item.nodeid not in self._solved:
             solution = TranscribingChannel(self._context.solution(self._context.stage(item)))
             solved = self._solved[item.nodeid] = self.run(item, solution)
@@ -398,7 +398,7 @@ class SuiteRunner:
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:
-    """Return the exercises that *check* can't run without."""
+    """Return the exercises without which *check* can't run."""
     return check.spec.exercise, *check.spec.needs
 
 

@@ -1,4 +1,4 @@
-"""Ends a check whose work in this process exceeds the time limit of its submission."""
+"""Ends a check when the supervisor's work for a submission exceeds its time limit."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.suite.alarm import alarm
 
-TICK_SECONDS = 0.2  # of processor time between two looks; most checks need less
-# Never while a request is answered: what they keep for other submissions must stay whole.
+TICK_SECONDS = 0.2  # of processor time between two tests; most checks need less
+# These must not be interrupted, because they keep state for other submissions.
 SHIELDED: Final = frozenset(
     {
         "autograder.sandbox.session",
@@ -27,9 +27,9 @@ SHIELDED: Final = frozenset(
 
 @contextmanager
 def limited(seconds_left: Callable[[], float]) -> Iterator[None]:
-    """Raise a ``Fault`` in the check that runs in this block once it has no *seconds_left*.
+    """Raise a ``Fault`` in the check in this block when there are no *seconds_left*.
 
-    Where nothing can interrupt the check, its next request raises it.
+    If the check can't be interrupted, its next request raises the ``Fault``.
     """
     block = sys._getframe(2)  # noqa: SLF001  # the frame of the caller, outside contextlib
 
@@ -43,12 +43,12 @@ def limited(seconds_left: Callable[[], float]) -> Iterator[None]:
 
 
 def _may_end(frame: FrameType | None, block: FrameType) -> bool:
-    """Whether a check that was called in *block* runs in *frame*, and no request of it."""
+    """Whether *frame* belongs to a check that was called in *block*, and not to a request."""
     while frame is not None and frame is not block:
         module = frame.f_globals.get("__name__")
         if module in SHIELDED:
             return False
-        if (module, frame.f_code.co_name) == CHECK:  # nothing of the runner's is inside of it
+        if (module, frame.f_code.co_name) == CHECK:  # inside it, no code of the runner is active
             return True
         frame = frame.f_back
     return False

@@ -1,4 +1,4 @@
-"""Withholds points of passed checks if other checks show that they are not deserved."""
+"""Withholds points of passed checks if other failed checks make them worthless."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -23,10 +23,10 @@ def withhold(
     uncompared: Collection[str],
     share: float,
 ) -> tuple[CheckResult, ...]:
-    """Return the *results* of the checks of one exercise with the points that count.
+    """Return the *results* of the checks of one exercise, without withheld points.
 
-    Code that breaks a rule which is the point of its stage keeps a *share* of the points for its
-    computation, because it uses ready-made code.
+    Code that breaks a rule which the stage teaches, such as by using ready-made code, keeps only a
+    *share* of the points for its computation.
     """
     results = _withhold_known_values(checks, results, uncompared)
     if not _breaks_point(stage, checks, results):
@@ -42,7 +42,7 @@ def withhold(
 def _breaks_point(
     stage: Stage, checks: Sequence[CollectedCheck], results: Sequence[CheckResult]
 ) -> bool:
-    """Whether a rule is broken that is the point of *stage*."""
+    """Whether the code breaks a rule that *stage* teaches."""
     broken = {
         name
         for check, result in zip(checks, results, strict=True)
@@ -67,13 +67,14 @@ def _withhold_known_values(
     results: tuple[CheckResult, ...],
     uncompared: Collection[str],
 ) -> tuple[CheckResult, ...]:
-    """Give no points for documented values and laws while no check on hidden inputs passes.
+    """Give no points for documented values and laws if no check on hidden inputs passes.
 
     Documented values can be memorized, and meaningless tensors satisfy many laws. The checks
-    *uncompared*, whose values this torch does not compute, count only if all those checks pass.
+    *uncompared*, whose values this torch does not compute, count only if all checks on hidden
+    inputs pass.
     """
     specs = [check.spec for check in checks]
-    unknown = [spec.hidden for spec in specs if spec.hidden]  # the public probes may be known too
+    unknown = [spec.hidden for spec in specs if spec.hidden]  # others may be known
     probes = [
         result
         for spec, result in zip(specs, results, strict=True)
