@@ -140,6 +140,9 @@ class SpawnedWorkers:
         worker.take_printed()  # by torch, while it was loaded
         return worker
 
+    def prepare(self, module: str, *, notebook: bool) -> None:
+        """Do nothing: a spare process started when the last worker ended."""
+
     def _take(self, source: tuple[bytes, ...]) -> _Process:
         """Return the idle process of *source*, else one that has run no code."""
         process = self._idle.pop(source, None)

@@ -66,6 +66,9 @@ class ForkServer:
         self._roots = readable_roots()
         self._folder = OwnedFolder(remove_folder)  # holds the private folders of its workers
         self._ready: set[int] = set()
+        self._prepares = False  # whether workers are started and removed between two checks
+        self._spare: dict[tuple[str, bool], Worker] = {}  # at most one, by module and kind
+        self._ended: list[Worker] = []  # at most one that is not removed yet
         pairs = [socket.socketpair() for _ in range(clients)]
         self._controls = [local for local, _ in pairs]
         remotes = [remote for _, remote in pairs]
@@ -95,6 +98,8 @@ class ForkServer:
 
     def close(self) -> None:
         """End the fork server and the remaining workers, and remove their folders."""
+        for worker in (*self._spare.values(), *self._ended):
+            worker.wire.close()
         for control in self._controls:
             control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):  # it ends its workers, then itself
@@ -117,7 +122,20 @@ class ForkServer:
         client: int = 0,
         source: tuple[bytes, ...] = (),  # noqa: ARG002  # each fork is used once
     ) -> Worker:
-        """Fork a worker with its own private folder, and wait until it is confined."""
+        """Return a confined worker with its own private folder that has run no code."""
+        spare = self._spare.pop((module, notebook), None)
+        return spare or self._fork(module, notebook=notebook, client=client)
+
+    def prepare(self, module: str, *, notebook: bool) -> None:
+        """Fork the next worker and remove the last one, while nobody waits for a check."""
+        self._prepares = True
+        self._remove_ended()
+        if (module, notebook) not in self._spare:
+            for worker in self._spare.values():
+                worker.remove()
+            self._spare = {(module, notebook): self._fork(module, notebook=notebook)}
+
+    def _fork(self, module: str, *, notebook: bool, client: int = 0) -> Worker:
         private = make_private_folder(self._folder.path)
         connection, remote = socket.socketpair()
         output, remote_output = os.pipe()
@@ -142,7 +160,17 @@ class ForkServer:
         wire = SocketWire(pid, connection, output)
         worker = Worker(pid, wire, private, lambda: self.end(pid, client))
         worker.wait_confined()
+        worker.keep = lambda: self._prepares and self._remove_later(worker)
         return worker
+
+    def _remove_later(self, worker: Worker) -> bool:
+        self._remove_ended()
+        self._ended.append(worker)
+        return True
+
+    def _remove_ended(self) -> None:
+        while self._ended:
+            self._ended.pop().remove()
 
     def end(self, pid: int, client: int) -> int:
         """Kill and reap worker *pid*; return its exit code, negative for a signal."""

@@ -133,12 +133,14 @@ class Worker:
         return printed.replace(folder + b"/", b"").replace(folder, b".")
 
     def end(self) -> int:
-        """Kill the process, unless it is kept, and remove its folder; return its exit code."""
+        """Remove the worker, unless it is kept for later; return its exit code."""
         if self.ended:
             return 0
         self.ended = True
-        if self.is_idle and self.keep():
-            return 0
+        return 0 if self.is_idle and self.keep() else self.remove()
+
+    def remove(self) -> int:
+        """Kill the process and remove its private folder; return its exit code."""
         exit_code = self.kill()
         self.wire.settle()
         self._read_output()

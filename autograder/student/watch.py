@@ -37,6 +37,7 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
     state.begin()
     show()
     while True:
+        state.prepare()
         key = terminal.wait(0 if state.waiting else files.poll_seconds)
         stages = files.saved()
         if key is not None and key in QUIT:

@@ -35,6 +35,9 @@ class Checker(Protocol):
     def picture(self, stage: Stage) -> "Weights | None":
         """Compute the picture of a stage."""
 
+    def prepare(self, task: Task) -> None:
+        """Make the next check of *task* quicker, while nobody waits."""
+
 
 class Watch:
     """The state of the screen: the current exercise, its answer, and the learner's progress."""
@@ -101,6 +104,10 @@ class Watch:
         """Whether the screen shows an exercise that the learner has begun and that fails."""
         feedback = self.answer.feedback
         return feedback is None or (feedback.first is not None and not feedback.unwritten)
+
+    def prepare(self) -> None:
+        """Prepare the next check, while the learner reads or types."""
+        self.checker.prepare(self.waiting[0] if self.waiting else self.task)
 
     def press(self, key: str) -> None:
         """Carry out the command of *key*."""

@@ -50,3 +50,15 @@ def test_a_missing_module_is_a_message(checker: WarmChecker, own: list[Task]):
 
     assert answer.feedback is None
     assert "autograder reset" in answer.message
+
+
+def test_a_prepared_check_gives_the_same_answer(checker: WarmChecker, own: list[Task]):
+    """After an answer, the next check starts with a worker that is ready."""
+    checker.check(own[0])
+    checker.prepare(own[0])
+    module = own[0].stage.stub
+    module.write_text(module.read_text("utf-8").replace("dim=-1)", "dim=-2)"))
+    wrong = checker.check(own[0]).feedback
+
+    assert wrong is not None
+    assert wrong.first is not None

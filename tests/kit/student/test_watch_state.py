@@ -44,6 +44,10 @@ class KnownAnswers:
         """Return weights for the tokens of stage 04."""
         return tuple((1.0,) + (0.0,) * 5 for _ in stage.file.picture.tokens)
 
+    def prepare(self, task: Task) -> None:
+        """Remember which exercise was prepared."""
+        self.prepared = task.key
+
     def check_hidden(self, task: Task) -> CheckAnswer:
         """Print the exercise that was asked for."""
         return CheckAnswer(message=f"hidden: {task.exercise.name}")
@@ -52,6 +56,20 @@ class KnownAnswers:
 def shown(state: Watch) -> str:
     """Return the screen of *state*."""
     return render(screen(state, 80, 40), 80, colour=False)
+
+
+def test_the_next_check_is_prepared(own: Path):
+    """The exercise to prepare is the one that waits, and when none waits the current one."""
+    checker = KnownAnswers()
+    state = Watch(handouts(own), checker)
+    state.begin()
+    state.prepare()
+    first = checker.prepared
+    state.waiting.clear()
+    state.prepare()
+
+    assert first == f"{STAGE}/{state.own.stages[0].exercises[1].name}"
+    assert checker.prepared == state.task.key
 
 
 def test_a_finished_stage_says_what_comes_next(own: Path):
