@@ -1,4 +1,4 @@
-"""Compares answers: whether two are alike, and contain enough to rule out chance."""
+"""Compares answers, and decides whether they contain enough numbers to rule out chance."""
 
 import math
 import re
@@ -19,16 +19,16 @@ from autograder.diagnosis.observation import (
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 
-SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
-OF_NUMPY = {torch.float16, torch.float32, torch.float64}  # which takes a sample in half the time
-SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # in the text of an exception: a size, a name
-BROADCAST = "The size of tensor a "  # each step with two tensors may raise it
-AXIS_ONLY = "Dimension out of range"  # says which axis is missing, not which step uses it
-MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
+SAMPLES = 4  # entries of a tensor that are compared first; most wrong answers differ in all of them
+OF_NUMPY = {torch.float16, torch.float32, torch.float64}  # for these, numpy is twice as fast
+SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # sizes and names in exceptions' texts
+BROADCAST = "The size of tensor a "  # any step with two tensors may raise it
+AXIS_ONLY = "Dimension out of range"  # contains the missing axis, not the step that uses it
+MIN_ENTRIES = 4  # fewer numbers may agree by chance
 
 
 class Sample(NamedTuple):
-    """A few numbers of an answer and its scale, which can show that two answers differ."""
+    """A few numbers of an answer and its scale, with which answers can be distinguished quickly."""
 
     shape: tuple[Any, ...]
     numbers: tuple[float, ...]
@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The shape of a tensor, and a byte for each entry that says whether it is NaN, if one is."""
+    """The shape of a tensor, and for each entry whether it is NaN; *nan* is empty without NaN."""
 
     shape: tuple[int, ...]
     nan: bytes
@@ -83,7 +83,7 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
 
 
 class SampleTable:
-    """The samples of many programs' answers, by the places of the programs that gave one.
+    """The samples of many programs' answers, by the index of the program.
 
     An answer without a sample, such as a text, never equals one with a sample.
     """
@@ -104,19 +104,19 @@ class SampleTable:
         self._scales = {shape: torch.tensor(some)[:, None] for shape, some in scales.items()}
 
     def like(self, wanted: Sample) -> list[int]:
-        """List the places of the answers that *wanted* does not differ from, in their order."""
+        """List the indices of the answers that do not differ from *wanted*, in order."""
         known = self._numbers.get(wanted.shape)
         if known is None:
             return []
         right = torch.tensor(wanted.numbers, dtype=torch.double)
         certain = APART * self._scales[wanted.shape].clamp(min=wanted.scale)
-        apart = ((known - right).abs() > certain).any(dim=1)  # NaN is not
+        apart = ((known - right).abs() > certain).any(dim=1)  # False for NaN
         places = self._places[wanted.shape]
         return [places[row] for row in (~apart).nonzero().flatten().tolist()]
 
 
 def tells(answer: Any) -> bool:
-    """Whether *answer* holds enough different finite numbers to rule out chance."""
+    """Whether *answer* contains enough different finite numbers to rule out chance."""
     match answer:
         case Tensor():
             numbers = answer.detach().flatten()
@@ -130,9 +130,9 @@ def tells(answer: Any) -> bool:
 
 
 def more_than_a_constant(answer: Any) -> bool:
-    """Whether *answer* holds more than NaN or one constant, which any code could return.
+    """Whether *answer* contains more than NaN or one constant, which any code could return.
 
-    If a mistake makes everything NaN, the code that uses the result could be anything.
+    If a mistake makes everything NaN, an answer of code that uses the result shows nothing.
     """
     match answer:
         case Tensor():
@@ -149,12 +149,12 @@ def more_than_a_constant(answer: Any) -> bool:
 
 
 def last_tells(seen: Observation) -> bool:
-    """Whether the last answer is enough evidence."""
+    """Whether the last answer is enough evidence to name a mistake."""
     return bool(seen.answers) and tells(seen.answers[-1][1])
 
 
 def effort(seen: Observation, requests: int) -> tuple[bool, int, int]:
-    """Order failed checks: those whose last answer is evidence first, then the smallest.
+    """Return a key that sorts checks with evidence in the last answer first, then by size.
 
     *requests* is the number of requests of the check, as far as it is known.
     """
@@ -163,7 +163,7 @@ def effort(seen: Observation, requests: int) -> tuple[bool, int, int]:
 
 
 def is_raised(error: BaseException | None) -> bool:
-    """Whether the code raised an exception or did not end, and not only lacks a gradient."""
+    """Whether the code raised an exception or did not end; a missing gradient does not count."""
     return does_not_end(error) or (isinstance(error, Raised) and not isinstance(error, NoGradients))
 
 
@@ -179,7 +179,7 @@ def same_answers(seen: Observation, solved: Observation) -> bool:
 
 
 def form_of(answer: Any) -> Any:
-    """Return the form of *answer*, which can be the key of a table: types, shapes, NaN."""
+    """Return the form of *answer* (types, shapes and places of NaN) as a hashable value."""
     match answer:
         case Tensor():
             nan = answer.detach().isnan()
@@ -190,7 +190,7 @@ def form_of(answer: Any) -> Any:
 
 
 def has_form(answer: Any, form: Any) -> bool:
-    """Whether *answer* has *form*; it may lack NaN, but not have NaN in other places."""
+    """Whether *answer* has *form*; it may have fewer NaN, but no NaN in other places."""
     mine = form_of(answer)
     match mine, form:
         case Form(), Form():
@@ -200,7 +200,7 @@ def has_form(answer: Any, form: Any) -> bool:
         case tuple(), tuple():
             wanted = dict(form)
             return all(has_form(answer[key], wanted[key]) for key in answer.keys() & wanted.keys())
-    return None in (mine, form) or mine == form  # of no gradient there is no form
+    return None in (mine, form) or mine == form  # a missing gradient has no form
 
 
 def _within(places: bytes, others: bytes) -> bool:
@@ -213,7 +213,7 @@ def entries(answer: Any) -> int:
 
 
 def refuses(error: BaseException | None) -> bool:
-    """Whether a ``raise ValueError`` in the code itself ended it, as its quoted line shows."""
+    """Whether *error* comes from a ``raise`` of ValueError in the code itself."""
     if not isinstance(error, Raised) or error.kind != "ValueError":
         return False
     return error.refusal and ": raise " in error.message.partition("\n")[0]
@@ -222,7 +222,7 @@ def refuses(error: BaseException | None) -> bool:
 def is_specific(error: BaseException | None) -> bool:
     """Whether the end of a check is more specific than the type of an exception.
 
-    The text of an exception is specific, and so are a refusal and endless code. The number of an
+    A text with sizes or names is specific, and so are a refusal and endless code. The number of an
     axis is not, because every step with an axis may raise it.
     """
     text = str(getattr(error, "text", ""))
@@ -231,7 +231,7 @@ def is_specific(error: BaseException | None) -> bool:
 
 
 def broadcasts(error: BaseException | None) -> bool:
-    """Whether the sizes of two tensors do not fit, in a step that the text does not name."""
+    """Whether *error* is about two sizes that do not fit, in a step that its text does not show."""
     return str(getattr(error, "text", "")).startswith(BROADCAST)
 
 
@@ -241,13 +241,13 @@ def same_end(left: BaseException | None, right: BaseException | None) -> bool:
 
 
 def in_other_words(left: BaseException | None, right: BaseException | None) -> bool:
-    """Whether both refuse, or both lack the same quantity: its name in the code is free."""
+    """Whether both are refusals, or both lack the same quantity, under any name."""
     missing = _missing_role(left)
     return (refuses(left) and refuses(right)) or (bool(missing) and missing == _missing_role(right))
 
 
 def _missing_role(error: BaseException | None) -> str:
-    """Return the quantity without a value where it is used, if an exception contains its name."""
+    """Return the quantity that *error* reports as undefined, or ""."""
     if isinstance(error, Raised) and error.kind in {"NameError", "UnboundLocalError"}:
         found = re.search(r"'(\w+)'", error.text)
         return role_of_name(found[1]) if found else ""
@@ -255,16 +255,16 @@ def _missing_role(error: BaseException | None) -> str:
 
 
 def may_be_same_line(left: BaseException | None, right: BaseException | None) -> bool:
-    """Whether the lines that two exceptions quote can be about the same step.
+    """Whether the lines that two exceptions quote may be the same step.
 
-    Names of quantities decide: a product of weights and values is not one of queries and keys. A
-    line without such a name may be any step.
+    The names of quantities decide: a product of weights and values is not a product of queries and
+    keys. A line without such a name may be any step.
     """
     return may_share_step(quoted_roles(left), quoted_roles(right))
 
 
 def may_share_step(mine: Collection[str], theirs: Collection[str]) -> bool:
-    """Whether two lines that name these quantities can be about the same step."""
+    """Whether two lines with these quantities may be the same step."""
     return not mine or not theirs or not set(mine).isdisjoint(theirs)
 
 
@@ -272,6 +272,6 @@ def quoted_roles(error: BaseException | None) -> set[str]:
     """Return the quantities in the line that an exception quotes."""
     quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
     if quoted.startswith('"'):
-        return set()  # a line of a docstring: the step was made by a rewrite, which has no line
-    step = quoted.partition(" = ")[2] or quoted  # what is computed, not what it is called
+        return set()  # a docstring: a rewritten step has no line
+    step = quoted.partition(" = ")[2] or quoted  # the expression, not the name it is assigned to
     return {role for name in re.findall(r"\w+", step) if (role := role_of_name(name))}

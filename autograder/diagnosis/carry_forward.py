@@ -1,21 +1,21 @@
 """Finds exercises that are correct except for a mistake in an exercise that they use.
 
 The proof is a replay. The named mistake of the used exercise is put into a correct program in which
-one exercise uses the other; if this program then ends every failed check as the student's code did,
-the student's exercise adds no mistake. Both diagnoses may fit such answers; the source, which is
-read before it runs, shows whether it uses the other exercise.
+one exercise uses the other. If this program ends every failed check as the student's code did, the
+student's exercise adds no mistake. Its source, which is read before it runs, must show that it uses
+the other exercise.
 
-Where the mistake has no name, or an exception hides what the exercise does, a stand-in takes the
-place of the other exercise, in the student's code and in the right program: it shows everything
-that the exercise hands to the other, and how it uses the answer. A check in which both then give
-the same answers earns its points.
+If the mistake has no name, or an exception hides the work of the exercise, a stand-in replaces the
+other exercise in the student's code and in the correct program. Its answers depend on everything
+that the exercise passes to it. A check in which both programs then give the same answers earns its
+points.
 
-Nobody gains by a deliberate mistake: it costs the points of its own exercise, and the exercise that
-uses it must still behave, on hidden inputs, like a correct one. The wrong exercise must be an
-attempt: its mistake has a name and takes at least half of the solution's steps to an answer, or it
-passes a probe, or a law that nonsense of the right shape breaks, or it passes some check, given a
-mistake in an exercise that it uses. ``verify`` grades garbage that correct code uses in every
-stage: it may earn at most one point more than blanks.
+A deliberate mistake gains nothing: its own exercise loses points, and the exercise that uses it
+must still behave like a correct one on hidden inputs. The wrong exercise must also be an attempt.
+It is an attempt if its mistake has a name and takes at least half of the solution's steps to an
+answer, if it passes a probe or a law that nonsense of the right shape breaks, or if it passes some
+check given a mistake in an exercise that it uses. In every stage, ``verify`` grades correct code
+that uses garbage: it may earn at most one point more than with blanks.
 """
 
 import itertools
@@ -41,14 +41,14 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of, spec_of
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Channel
 
-MAX_SETS = 12  # of mistakes that are tried together; a stage has at most five exercises
-MAX_INPUTS = 4  # tensors that an exercise gets from another; queries, keys, values and a mask
+MAX_SETS = 12  # pairs of mistakes to try; a stage has at most five exercises
+MAX_INPUTS = 4  # tensors that an exercise gets from another one: queries, keys, values and a mask
 
 
 class Program(NamedTuple):
     """The correct program at *path*, with any *mistakes* in different exercises.
 
-    *changed* is the change to the answers of *exercise*, if there is one.
+    *changed* is the code that changes the answers of *exercise*, if it is not empty.
     """
 
     path: Path
@@ -61,16 +61,16 @@ Shapes = dict[str, dict[str, Value]]
 
 
 class Carried(NamedTuple):
-    """The exercises whose mistakes affect another one, and the checks that are carried."""
+    """The wrong exercises that explain failed checks, and the names of these checks."""
 
     given: str
     checks: frozenset[str]
 
 
 class StandInRun(NamedTuple):
-    """The result of a check while stand-ins answer, and the shapes of right answers.
+    """The result of a check with stand-ins, and the forms of right answers.
 
-    The shapes are by exercise, and by a key for the arguments.
+    The forms are by exercise, then by a key for the arguments.
     """
 
     shapes: Shapes
@@ -78,9 +78,9 @@ class StandInRun(NamedTuple):
 
 
 class CarryForward:
-    """Replays the checks of an exercise of one stage on the mistakes in exercises before it.
+    """Replays the failed checks of an exercise with the mistakes of the exercises that it uses.
 
-    Every run is kept, so that each check runs once on a program for the whole class.
+    All runs are cached, so each check runs once on each program for the whole class.
     """
 
     def __init__(self, stage: Stage, run: Run, solution: LocalChannel) -> None:
@@ -94,7 +94,7 @@ class CarryForward:
         self._channels: dict[Program, LocalChannel | None] = {}
         self._runs: dict[tuple[LocalChannel, str], Observation] = {}
         self._with_stand_ins: dict[tuple[Path, str, tuple[str, ...]], StandInRun | None] = {}
-        self.reasons: dict[str, list[str]] = {}  # why the last submission carried nothing
+        self.reasons: dict[str, list[str]] = {}  # why no points were carried, by exercise
 
     def find(
         self,
@@ -104,9 +104,10 @@ class CarryForward:
         passed: Sequence[pytest.Item],
         mistakes: Sequence[Misconception],
     ) -> Carried | None:
-        """Return which of *mistakes* explains all *failures*.
+        """Return the first set of *mistakes* that explains all *failures*, and the carried checks.
 
-        The mistakes are in exercises that *source* uses, or that a check passes to *exercise*.
+        Only mistakes count that are in exercises which *source* uses, or which a check passes to
+        *exercise*.
         """
         handed = {name for one in failures if (spec := spec_of(one.item)) for name in spec.needs}
         used = [
@@ -172,15 +173,15 @@ class CarryForward:
         passed: Sequence[pytest.Item],
         reasons: list[str],
     ) -> frozenset[str]:
-        """Return the failed checks that the program at *path* answers in the same way, if all are.
+        """Return the failed checks with the same answers as the program at *path*, if none differs.
 
-        The reasons against it are added to *reasons*.
+        The reasons why points are not carried are added to *reasons*.
         """
         alike = set()
         failed = [one.item for one in failures]
         for check in (*failed, *passed):
             known = self._run_with_stand_ins(check, names, path)
-            if known is None and check in passed:  # it uses no other exercise
+            if known is None and check in passed:  # the check uses no other exercise
                 continue
             if known is None:
                 reasons.append(f"{check.name}: no stand-in can answer for {_names(names)}")
@@ -199,7 +200,7 @@ class CarryForward:
     def _run_with_stand_ins(
         self, check: pytest.Item, names: tuple[str, ...], path: Path
     ) -> "StandInRun | None":
-        """Run *check* on the program at *path*, first to learn the shapes of right answers."""
+        """Run *check* on the program at *path*, first to learn forms and then with stand-ins."""
         key = (path, check.nodeid, names)
         if key not in self._with_stand_ins:
             found = None
@@ -212,9 +213,9 @@ class CarryForward:
         return self._with_stand_ins[key]
 
     def _stood_in(self, channel: Channel, check: pytest.Item, shapes: Shapes) -> StandInRun:
-        """Run *check* on *channel* while stand-ins of these *shapes* answer.
+        """Run *check* on *channel* while stand-ins with the forms *shapes* answer.
 
-        A stand-in without shapes lets the code answer, and learns them.
+        A stand-in without forms lets the code answer, and learns them.
         """
         try:
             for name, table in shapes.items():
@@ -243,9 +244,9 @@ class CarryForward:
     def _right_checks(
         self, program: Program, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> frozenset[str]:
-        """Return the failed checks that *program* answers in the same way, if all end so.
+        """Return the failed checks that *program* ends like the student's code, if none differs.
 
-        Two exceptions with the same text are equal, but earn no points, because there is no answer.
+        Checks with equal exceptions earn no points, because there is no answer to compare.
         """
         matches = []
         for item, seen, _ in failures:
@@ -266,7 +267,7 @@ class CarryForward:
         )
 
     def _hides_nothing(self, program: Program, check: pytest.Item) -> bool:
-        """Whether *check* notices each input of the mistake that it notices without the mistake.
+        """Whether *check* notices all inputs of wrong exercises that it notices without mistakes.
 
         A check ends at the first difference, so only earlier answers count.
         """
@@ -282,7 +283,7 @@ class CarryForward:
     def _notices(
         self, program: Program, exercise: str, number: int, check: pytest.Item, count: int
     ) -> bool:
-        """Whether the first *count* answers surely change if this input of *exercise* does."""
+        """Whether the first *count* answers certainly change with input *number* of *exercise*."""
         shift = SHIFTED.replace("NUMBER", str(number))
         changed = program._replace(exercise=exercise, changed=shift)
         if not (self._channel(program) and self._channel(changed)):
@@ -306,7 +307,7 @@ class CarryForward:
         return self._runs[key]
 
     def _channel(self, program: Program) -> LocalChannel | None:
-        """Import *program*; ``None`` if that can't be."""
+        """Import *program*; ``None`` if it can't be imported."""
         if program not in self._channels:
             number = len(self._channels)
             try:
@@ -332,7 +333,7 @@ def _sets(mistakes: Sequence[Misconception]) -> Iterator[tuple[Misconception, ..
         for one, other in itertools.combinations(mistakes, 2)
         if one.exercise != other.exercise
     )
-    every = [tuple(exercises.values())] if len(exercises) > 2 else []  # noqa: PLR2004  # both values are one result
+    every = [tuple(exercises.values())] if len(exercises) > 2 else []  # noqa: PLR2004  # a set of two is one of the pairs
     yield from ((mistake,) for mistake in mistakes)
     yield from itertools.islice(pairs, MAX_SETS)
     yield from every
@@ -349,7 +350,8 @@ def _uses(known: Sequence[Definition], exercise: str, other: str) -> bool:
 def _shows_the_exercise(seen: Observation) -> bool:
     """Whether a check failed because of an answer that is evidence about the exercise.
 
-    The operators that ran and the changed inputs are not compared, as they may be the exercise's.
+    Operators and changed inputs are not compared, because the exercise itself may be the reason for
+    them.
     """
     error = seen.error
     by_answers = error is None or (

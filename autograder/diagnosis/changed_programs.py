@@ -1,4 +1,4 @@
-"""Writes correct programs with mistakes in them, or with changed answers."""
+"""Writes programs that are correct except for given mistakes or changed answers."""
 
 import ast
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 
-# What replaces an exercise that runs otherwise: each defines `_changed`.
+# Ways to change the answers of an exercise; each one defines `_changed`.
 SHIFTED = """
 def _changed(run):
     def shifted(*args, **kwargs):
@@ -49,12 +49,12 @@ else:
 
 
 def change(exercise: str, how: str) -> str:
-    """Return source that changes the answers of *exercise* as *how* describes."""
+    """Return source that changes the answers of *exercise* by the code *how*."""
     return f"\nimport numpy\nimport torch\n{how}{IN_PLACE.replace('EXERCISE', exercise)}"
 
 
 def with_mistakes(path: Path, mistakes: Iterable[Misconception], solution: str) -> str:
-    """Return the right program at *path* with *mistakes*, changes to *solution*, in it.
+    """Return the correct program at *path* with *mistakes*, which are changes to *solution*.
 
     The wrong definitions, with the helpers that they need, replace the program's own. Raises
     ``CourseError``.
@@ -78,7 +78,7 @@ def _changed_by(mistake: Misconception, solution: str) -> list[ast.stmt]:
 
 
 def _definitions(path: Path) -> list[ast.stmt]:
-    """Return the statements of the program at *path* without those that only run, as demos do."""
+    """Return the statements of the program at *path*, without expressions such as demos."""
     return [node for node in ast.parse(path.read_bytes()).body if not isinstance(node, ast.Expr)]
 
 

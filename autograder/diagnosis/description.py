@@ -23,8 +23,8 @@ PLACEHOLDERS: Final = frozenset(
 class PatternText(TextEntry, frozen=True):
     """The sentences about one pattern; it needs a *sentence* or *variants*.
 
-    *public* is the sentence for hidden inputs; with *from_solution* none is needed, because no word
-    comes from the student's answer.
+    *public* is the sentence for hidden inputs. With *from_solution*, it is not needed, because no
+    word of the sentence comes from the student's answer.
     """
 
     question: Sentence
@@ -34,7 +34,7 @@ class PatternText(TextEntry, frozen=True):
     variants: dict[str, Sentence] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise ``ValueError``, which the reader of the file expects."""
+        """Raise ``ValueError`` if the entry is wrong."""
         sentences = [*filter(None, [self.sentence]), *self.variants.values()]
         require_placeholders(sentences, PLACEHOLDERS)
         require_placeholders((self.question, self.public), ())
@@ -53,8 +53,8 @@ PATTERNS: Final = dict(read_entries(Path(__file__).with_name("patterns.toml"), P
 class WrongAnswerPattern(NamedTuple):
     """A pattern in a wrong answer: a short name, a sentence, a question.
 
-    *public* is the sentence for a check with hidden inputs: no answer of the student's
-    code decides a word of it. Without it, *sentence* is used for hidden inputs, too.
+    *public* is the sentence for a check with hidden inputs; the student's answer has no influence
+    on its words. Without it, *sentence* is used for hidden inputs, too.
     """
 
     name: str
@@ -64,7 +64,7 @@ class WrongAnswerPattern(NamedTuple):
 
     @classmethod
     def of(cls, key: str, **words: object) -> "WrongAnswerPattern":
-        """Return the pattern at *key*, its name or its name and a variant, as in "a.b"."""
+        """Return the pattern at *key*, a name such as "a" or a name and a variant such as "a.b"."""
         name, _, variant = key.partition(".")
         text = PATTERNS[name]
         sentence = text.variants[variant] if variant else text.sentence

@@ -1,4 +1,4 @@
-"""Names the mistakes in a submission, and finds exercises whose points are carried."""
+"""Names the mistakes in a submission, and carries points to exercises that only use them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,10 +29,10 @@ class Source(Protocol):
     def explain(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> Explanation:
-        """Find the mistake that explains *failures* of *exercise* best."""
+        """Find the mistake that best explains *failures* of *exercise*."""
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Describe a failure that no mistake explains, if there is certain evidence about it."""
+        """Describe a failure that no mistake explains, if the evidence is certain."""
 
 
 class Diagnosed(NamedTuple):
@@ -44,17 +44,17 @@ class Diagnosed(NamedTuple):
 
 @dataclass
 class Below:
-    """The mistakes in the exercises of a submission before the one that is graded."""
+    """The mistakes in those exercises of a submission that were graded so far."""
 
-    wrong: list[str] = field(default_factory=list)  # attempts: what they show is carried forward
+    wrong: list[str] = field(default_factory=list)  # attempts, for which points may be carried
     mistakes: list[Misconception] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # most of the work of these is missing
+    left_out: list[str] = field(default_factory=list)  # without most of their work
 
 
 class Case(NamedTuple):
     """One exercise of a submission: its *checks*, and how they ended.
 
-    *student* answers requests, and *definitions* are those of the source.
+    *student* answers requests, and *definitions* are those in the source.
     """
 
     student: Channel
@@ -70,12 +70,12 @@ class Case(NamedTuple):
 
     @property
     def all_ran(self) -> bool:
-        """Whether every check ran, and found code that is written."""
+        """Whether every check ran on code that is written."""
         return len(self.failures) + len(self.passed) == len(self.checks)
 
 
 class Findings(NamedTuple):
-    """The diagnoses by check, and the exercises that carried checks are given.
+    """The diagnoses by check, and the wrong exercise behind each carried check.
 
     *slip* is the only mistake in the exercise, if that is certain.
     """
@@ -86,9 +86,9 @@ class Findings(NamedTuple):
 
 
 class Diagnostician:
-    """Diagnoses the submissions of one stage, by programs that run in this process.
+    """Diagnoses the submissions of one stage with programs that run in this process.
 
-    *run_again* runs a check again even if its outcome is known, with stand-ins.
+    *run_again* runs a check, with stand-ins, even if its outcome is known.
     """
 
     def __init__(self, stage: Stage, run: Run, run_again: Run, solution: LocalChannel) -> None:
@@ -114,22 +114,22 @@ class Diagnostician:
         else:
             below.left_out.append(case.exercise)
         exercise, explained = case.exercise, found.explanation
-        own = mistakes and not left_out  # above garbage, a slip may be what the garbage shows
+        own = mistakes and not left_out  # above garbage, the garbage may look like a slip
         slip = find_slip(self.source, exercise, explained, failures) if own else None
         return Findings(found.diagnoses, given, slip)
 
     @property
     def not_carried(self) -> Mapping[str, Sequence[str]]:
-        """The reasons, for authors, why exercises of the last submission kept no points."""
+        """The reasons, for authors, why exercises of the last submission got no carried points."""
         return self._carrier.reasons
 
     @ticking()
     def names(
         self, checks: Sequence[CollectedCheck], mistake: Misconception
     ) -> dict[CollectedCheck, list[str]]:
-        """Return the names that a diagnosis gives *mistake*, by the check that it fails.
+        """Return the names that a diagnosis gives to *mistake*, by the check that it fails.
 
-        It runs in this process, as it does when a student's code is compared with it.
+        The mistake runs in this process, as in a comparison with a student's code.
         """
         seen = {check: self.source.replay(mistake, check.item) for check in checks}
         failed = {check: shown for check, shown in seen.items() if shown.error is not None}
@@ -142,7 +142,7 @@ class Diagnostician:
         }
 
     def _carry(self, case: Case, below: Below) -> tuple[dict[str, str], list[Failure]]:
-        """Name the wrong exercises behind the failures, by check; list unexplained failures."""
+        """Return the wrong exercises behind failures, by check, and the unexplained failures."""
         failures = case.failures
         named = self._carrier.find(
             case.definitions, case.exercise, failures, case.passed, below.mistakes
@@ -158,7 +158,7 @@ class Diagnostician:
         return given, [one for one in failures if not explained and one.item.name not in given]
 
     def _attempts(self, case: Case, found: Explanation) -> tuple[Misconception, ...]:
-        """Return the mistakes of one exercise that are certain, if they do most of the work."""
+        """Return the certain mistakes of one exercise that still do most of the work."""
         items = [check.item for check in case.checks]
         named = self.source.mistakes(case.exercise, found)
         return tuple(one for one in named if self.source.share(one, items) >= LEAST_SHARE)
@@ -173,7 +173,7 @@ def diagnose(
     for failure in failures:
         name = failure.item.name
         named = found.diagnoses.get(name)
-        # An exception has many causes: its text says what the name of a kind does not.
+        # An exception may have many causes, so its text adds to the name of a kind.
         is_open = isinstance(failure.observation.error, Raised) and name not in found.written
         described = source.describe(failure) if named is None or is_open else None
         if diagnosis := _together(named, described):

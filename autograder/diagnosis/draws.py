@@ -1,4 +1,4 @@
-"""Recognizes values that torch draws with common seeds in a wrong answer."""
+"""Draws values with common seeds, to recognize them in a wrong answer."""
 
 import functools
 import itertools
@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
-TURNS = 4  # draws after a seed that are compared; a module draws about three matrices
+SEEDS = (0, 1, 42, 123, 789, 1337)  # from the documents, and common choices
+TURNS = 4  # consecutive draws to compare; a module draws about three matrices
 _DRAWS: dict[str, Callable[..., Tensor]] = {
     "torch.rand": torch.rand,
     "torch.randn": torch.randn,
@@ -17,9 +17,9 @@ _DRAWS: dict[str, Callable[..., Tensor]] = {
 DRAWS = tuple(itertools.product(SEEDS, _DRAWS, range(TURNS)))
 
 
-@functools.lru_cache(maxsize=10)  # shapes, each of at most 72 times `MAX_DRAWN` numbers
+@functools.lru_cache(maxsize=10)  # shapes; each result has at most 72 times `MAX_DRAWN` numbers
 def drawn(shape: tuple[int, ...]) -> Tensor:
-    """Return the result of each of ``DRAWS``, in their order."""
+    """Return the results of all ``DRAWS``, in their order."""
     return torch.stack(
         [one for seed in SEEDS for draw in _DRAWS.values() for one in _turns(seed, draw, shape)]
     )

@@ -1,4 +1,4 @@
-"""Describes a wrong answer to a request in which dropout sets numbers to zero at random.
+"""Describes wrong answers to requests in which dropout sets numbers to zero at random.
 
 Another correct program drops different numbers, so only numbers that both keep are compared.
 """
@@ -13,17 +13,17 @@ from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.patterns import MIN_ENTRIES, Pattern
 from autograder.suite.noise import Agreement, agreement, varies
 
-Steps = Sequence[tuple[str, Tensor]]  # the names of functions, and what they returned
+Steps = Sequence[tuple[str, Tensor]]  # the names of functions, with their results
 NOT_RESCALED = WrongAnswerPattern.of("dropout_not_rescaled")
 
 
 def drops_at_random(steps: Steps) -> bool:
-    """Whether dropout changed a tensor: the remaining numbers differ between correct programs."""
+    """Whether dropout changed a tensor, so that correct programs give different numbers."""
     return _factor(steps) is not None
 
 
 def describe_dropout(answer: object, expected: object, steps: Steps) -> Pattern:
-    """Recognise kept numbers that are not divided by the probability of being kept."""
+    """Recognize kept numbers that are not divided by the probability of being kept."""
     factor = _factor(steps)
     if not isinstance(answer, Tensor) or not isinstance(expected, Tensor):
         return None
@@ -38,7 +38,7 @@ def describe_dropout(answer: object, expected: object, steps: Steps) -> Pattern:
 
 
 def _factor(steps: Steps) -> float | None:
-    """Return the factor of the kept numbers in the right computation; ``None`` if none drop."""
+    """Return the factor of the kept numbers in the right computation; ``None`` without dropout."""
     for (_, before), (name, after) in itertools.pairwise(steps):
         if name == "dropout" and not torch.equal(after, before):
             kept = (after != 0) & before.isfinite() & (before != 0)

@@ -1,8 +1,8 @@
 """Explains exceptions of Python and torch by their texts, mostly by the shapes in them.
 
-A check with hidden inputs shows only a sentence of ``error_texts.toml``; other checks may repeat
-sizes and names from the text. The tests provoke every text, so that no new version of torch
-silently loses an explanation.
+A check with hidden inputs shows only a sentence of ``error_texts.toml``. Other checks may repeat
+sizes and names from the text. The tests raise every text, so that a new version of torch can't lose
+an explanation unnoticed.
 """
 
 import re
@@ -19,11 +19,11 @@ from autograder.sandbox.faults import NotFinished, Raised
 
 
 class ErrorText(TextEntry, frozen=True):
-    """The meaning of an exception's text; one of *patterns* matches its start.
+    """The meaning of an exception's text, whose start one of *patterns* matches.
 
-    *sentence* contains no part of the text, and *shown* contains groups of the patterns; without
-    *shown*, *sentence* is used everywhere. *kind*, if given, is the only type of exception to which
-    the entry applies.
+    *sentence* contains no part of the text. *shown* may contain groups of the patterns; without it,
+    *sentence* is used everywhere. *kind*, if given, is the only type of exception to which the
+    entry applies.
     """
 
     patterns: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -33,7 +33,7 @@ class ErrorText(TextEntry, frozen=True):
     kind: str = ""
 
     def __post_init__(self) -> None:
-        """Raise ``ValueError``, which the reader of the file expects."""
+        """Raise ``ValueError`` if the entry is wrong."""
         try:
             groups = self.pattern.groupindex
         except re.error as error:
@@ -44,7 +44,7 @@ class ErrorText(TextEntry, frozen=True):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """All patterns as one, which ``re`` caches."""
+        """All patterns combined; ``re`` caches it."""
         return re.compile("|".join(self.patterns))
 
     def match(self, error: Raised) -> re.Match[str] | None:
@@ -56,13 +56,13 @@ REFUSED = WrongAnswerPattern.of("refuses_right_arguments")
 ENDLESS = WrongAnswerPattern.of("not_finished")
 ERROR_TEXTS: Final = tuple(
     read_entries(Path(__file__).with_name("error_texts.toml"), ErrorText)
-)  # with their names; the first that fits is meant
+)  # with their names; the first match is used
 
 
 def explain_exception(error: BaseException | None) -> Pattern:
-    """Explain the exception of the student's code, if its text is one of Python's or torch's.
+    """Explain the exception of the student's code, if its text comes from Python or torch.
 
-    Code that was stopped at its time limit raised nothing, and is also explained.
+    Code that was stopped at its time limit is explained, too.
     """
     if isinstance(error, NotFinished):
         return ENDLESS

@@ -1,8 +1,8 @@
 """Stores the results of wrong programs in the public suite as numbers, without their code.
 
-``release`` builds the file from the misconceptions and the kinds of mistake; the student's machine
-only reads it. Answers are rounded, strings are hashed, and only texts about a mistake that a
-student may read are included.
+``release`` builds the file from the misconceptions and the kinds of mistake, and a student's
+machine only reads it. Answers are rounded and strings are hashed. The file includes only texts that
+a student may read.
 """
 
 from collections.abc import Iterator
@@ -35,12 +35,12 @@ from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
 
-MAX_BYTES = 500_000  # of one stage; a student downloads all of them, 4.7 MB in this course
+MAX_BYTES = 500_000  # of one stage; students download those of all stages, 4.7 MB in this course
 IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # items
-PARTS = "parts"  # the key of the numbers of names and parts
-ENTRIES = "of"  # the key of the numbers of the entries of a list
-NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
-PASSES = -1  # in the place of the wording of a program that passes every public check
+PARTS = "parts"  # the key of an answer with named parts
+ENTRIES = "of"  # the key of an answer that is a list of tensors
+NO_GRADIENTS = "NoGradients"  # replaces the type of an exception
+PASSES = -1  # replaces the wording of a program that passes every public check
 
 
 class WrittenMistake(msgspec.Struct, frozen=True):
@@ -56,8 +56,8 @@ class WrittenMistake(msgspec.Struct, frozen=True):
 class KindWording(NamedTuple):
     """The texts about a program with one kind of mistake that a student may read.
 
-    If several have the same answers and the same *group*, only the first is named. *question* is
-    the number of a text, which many mistakes share.
+    If several programs have the same answers and the same *group*, only the first is named.
+    *question* is the number of a text, because many mistakes share one.
     """
 
     kind: str
@@ -67,11 +67,11 @@ class KindWording(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a check ended; an exception has its type, *kind*, and a digest of its text.
+    """The end of a check; for an exception, its type *kind* and *said*, a digest of its text.
 
-    *message* is the digest of the whole message, which counts if there is no answer. *refuses*
-    means that the code itself raised it as a refusal, and *specific* means that it is more than its
-    type. *quantities* are those that the quoted line names, if exceptions are compared by them.
+    *message* is the digest of the whole message, which is compared if there is no answer. *refuses*
+    is true if the code raised the exception as a refusal, and *specific* if its text is evidence.
+    *quantities* are those in the quoted line, if exceptions are compared by them.
     """
 
     status: str
@@ -84,12 +84,12 @@ class End(NamedTuple):
 
     @property
     def raised(self) -> bool:
-        """Whether it was an exception, and not a result without gradients."""
+        """Whether the code raised an exception; a result without gradients does not count."""
         return self.kind not in {"", NO_GRADIENTS}
 
 
 class Print(NamedTuple):
-    """The results of wrong programs in one check: the numbers of an end, answers and programs."""
+    """A result in one check, as numbers: its *end*, its *answers*, and the programs *of* it."""
 
     end: int
     answers: tuple[int, ...]
@@ -97,22 +97,22 @@ class Print(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The result of a program in a check: its end, and the comparable answers as JSON."""
+    """The result of a program in a check: its end and its comparable answers as JSON."""
 
     end: End
     answers: list[Any]
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """``fingerprints.json``; *made_from* is the digest of the files that it was built from.
+    """The content of ``fingerprints.json``; *made_from* is the digest of its sources.
 
     *digest* covers everything else, so that an edited number is detected. The misconceptions have
-    the first numbers; then come all programs with one kind of mistake, in the order of the
-    exercises and of their code, each with the number of its wording or ``PASSES``. Of an answer
-    with several names *answers* holds the number of the names and those of the parts, which answers
-    share; of a list of tensors, or of such lists, the numbers of the entries. *solved* holds the
-    answers of the solution to the checks that look at its code, *undecided* the programs of which
-    rounding could decide what they show in a check: they have no print there.
+    the first numbers. All programs with one kind of mistake follow, in the order of the exercises
+    and of their code, each with the number of its wording or ``PASSES``. In *answers*, an answer
+    with named parts consists of the numbers of its names and its parts, and a list of tensors
+    consists of the numbers of its entries, because answers share these. *solved* contains the
+    solution's answers in the checks that examine the code. *undecided* contains, for each check,
+    the programs whose result rounding could decide; they have no print there.
     """
 
     format_version: Literal[4] = 4
@@ -134,7 +134,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _whole(self) -> list[Any]:
-        """The answers with their parts filled in; parts come before the answers that hold them."""
+        """The answers with their parts filled in; parts come before the answers that use them."""
         whole: list[Any] = []
         for answer in self.answers:
             if isinstance(answer, dict) and PARTS in answer:
@@ -155,7 +155,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {number: match for number, match in found.items() if match is not Match.NO}
 
     def _compare(self, one: Print, seen: Shown) -> Match:
-        """Compare as ``live`` does: each program may refuse in its own words."""
+        """Compare as ``live`` does: two refusals may have different texts."""
         end = self.ends[one.end]
         if end[:3] != seen.end[:3]:
             refused = end.refuses and seen.end.refuses
@@ -168,7 +168,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._of_exceptions(end, seen.end) if end.kind else Match.NO
 
     def _of_exceptions(self, end: End, seen: End) -> Match:
-        """Compare two exceptions whose lines may be the same step."""
+        """Return the match of two exceptions, by the steps that their lines show."""
         same = not end.raised or may_share_step(end.quantities, seen.quantities)
         return Match.TEXT_ONLY if same else Match.NO
 
@@ -180,7 +180,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def passes(self, check: str, number: int) -> bool:
-        """Whether the program *number* surely passes *check*."""
+        """Whether the program *number* certainly passes *check*."""
         return number not in self.failing(check) and number not in self.undecided.get(check, ())
 
     def failing(self, check: str) -> frozenset[int]:
@@ -195,14 +195,14 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         }
 
     def is_right(self, check: str, seen: Shown) -> bool:
-        """Whether the answers equal the solution's, so that *check* has a different fault."""
+        """Whether the answers equal the solution's, so that *check* failed for other reasons."""
         solved = self.solution(check)
         return len(seen.answers) <= len(solved) and is_same(
             seen.answers, solved[: len(seen.answers)]
         )
 
     def solution(self, check: str) -> list[Any]:
-        """Return the answers of the solution to a check that looks at the code."""
+        """Return the answers of the solution in a check that examines the code."""
         return [self._whole[index] for index in self.solved.get(check, ())]
 
     def mistake(self, number: int) -> Mistake:
@@ -222,7 +222,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.mistakes[number].id if number < count else kind_label(number - count)
 
     def words(self) -> dict[str, tuple[str, str]]:
-        """Return explanation and question of each program that fails, by its label."""
+        """Return explanation and question of each program that fails a check, by its label."""
         numbers = {number for numbers in self._failing.values() for number in numbers}
         mistakes = {self.label(number): self.mistake(number) for number in numbers}
         return {label: (one.explanation, one.question) for label, one in mistakes.items()}
@@ -237,13 +237,13 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         }
 
     def undecided_by_check(self) -> set[tuple[str, str]]:
-        """Return the checks, with labels of programs, in which rounding could decide."""
+        """Return each check and program label whose result rounding could decide."""
         every = self.undecided.items()
         return {(check, self.label(number)) for check, numbers in every for number in numbers}
 
 
 def _filled(entries: list[Any], whole: list[Any]) -> list[Any]:
-    """Return the values of the numbers in *entries*, in lists of the same form."""
+    """Return the values of the numbers in *entries*, nested in the same way."""
     return [_filled(one, whole) if isinstance(one, list) else whole[one] for one in entries]
 
 
@@ -257,7 +257,7 @@ def shown_by(observation: Observation) -> Shown:
     error = observation.error
     kept = [
         dict.fromkeys(answer) if verb == "buffers" and isinstance(answer, dict) else answer
-        for verb, answer in observation.answers  # the values of buffers are free
+        for verb, answer in observation.answers  # buffers may have any values
         if verb not in UNCOMPARED_VERBS
     ]
     return Shown(_end_of(error, answered=bool(kept)), list(map(to_json_value, kept)))
@@ -282,10 +282,10 @@ def _end_of(error: BaseException | None, *, answered: bool) -> End:
 
 
 def changes(old: Fingerprints, new: Fingerprints, compared: AbstractSet[str]) -> Iterator[str]:
-    """Describe the differences between *old* and *new* in the programs *compared*, by their labels.
+    """Describe the differences between *old* and *new* for the labels *compared*.
 
-    The texts of exceptions are not compared: they differ between versions of torch. Numbers differ
-    between processors, so only certain differences count.
+    Texts of exceptions are not compared, because they differ between versions of torch. Numbers
+    differ between processors, so only certain differences count.
     """
     if old.digest != _digest_of(old):
         yield "it was edited after it was built"
@@ -310,7 +310,7 @@ def changes(old: Fingerprints, new: Fingerprints, compared: AbstractSet[str]) ->
 
 
 def agree(left: Shown, right: Shown) -> bool:
-    """Whether two fingerprints do not differ by more than rounding and texts of exceptions."""
+    """Whether two results differ at most by rounding and by texts of exceptions."""
     same_end = _without_text(left.end) == _without_text(right.end)
     return same_end and agreement(left.answers, right.answers) is not Agreement.DIFFERENT
 
@@ -325,12 +325,12 @@ def sealed(known: Fingerprints) -> Fingerprints:
 
 
 def _digest_of(known: Fingerprints) -> str:
-    """Return the digest of everything else in *known*."""
+    """Return the digest of everything in *known* except *digest* itself."""
     return digest(compact(msgspec.to_builtins(replace(known, digest=""))))
 
 
 def to_json(known: Fingerprints) -> bytes:
-    """Encode in lines, so that a diff shows the changes."""
+    """Encode *known* in lines, so that a diff shows the changes."""
     fields = msgspec.to_builtins(known).items()
     body = ",\n".join(f"{compact(name)}: {_lined(name, value)}" for name, value in fields)
     return f"{{\n{body}\n}}\n".encode()
@@ -348,7 +348,7 @@ def from_json(text: bytes) -> Fingerprints:
 
 
 def find(path: Path) -> Fingerprints | None:
-    """Read the fingerprints at *path*; ``None`` if there are none that can be used."""
+    """Read the fingerprints at *path*; ``None`` if they can't be used."""
     try:
         return from_json(path.read_bytes())
     except (OSError, msgspec.MsgspecError, IndexError):
@@ -356,7 +356,7 @@ def find(path: Path) -> Fingerprints | None:
 
 
 def _lined(name: str, value: Any) -> str:
-    """Encode a field: texts in lines, one check in a line, numbers with many in a line."""
+    """Encode a field in lines: one text, one check, or many numbers in a line."""
     if isinstance(value, dict):
         items = [f"{compact(key)}: {compact(item)}" for key, item in value.items()]
         return "{\n" + ",\n".join(items) + "\n}"

@@ -1,8 +1,8 @@
 """Provides evidence from misconceptions and kinds of mistake that run in this process.
 
-Every run is kept, so that each check runs once on a program for the whole class. A program first
-gets the requests of one failed check and is dropped at the first different answer; only the
-remaining programs run all failed checks, and those that passed.
+All runs are cached, so each check runs once on each program for the whole class. A program first
+gets the requests of one failed check, and is dropped at its first different answer. Only the
+remaining programs run all failed and passed checks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,12 +52,12 @@ from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
-LEAST_SHARE = 0.5  # of the solution's steps, for a mistake that is carried forward
+LEAST_SHARE = 0.5  # of the solution's steps that a carried mistake must still take
 Run = Callable[[pytest.Item, Channel], Observation]
 
 
 class Tried(NamedTuple):
-    """One explanation for an author: its name, and the number of checks that it matched."""
+    """An explanation that was tried, for authors, with the number of checks that it explains."""
 
     exercise: str
     name: str
@@ -67,7 +67,7 @@ class Tried(NamedTuple):
 
 
 class LiveSource:
-    """Knows the wrong programs of one stage; *bank* replaces the stage's misconceptions."""
+    """Provides the wrong programs of one stage; *bank* replaces the stage's misconceptions."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class LiveSource:
     ) -> None:
         known = misconceptions.read(stage.misconceptions) if bank is None else bank
         self.misconceptions = tuple(known)
-        self.tried: set[Tried] = set()  # of the programs that ran every failed check
+        self.tried: set[Tried] = set()  # for programs that ran every failed check
         self._stage = stage
         self._run = run
         self._solution = solution
@@ -100,7 +100,7 @@ class LiveSource:
     def explain(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> Explanation:
-        """Find the mistake that explains *failures* of *exercise* best."""
+        """Find the mistake that best explains *failures* of *exercise*."""
         evidence = LiveEvidence(self, exercise, failures, passed)
         ranking = Ranking(evidence)
         found = ranking.explanation()
@@ -108,9 +108,9 @@ class LiveSource:
         return found
 
     def mistakes(self, exercise: str, found: Explanation) -> tuple[Misconception, ...]:
-        """Return the mistakes named in *found*, if they are certain, as changes to the solution.
+        """Return the mistakes named in *found* as changes to the solution, if they are certain.
 
-        It is one mistake, several that no answer can distinguish, or two at once.
+        The result is one mistake, several that no answer can distinguish, or two at once.
         """
         programs = self.programs(exercise)
         keys = [[one.key for one in some] for some in found.programs]
@@ -133,16 +133,16 @@ class LiveSource:
         )
 
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
-        """Run *check* on a misconception of the stage, once."""
+        """Run *check* on a misconception of the stage, or return the cached result."""
         programs = self.programs(item.exercise)
         return programs.run(programs.key_of(item), check, self._run)
 
     def run_program(self, exercise: str, key: Key, check: pytest.Item) -> Observation:
-        """Run *check* on a program, once."""
+        """Run *check* on a program, or return the cached result."""
         return self.programs(exercise).run(key, check, self._run)
 
     def pair_search(self, exercise: str) -> PairSearch:
-        """Return the search for two mistakes in *exercise*."""
+        """Return the search for pairs of mistakes in *exercise*."""
         self.programs(exercise)
         return self._pairs[exercise]
 
@@ -157,8 +157,8 @@ class LiveSource:
     def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
         """Return the steps of *item* to an answer, as a share of the solution's steps.
 
-        *checks* are those of its exercise. A small share, for example of code that returns an
-        argument, means that most of the exercise was never written.
+        *checks* are those of its exercise. If the share is small, as in code that returns an
+        argument, most of the exercise was never written.
         """
         if item not in self._shares:
             program = channel_of(self._stage, item, self._solution)
@@ -169,7 +169,7 @@ class LiveSource:
         return self._shares[item]
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Describe the exception, or the last answer, by comparison with the solution."""
+        """Describe the exception or the last answer, compared with the solution."""
         seen, script = failure.observation, self.script(failure.item)
         pattern = None
         if isinstance(seen.error, Fault):
@@ -179,7 +179,7 @@ class LiveSource:
         return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
     def _describe_fault(self, seen: Observation, script: Script) -> patterns.Pattern:
-        """Name the convention of the request that was not answered."""
+        """Describe the convention that the unanswered request shows, if the code violates one."""
         if len(seen.answers) >= len(script.exchanges):
             return None
         exchange = script.exchanges[len(seen.answers)]
@@ -213,24 +213,24 @@ class LiveEvidence:
         self.passed = [item.name for item in passed]
 
     def mistake(self, number: int) -> Mistake:
-        """Return the mistake with a number."""
+        """Return the mistake *number*."""
         return self.programs.mistake(number)
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may give the same results as the code.
+        """Return the programs with one mistake that may answer like the code in *check*.
 
-        Misconceptions also fit checks without a comparable answer.
+        In a check without a comparable answer, only misconceptions are returned.
         """
         every = (check.wrong or check.raised) and not written
         keys = self.programs.singles if every else self.programs.written_keys
         return {key: MATCHES[found] for key, found in self.matching(keys, check).items()}
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
-        """Return those of *keys* that may answer like the code, up to its last answer."""
+        """Return the *keys* of programs that may answer like the code, up to its last answer."""
         return self.programs.matching(keys, self.script(check.name), self._sought[check.name])
 
     def match(self, key: Key, check: FailedCheck) -> Match:
-        """Run the check on the program, and compare; the texts of exceptions may differ."""
+        """Run *check* on the program, and compare the result with that of the code."""
         if not self.shows(key, check):
             return Match.NO
         replayed = self._run(key, check.name)
@@ -247,22 +247,22 @@ class LiveEvidence:
         return match
 
     def end(self, key: Key, check: str) -> CheckEnd:
-        """Run *check* on the program."""
+        """Return how the program ends *check*."""
         shown = self._run(key, check)
         if shown.fails:
             return CheckEnd.FAILS
         return CheckEnd.PASSES if shown.passes else CheckEnd.UNDECIDED
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:
-        """Return the programs with two mistakes that explain all."""
+        """Return the programs with two mistakes that explain the wrong answers."""
         return self.source.pair_search(self._exercise).find(self, ranking)
 
     def shows(self, key: Key, check: FailedCheck) -> Agreement:
-        """Compare the program's answers with those of the code, up to its last one."""
+        """Compare the program's answers with those of the code, up to the code's last answer."""
         return self.programs.shows(key, self.script(check.name), self._sought[check.name])
 
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
-        """Whether the program gives the solution's answers, as far as the student's code went."""
+        """Whether the program gives the solution's answers, up to the code's last answer."""
         count = len(self.seen(check).answers)
         return self.programs.solves(key, self.script(check.name), count, frozenset())
 
@@ -317,7 +317,7 @@ class LiveEvidence:
 
 
 def _is_no_probe(check: pytest.Item) -> bool:
-    """Whether no probe is graded: a document's numbers may make a step unnecessary."""
+    """Whether *check* is not a probe; documented numbers may make a step unnecessary."""
     return layer_of(check) is not Layer.PROBE
 
 
@@ -355,6 +355,6 @@ def _describe_answer(
 
 
 def channel_of(stage: Stage, item: Misconception, solution: LocalChannel) -> LocalChannel:
-    """Import the solution of *stage* with the mistake *item* in it."""
+    """Import the solution of *stage* with the mistake *item*."""
     text = item.module(stage.solution.read_text("utf-8"))
     return LocalChannel(f"{stage.module}_{item.id}", text.encode(), solution)

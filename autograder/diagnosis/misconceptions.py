@@ -1,7 +1,7 @@
-"""Reads misconceptions: the solution with one mistake in it, and sentences about that mistake.
+"""Reads misconceptions: changes to the solution, each with sentences about the mistake.
 
-A misconception is source text. ``verify`` submits it like a student's module, to prove that the
-suite detects the mistake; the supervisor runs it, to recognize the mistake in an answer.
+``verify`` submits the changed solution like a student's module, to prove that the suite detects the
+mistake. The supervisor runs it to recognize the mistake in an answer.
 """
 
 import ast
@@ -23,12 +23,13 @@ from autograder.results import title_of
 class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     """One mistake in one exercise.
 
-    *swaps* replace text within the exercise's definition in the solution, where each *old* must
-    occur exactly once; or *code* replaces the whole definition. *explanation* describes the mistake
-    in one sentence; *question* helps without showing the line. *title* names the mistake if the
-    explanation's first clause does not. *ties* names misconceptions that no answer can distinguish
-    from this one, and *why_tied* gives the reason. *only_hidden* is the reason why only hidden
-    inputs can show it, for one that passes the public suite.
+    *swaps* are pairs (old, new) that replace text in the exercise's definition in the solution;
+    each old text must occur exactly once. Instead, *code* may replace the whole definition.
+    *explanation* describes the mistake in one sentence. *question* helps without showing the line.
+    *title* names the mistake if the explanation's first clause does not. *ties* lists
+    misconceptions that no answer can distinguish from this one, and *why_tied* is the reason. If
+    the misconception passes the public suite, *only_hidden* is the reason why only hidden inputs
+    can show it.
     """
 
     id: str
@@ -46,7 +47,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "title", self.title or title_of(self.explanation))
 
     def module(self, solution: str) -> str:
-        """Return *solution* with this mistake in it; raises ``CourseError`` if this fails."""
+        """Return *solution* with this mistake; raises ``CourseError`` if that is not possible."""
         start, end = _extent(solution, self.exercise)
         lines = solution.splitlines(keepends=True)
         before, body, after = map("".join, (lines[:start], lines[start:end], lines[end:]))
@@ -68,7 +69,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(path: Path) -> tuple[Misconception, ...]:
-    """Read ``MISCONCEPTIONS`` from *path*, none without a file.
+    """Read ``MISCONCEPTIONS`` from *path*; empty if there is no file.
 
     Raises ``CourseError`` if they are malformed.
     """
@@ -90,8 +91,8 @@ def read(path: Path) -> tuple[Misconception, ...]:
 def read_operators(stage: Stage) -> dict[str, tuple[str, str] | None]:
     """Read ``OPERATORS`` of *stage*: the explanation and question of kinds of mistake.
 
-    ``None`` turns a kind off, as the course does for whole groups. A file without it, or no file,
-    rewords none.
+    ``None`` turns a kind off; the course turns off whole groups. Without the file or the name, no
+    kind is reworded.
     """
     return {**silenced(stage.kinds), **_read(stage.misconceptions, "OPERATORS", {})}
 
@@ -109,9 +110,9 @@ def _read(path: Path, name: str, default: Any) -> Any:
     return getattr(module, name, default)
 
 
-@functools.lru_cache(maxsize=100)  # of each exercise there are about twenty misconceptions
+@functools.lru_cache(maxsize=100)  # an exercise has about twenty misconceptions
 def _extent(solution: str, name: str) -> tuple[int, int]:
-    """Find the lines of definition *name*, including the markers inside it."""
+    """Return the first line and the end of definition *name*, including the markers in it."""
     for node in ast.parse(solution).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             end = node.end_lineno or node.lineno

@@ -9,13 +9,13 @@ from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
 from autograder.diagnosis.mistakes.vocabulary import alternatives
 from autograder.results import FIRST, SAME_ERROR, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
-MAX_NAMED = 3  # in one sentence; more would not help
+MAX_NAMED = 3  # mistakes in one sentence; more would not help
 
 
 class Mistake(NamedTuple):
     """A misconception, which is *written* by an author, or a kind of mistake.
 
-    Of those that fit equally well and have the same *group*, only the first is named.
+    If several with the same *group* fit equally well, only the first is named.
     """
 
     id: str
@@ -27,7 +27,7 @@ class Mistake(NamedTuple):
 
 
 def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
-    """Keep the first of each group."""
+    """Return the first mistake of each group."""
     firsts: dict[str, Mistake] = {}
     for mistake in found:
         firsts.setdefault(mistake.group, mistake)
@@ -35,7 +35,7 @@ def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
 
 
 def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
-    """Name one mistake, several with the same answers, or the kind that many of them share."""
+    """Name one mistake, several with the same answers, or the kind that many share."""
     mistakes = one_of_each_group(found)
     names = list(dict.fromkeys(mistake.id for mistake in mistakes))
     more = False
@@ -56,12 +56,11 @@ def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
 def name_same_error(
     found: Sequence[Mistake], *, refused: bool, broadcasts: bool = False
 ) -> Diagnosis | None:
-    """Name the mistakes that raise the same exception, which many others may raise.
+    """Name the mistakes that raise the same exception, which is weak evidence.
 
-    If *refused* is true, the student's code raised it to reject its arguments: this is certain, but
-    the reason is not. An exception is weaker evidence than numbers, so unlikely kinds come last. If
-    *broadcasts* is true, any two tensors may have raised it, so several kinds may be about
-    different steps.
+    If *refused* is true, the student's code certainly rejected its arguments, so only a wrong test
+    of the arguments is likely. Otherwise, unlikely kinds are named only if there are no others. If
+    *broadcasts* is true, several kinds may be about different steps, so they are not named.
     """
     if refused:
         likely = [mistake for mistake in found if mistake.id == "check_wrong"]
@@ -76,7 +75,7 @@ def name_same_error(
 def name_each(
     names: Iterable[str], pair: Sequence[Diagnosis], alone: Sequence[Collection[str]]
 ) -> dict[str, Diagnosis]:
-    """Name both mistakes in each of these checks, or the one that *alone* explains it."""
+    """Name, for each of the checks *names*, both mistakes or the one that explains it alone."""
     both = name_both(*pair)
     named = {}
     for name in names:
@@ -86,7 +85,7 @@ def name_each(
 
 
 def name_both(first: Diagnosis, second: Diagnosis) -> Diagnosis:
-    """Name two mistakes; the one to fix first comes first."""
+    """Name two mistakes, first the one to fix first."""
     name = TOGETHER.join((first.misconception, second.misconception))
     sentences = f"{FIRST}{first.explanation}{SECOND}{second.explanation}"
     return Diagnosis(name, sentences, first.hint, sentences.removesuffix("."))

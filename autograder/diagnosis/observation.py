@@ -1,6 +1,6 @@
-"""Records one run of one check: every answer in order, and how the run ended.
+"""Defines observations: the answers of one run of a check, and how the run ended.
 
-``compare`` decides whether a misconception explains the results of a student's code.
+``compare`` decides whether a wrong program gives the same results as a student's code.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from autograder.suite.checks import Layer, Notice
 from autograder.suite.noise import MARGIN, Agreement, agreement
 from autograder.suite.student_proxy import Path
 
-UNCOMPARED_VERBS = {  # they show an idiom, such as the dtype of a mask, or nothing
+UNCOMPARED_VERBS = {  # their answers show nothing, or only an idiom such as the dtype of a mask
     "load",
     "mode",
     "move",
@@ -29,15 +29,15 @@ UNCOMPARED_VERBS = {  # they show an idiom, such as the dtype of a mask, or noth
 
 
 class Observation(NamedTuple):
-    """The answers that a check got, and what it raised in the end, ``None`` if it passed.
+    """The answers of one run of a check, and the *error* that ended it; ``None`` if it passed.
 
-    *changed_inputs* is true if the last request changed one of its arguments; *methods* are the
-    ways in which the check graded more than numbers. *room* is how far the closest comparison was
-    from its bound, in units of the noise; it is known of the course's own programs. *notices* are
-    for the student to read if the check passed; *doubts* tell an instructor what it could not
-    decide. *uncompared* is the notice that a printed value was not compared, because this version
-    of torch computes a different one. *given_back* are the arguments that were parts of earlier
-    answers, see ``Student``.
+    *changed_inputs* is true if the last request changed one of its arguments. *methods* are the
+    grading methods of ``rules.toml`` that the check used. *room* is the distance of the closest
+    comparison from its bound, in units of the noise; it is measured only for the course's own
+    programs. The student reads *notices* if the check passed. The instructor reads *doubts* about
+    questions that the check could not decide. *uncompared* is true if a printed value was not
+    compared, because this version of torch computes a different one. *given_back* contains the
+    arguments that were parts of earlier answers (see ``Student``).
     """
 
     answers: tuple[tuple[str, Any], ...]
@@ -52,17 +52,17 @@ class Observation(NamedTuple):
 
     @property
     def decided(self) -> bool:
-        """Whether it would end in the same way on a different machine."""
+        """Whether the check would end in the same way on every machine."""
         return self.room >= MARGIN
 
     @property
     def fails(self) -> bool:
-        """Whether it fails the check on every machine."""
+        """Whether the check fails on every machine."""
         return self.error is not None and self.decided
 
     @property
     def passes(self) -> bool:
-        """Whether it passes the check on every machine."""
+        """Whether the check passes on every machine."""
         return self.error is None and self.decided
 
 
@@ -72,7 +72,7 @@ NOTHING = Observation((), None)
 class Failure(NamedTuple):
     """A check that the student's code did not pass, and the observation.
 
-    *shows_values* says whether sentences about it may hold words and sizes of an exception.
+    *shows_values* is true if sentences about it may contain words and sizes of an exception.
     """
 
     item: pytest.Item
@@ -84,9 +84,9 @@ class Match(Enum):
     """Whether two runs of a check gave the same results."""
 
     NO = auto()
-    UNDECIDED = auto()  # the numbers are too close to differ, and too far apart to agree
-    TEXT_ONLY = auto()  # only the text of an exception: many mistakes raise the same text
-    YES = auto()  # only then may the diagnosis of one run be given to the other
+    UNDECIDED = auto()  # too close to differ, and too far apart to agree
+    TEXT_ONLY = auto()  # only the texts of exceptions agree, which many mistakes may raise
+    YES = auto()  # only then do both runs have the same diagnosis
 
 
 MATCHES = {
@@ -97,11 +97,10 @@ MATCHES = {
 
 
 def compare(left: Observation, right: Observation, solution: Observation = NOTHING) -> Match:
-    """Compare two runs of one check: all answers, and how they ended.
+    """Compare all answers and the ends of two runs of a check.
 
-    *solution* is the solution's run of the same check. If neither run got an answer, the last
-    messages must agree; of an exception only type and text count, since its message quotes a line
-    of the code.
+    *solution* is the solution's run of the same check. If neither run has an answer, the messages
+    must agree. For exceptions, type and text count, because the message quotes a line of the code.
     """
     if not ended_alike(left.error, right.error):
         return Match.NO
@@ -109,8 +108,8 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
     if mine or theirs:
         return MATCHES[agreement(mine, theirs)]
     if isinstance(left.error, NoGradients):
-        return Match.TEXT_ONLY  # only the shape of an answer, which many mistakes have
-    if does_not_end(left.error):  # each in its own words
+        return Match.TEXT_ONLY  # only a shape is known, which many mistakes have
+    if does_not_end(left.error):  # messages contain different lines
         return Match.YES
     if message_without_numbers(left.error) == message_without_numbers(right.error):
         return Match.YES
@@ -118,7 +117,7 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
 
 
 def step_agreement(verb: str, left: Any, right: Any, solution: tuple[str, Any] | None) -> Agreement:
-    """Compare the gradable parts of two answers to one request."""
+    """Compare the parts of two answers to one request that a check can grade."""
     if verb in UNCOMPARED_VERBS:
         return Agreement.SAME
     parts = (_comparable_part(verb, answer, solution) for answer in (left, right))
@@ -128,11 +127,11 @@ def step_agreement(verb: str, left: Any, right: Any, solution: tuple[str, Any] |
 def is_coincidence(
     explained: Collection[str], layers: Mapping[str, Layer | None], wrong: Iterable[str]
 ) -> bool:
-    """Whether only documented values agree, and an answer for other sizes does not.
+    """Whether only documented values agree, while a probe with other sizes disagrees.
 
-    Two mistakes may give the same answers for the sizes of one document. *layers* are those of the
-    failed checks, by name; of the others only *wrong* answers count, since an exception contains no
-    values.
+    Two mistakes may give the same answers for the sizes of one document. *layers* maps the failed
+    checks to their layers. Of the unexplained checks, only those in *wrong* count, because an
+    exception contains no values.
     """
     return all(layers[name] is Layer.DOCUMENTED for name in explained) and any(
         layers[name] is Layer.PROBE for name in wrong if name not in explained
@@ -150,12 +149,12 @@ def status_of(error: BaseException | None) -> str:
 
 
 def message_without_numbers(error: BaseException | None) -> str:
-    """Return the message of *error* without digits: line numbers do not identify a mistake."""
+    """Return the message of *error* without digits, because line numbers identify no mistake."""
     return re.sub(r"\d+", "", str(getattr(error, "message", error)))
 
 
 def _comparable_answers(observation: Observation, solution: Observation) -> list[Any]:
-    """Return the answers without those that only show an idiom."""
+    """Return the answers that can be compared, without those that only show an idiom."""
     expected = solution.answers[: len(observation.answers)]
     return [
         _comparable_part(verb, answer, known)
@@ -167,8 +166,8 @@ def _comparable_answers(observation: Observation, solution: Observation) -> list
 def _comparable_part(verb: str, answer: Any, expected: tuple[str, Any] | None) -> Any:
     """Return the part of *answer* that a check can grade.
 
-    The values of buffers are free, and so are those of parameters that the solution does not have:
-    only their names count.
+    Buffers, and parameters that the solution does not have, may have any values: only their names
+    count.
     """
     if not isinstance(answer, dict) or verb not in {"buffers", "parameters"}:
         return answer
@@ -180,7 +179,7 @@ def _comparable_part(verb: str, answer: Any, expected: tuple[str, Any] | None) -
 
 
 def ended_alike(left: BaseException | None, right: BaseException | None) -> bool:
-    """Compare how two runs ended: exceptions of the code by type and text, others by status."""
+    """Whether two runs ended alike: with equal type and text of exceptions, else equal status."""
     if isinstance(left, Raised) and isinstance(right, Raised):
         return (left.kind, left.text) == (right.kind, right.text)
     return status_of(left) == status_of(right)

@@ -1,8 +1,8 @@
-"""Finds two mistakes that together explain failures that no single one explains.
+"""Finds two mistakes that together explain failures that no single mistake explains.
 
-Two are tried only if each of them passes the checks that the code passed, and their number is
-bounded. Data that depends only on the programs and on the form of the wrong answers is computed
-once for the class.
+A pair is tried only if each of its mistakes passes the checks that the code passed. The number of
+pairs is limited. Data that depends only on the programs and on the form of the wrong answers is
+computed once for the class.
 """
 
 from collections import defaultdict
@@ -17,24 +17,25 @@ from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Ra
 from autograder.suite.checks import Layer
 from autograder.suite.noise import Agreement
 
-MAX_PAIRS = 800  # that are tried for one submission; most are known from others of the class
-MAX_SIEVES = 2  # passed checks in which every mistake of a pair must give right answers
-MAX_KEPT = 500  # lists of pairs, and of their halves, of one exercise
-EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # where only right numbers pass
-# Verbs that show no result: where parameters are compared, results are only there for comparison.
+MAX_PAIRS = 800  # to try for one submission; most results are cached from other submissions
+MAX_SIEVES = 2  # passed checks in which both mistakes of a pair must give right answers
+MAX_KEPT = 500  # cached lists of pairs, and of their halves, for one exercise
+EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # layers in which only right numbers pass
+# Verbs that show no result. A check of parameters may ask for results only to compare them.
 STATE = frozenset({"parameters", "shapes", "buffers", "state", "draw"})
-NEARLY, LEAST = 0.75, 3  # of the wrong answers, by which two mistakes are certain enough
+NEARLY, LEAST = 0.75, 3  # share and number of wrong answers that make two mistakes certain enough
 
-# The programs that may be half of a pair, each with all that answer the first check alike.
+# The programs that may be half of a pair, each with all programs that answer the first check alike.
 Halves = Mapping[int, Sequence[int]]
 
 
 class Wanted(NamedTuple):
     """The results that a pair must have to explain a submission.
 
-    *screens* are failed checks, by name, and how many answers the code gave there; in *differing*
-    one of these is not the solution's, and *needed* is one in which no single mistake explains it.
-    *alone* are the programs that alone give one of the wrong answers: one is in every pair.
+    *screens* are the names of failed checks, with the number of answers of the code. In those in
+    *differing*, an answer differs from the solution's. *needed* is a check that no single mistake
+    explains. *alone* are the programs that give one of the wrong answers alone; every pair must
+    contain one of them.
     """
 
     screens: tuple[tuple[str, int], ...]
@@ -44,7 +45,7 @@ class Wanted(NamedTuple):
 
 
 class PairEvidence(Protocol):
-    """The results of the programs of an exercise and of a submission, as far as pairs need them."""
+    """The results of programs and of a submission that the search for pairs needs."""
 
     @property
     def passed(self) -> Sequence[str]: ...  # noqa: D102  # the docstring of the class describes it
@@ -59,7 +60,7 @@ class PairEvidence(Protocol):
         """Return the layer of a check."""
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
-        """Return those of *keys* that may answer like the submission."""
+        """Return the *keys* of programs that may answer like the submission."""
 
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
         """Whether a program answers like the solution."""
@@ -69,7 +70,7 @@ class PairEvidence(Protocol):
 
 
 class PairSearch:
-    """The search for two mistakes in one exercise."""
+    """Searches for pairs of mistakes in one exercise."""
 
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
@@ -77,7 +78,7 @@ class PairSearch:
         self._pairs: dict[Any, tuple[Key, ...]] = {}
 
     def find(self, evidence: PairEvidence, ranking: Ranking) -> list[Candidate]:
-        """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
+        """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
         compared = Compared(evidence, ranking, len(self._programs.keys))
         unexplained = compared.least_explained()
         if unexplained and not unexplained.tells:
@@ -103,7 +104,7 @@ class PairSearch:
     def _able(
         self, evidence: PairEvidence, halves: Halves, screens: Sequence[FailedCheck], wanted: Wanted
     ) -> Iterator[Key]:
-        """Yield the pairs that can explain every wrong answer, the likeliest first."""
+        """Yield the pairs that may explain every wrong answer, the likeliest first."""
         differs = {
             number: frozenset(
                 check.name for check in screens if not evidence.like_the_solution((number,), check)
@@ -117,7 +118,7 @@ class PairSearch:
                 yield one, other
 
     def _halves_for(self, evidence: PairEvidence, first: FailedCheck) -> tuple[Any, Halves]:
-        """Return the programs that may be half of a pair, and a name for them."""
+        """Return a key in the cache and the programs that may be half of a pair."""
         layers = [(evidence.layer(check), evidence.script(check)) for check in evidence.passed]
         sieves = [
             (STATE if layer is Layer.PARAMETERS else ALL, script)
@@ -128,7 +129,7 @@ class PairSearch:
         last, form = len(answers) - 1, form_of(answers[-1][1])
         name = script.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
         if name not in self._halves:
-            equal: dict[Key, list[int]] = defaultdict(list)  # by the first that answers so
+            equal: dict[Key, list[int]] = defaultdict(list)  # by the first with equal answers
             for key in self._programs.keys:
                 if self._has_form(key, script, last, form) and all(
                     self._programs.solves(key, one, len(one.solved.answers), verbs)
@@ -139,18 +140,18 @@ class PairSearch:
         return name, self._halves[name]
 
     def _has_form(self, key: Key, script: Script, last: int, form: Any) -> bool:
-        """Whether an answer of the program has the form of the code's.
+        """Whether the program's answer number *last* has the form of the code's answer.
 
-        A second mistake does not repair a different shape or a different place of NaN.
+        A second mistake would not correct a different shape or different places of NaN.
         """
         given = self._programs.answer(key, script, last)
         return given is not None and given.fault is None and has_form(given.value, form)
 
 
 class Compared:
-    """The wrong answers of a submission, and the kinds of mistake that alone give them.
+    """Compares the wrong answers of a submission with those of programs with one kind of mistake.
 
-    The first *count* numbers are those of programs with a kind of mistake.
+    These programs have the first *count* numbers.
     """
 
     def __init__(self, evidence: PairEvidence, ranking: Ranking, count: int) -> None:
@@ -160,7 +161,7 @@ class Compared:
         self.screens = ranking.wrong[:MAX_SCREENS]
 
     def alone(self) -> frozenset[int]:
-        """Return the programs that alone give one of the wrong answers."""
+        """Return the programs that give one of the wrong answers alone."""
         return frozenset(
             key[0]
             for check in self.screens
@@ -173,7 +174,7 @@ class Compared:
         return [key for key in self._ranking.alike(check) if key[0] < self._count]
 
     def least_explained(self) -> FailedCheck | None:
-        """Return a screen whose answers no single mistake gives, if there is one.
+        """Return a screen whose answers no single mistake gives, or None.
 
         A screen without gradients is preferred, because gradients take as long as all other
         requests.
@@ -185,7 +186,7 @@ class Compared:
         return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
 
     def unexplained_by(self, alone: Iterable[int]) -> FailedCheck | None:
-        """Return the first wrong answer that none of these programs gives."""
+        """Return the first further check whose answers none of the programs *alone* gives."""
         for check in self._ranking.wrong[MAX_SCREENS:]:
             if not any(self._evidence.shows((number,), check) for number in alone):
                 return check
@@ -211,7 +212,7 @@ class Compared:
         )
 
     def nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Keep those that explain most, more than any single mistake does, and pass what passed."""
+        """Return the pairs that explain most answers, if these are nearly all answers."""
         checked = self._ranking.checked.items()
         alone = (len(one.explained) for key, one in checked if len(key) == 1)
         wrong = len(self._ranking.wrong)

@@ -1,8 +1,8 @@
-"""Describes a wrong answer that no misconception explains.
+"""Describes wrong answers that no mistake explains, by patterns in their numbers.
 
-Each heuristic compares an answer with the expected one and returns a pattern only if certain. For a
-check with hidden inputs, a pattern has a sentence that was written before any answer came: it
-cannot contain a number of a hidden input or a number that the code chose.
+Each heuristic compares an answer with the expected one, and returns a pattern only if it is
+certain. For a check with hidden inputs, a pattern has a fixed sentence, which can't contain a
+number of a hidden input or a number that the code chose.
 """
 
 import itertools
@@ -16,13 +16,13 @@ from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.draws import DRAWS, drawn
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
-TYPED = 1e-4  # a draw may be typed from a document, which prints four digits
-SMALL = 1e-2  # of smaller numbers no pattern is certain
+TYPED = 1e-4  # values may be copied from a document, which prints four digits
+SMALL = 1e-2  # no pattern of smaller numbers is certain
 MIN_ENTRIES = 4  # fewer could agree by chance
 MAX_HEADS = 4  # 24 orders; trying more takes too long
 MAX_DRAWN = 1 << 12  # entries; drawing more with every seed takes too long
 
-STEPS = {  # torch functions by name, and what they do in attention
+STEPS = {  # names of torch functions, and the sentences about their role in attention
     "linear": "intermediate_step.projection",
     "matmul": "intermediate_step.product",
     "__matmul__": "intermediate_step.product",
@@ -49,8 +49,8 @@ INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
 def find_pattern(answer: object, expected: object, verb: str = "call") -> Pattern:
     """Compare the *answer* to a request *verb* with *expected*; return the first pattern found.
 
-    Nothing is said about the numbers of gradients and of buffers: those of gradients follow from
-    all that came before, those of buffers are free.
+    Numbers of gradients and buffers have no patterns: gradients depend on all previous steps, and
+    buffers may have any values.
     """
     if verb in {"call", "forward", "method"}:
         return _result_pattern(answer, expected)
@@ -61,14 +61,14 @@ def find_pattern(answer: object, expected: object, verb: str = "call") -> Patter
 def matches_intermediate_step(
     answer: object, expected: object, steps: Sequence[tuple[str, Tensor]]
 ) -> Pattern:
-    """Find *answer* among the *steps* of the right computation: weights instead of contexts."""
+    """Find *answer* among the *steps* of the right computation, such as weights."""
     if not isinstance(answer, Tensor) or answer.numel() < MIN_ENTRIES:
         return None
     answer = answer.detach()
     if not answer.is_floating_point() or _constant(answer.double()):
         return None
     if isinstance(expected, Tensor) and _close(answer.double(), expected.double()):
-        return None  # the answer is right: the check failed for another reason
+        return None  # right: the check failed for another reason
     for function, step in steps:
         if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
             return WrongAnswerPattern.of(STEPS[function])
@@ -86,7 +86,7 @@ def _result_pattern(answer: object, expected: object) -> Pattern:
 
 
 def _gradient_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
-    """Recognise that no gradient arrives, or else compare the returned values."""
+    """Recognize that no gradient arrives, otherwise compare the returned values."""
     if _detached(answer.get("gradients"), expected.get("gradients")):
         return WrongAnswerPattern.of("detached")
     return _result_pattern(answer.get("output"), expected.get("output"))
@@ -97,7 +97,7 @@ def _buffer_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern
 
 
 def _parameter_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
-    """Compare the parameters that both modules have; the sentence names the parameter."""
+    """Return the pattern in the first parameter with one; the sentence begins with its name."""
     if expected and not answer:
         return WrongAnswerPattern.of("no_parameters")
     for name, right in expected.items():
@@ -124,7 +124,7 @@ def _tensor_pattern(answer: Tensor, expected: Tensor, finite: Sequence[Heuristic
         return _shape_pattern(tuple(answer.shape), tuple(expected.shape))
     if answer.is_complex() or expected.is_complex():
         return None
-    left, right = answer.double(), expected.double()  # one dtype that every heuristic can compare
+    left, right = answer.double(), expected.double()  # a dtype that every heuristic can compare
     if not _apart(left, right):
         return None if answer.dtype == expected.dtype else WrongAnswerPattern.of("other_dtype")
     if not (answer.is_floating_point() and expected.is_floating_point()):
@@ -136,13 +136,13 @@ def _tensor_pattern(answer: Tensor, expected: Tensor, finite: Sequence[Heuristic
 def _certain(
     answer: Tensor, expected: Tensor, heuristics: Sequence[Heuristic]
 ) -> Sequence[Heuristic]:
-    """Return no heuristic for constants and for numbers close to zero, which fit any pattern."""
+    """Return *heuristics*, but none for constants and tiny numbers, which fit any pattern."""
     weak = _constant(answer) or _constant(expected) or float(expected.abs().max()) < SMALL
     return () if weak else heuristics
 
 
 def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Pattern:
-    """Name the axis that is missing, extra, swapped, or of the wrong size."""
+    """Describe the axis that is missing, extra, swapped or of the wrong size."""
     if missing := _surplus_axes(expected, answer):
         key = "axis_missing.which" if len(missing) == 1 else "axis_missing"
         return WrongAnswerPattern.of(key, axis=_nth(missing[0]))
@@ -162,7 +162,7 @@ def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Patter
 
 
 def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[int]) -> Pattern:
-    """Recognise parts concatenated along the wrong axis: equal count of entries, other sizes."""
+    """Recognize parts that are concatenated along the wrong axis, by the two wrong sizes."""
     for long, short in itertools.permutations(wrong, 2) if len(wrong) == 2 else ():  # noqa: PLR2004  # two axes
         times, rest = divmod(answer[long], max(expected[long], 1))
         if not rest and times > 1 and answer[short] * times == expected[short]:
@@ -172,7 +172,7 @@ def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[
 
 
 def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
-    """Name the rows that are NaN, or recognize infinities that no softmax turned into zeros."""
+    """Describe which rows are NaN, or recognize infinities that no softmax turned into zeros."""
     if not answer.isnan().any():
         infinite = (answer.isinf() & expected.isfinite()).any()
         return WrongAnswerPattern.of("infinite") if infinite else None
@@ -195,7 +195,7 @@ def _transposed(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise a weight above the diagonal where all weights must be zero."""
+    """Recognize a weight above the diagonal, where all weights must be zero."""
     if not _square(answer):
         return None
     above = torch.ones_like(expected).triu(1).bool()
@@ -208,13 +208,13 @@ def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise weights that are normalised over the wrong axis, or not at all."""
+    """Recognize weights that are normalized over the wrong axis, or not at all."""
     is_weights = expected.ndim > 0 and expected.shape[-1] > 1 and bool((expected >= 0).all())
     if not is_weights or not _ones(expected.sum(-1)) or not _not_ones(answer.sum(-1)):
         return None
     if answer.ndim > 1 and _ones(answer.sum(-2)) and _not_ones(expected.sum(-2)):
         return WrongAnswerPattern.of("columns_sum_to_one")
-    if answer.ndim > 2 and _ones(answer.sum(0)) and _not_ones(expected.sum(0)):  # noqa: PLR2004  # a batch or heads in front
+    if answer.ndim > 2 and _ones(answer.sum(0)) and _not_ones(expected.sum(0)):  # noqa: PLR2004  # the first axis is a batch or heads
         return WrongAnswerPattern.of("first_axis_sums_to_one")
     if answer.ndim > 1 and (_ones(answer.sum((-2, -1))) or _ones(answer.sum())):
         return WrongAnswerPattern.of("matrix_sums_to_one")
@@ -224,7 +224,7 @@ def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise the right values times a constant; name it if it is a size or a root of one."""
+    """Recognize the right values times a constant, such as a size or its root."""
     visible = expected[expected.abs() > SMALL]
     if visible.numel() < MIN_ENTRIES or _constant(visible):
         return None
@@ -235,14 +235,14 @@ def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise equal rows for all tokens where the rows should differ."""
+    """Recognize equal rows for all tokens where the rows should differ."""
     several = answer.ndim > 1 and answer.shape[-2] > 1
     found = several and _rows_agree(answer) and _apart(*_rows(expected))
     return WrongAnswerPattern.of("rows_equal") if found else None
 
 
 def _wrong_heads(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise the right columns, interleaved or with their blocks in another order."""
+    """Recognize the right columns, interleaved or with their blocks in a different order."""
     for size in _block_sizes(answer):
         wanted = torch.split(expected, size, -1)
         if _close(answer, torch.stack(wanted, -1).flatten(-2)):
@@ -256,7 +256,7 @@ def _wrong_heads(answer: Tensor, expected: Tensor) -> Pattern:
 
 def _permuted(blocks: Sequence[Tensor], wanted: Sequence[Tensor]) -> bool:
     """Whether *blocks* are the *wanted* ones in some order."""
-    if not any(_close(blocks[0], one) for one in wanted):  # which settles most answers
+    if not any(_close(blocks[0], one) for one in wanted):  # decides for most answers
         return False
     fits = [[_close(block, one) for one in wanted] for block in blocks]
     orders = itertools.permutations(range(len(blocks)))
@@ -264,7 +264,7 @@ def _permuted(blocks: Sequence[Tensor], wanted: Sequence[Tensor]) -> bool:
 
 
 def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise one block of columns that is repeated where no two neighbours should be equal."""
+    """Recognize one repeated block of columns where no two neighbours should be equal."""
     for size in _block_sizes(answer):
         first, *others = torch.split(answer, size, -1)
         if all(_close(block, first) for block in others):
@@ -281,7 +281,7 @@ def _neighbours_agree(tensor: Tensor, size: int) -> bool:
 
 
 def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise the right rows, shifted by one."""
+    """Recognize the right rows, shifted by one."""
     if answer.ndim <= 1 or answer.shape[-2] < MIN_ENTRIES:
         return None
     start, end = slice(None, -1), slice(1, None)
@@ -296,7 +296,7 @@ def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  # every heuristic has this signature
-    """Recognise values that torch draws with a different seed, distribution or order."""
+    """Recognize values that torch draws with a different seed, distribution or order."""
     if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
     found = (answer - drawn(tuple(answer.shape))).abs() <= TYPED * scale_of(answer)
@@ -328,9 +328,10 @@ BY_VERB: dict[str, Callable[[Any, Any], Pattern]] = {  # for answers that are di
 
 
 def _factor_pattern(factor: float, shape: Sequence[int]) -> Pattern:
-    """Name *factor*; if it has no name, its digits would reveal values.
+    """Return the pattern of *factor*, without its digits, which would reveal values.
 
-    In one answer any number may be a size by chance, so that is all that is said.
+    A factor is named only if it equals a size or a root of one; that may be by chance, so the
+    sentence claims no more.
     """
     for axis in reversed(range(len(shape))):  # the axis of features comes last
         for power, key in POWERS.items():
@@ -342,7 +343,7 @@ def _factor_pattern(factor: float, shape: Sequence[int]) -> Pattern:
 
 
 def _surplus_axes(longer: tuple[int, ...], shorter: tuple[int, ...]) -> list[int]:
-    """List the axes of *longer* without which it would be *shorter*."""
+    """List the axes whose removal turns *longer* into *shorter*."""
     return [axis for axis in range(len(longer)) if longer[:axis] + longer[axis + 1 :] == shorter]
 
 
@@ -366,7 +367,7 @@ def _not_ones(sums: Tensor) -> bool:
 
 
 def _constant(tensor: Tensor) -> bool:
-    """Whether all entries may agree; a single entry, or none, agrees with itself."""
+    """Whether all entries may be equal, as in a tensor with one entry or none."""
     return not tensor.numel() or not _apart(tensor, tensor.flatten()[0].expand_as(tensor))
 
 
@@ -375,7 +376,7 @@ def _rows_agree(tensor: Tensor) -> bool:
 
 
 def _rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the rows, and the first one in the place of each."""
+    """Return *tensor*, and a copy in which every row is the first one."""
     return tensor, tensor[..., :1, :].expand_as(tensor)
 
 
@@ -384,7 +385,7 @@ def _close(left: Tensor, right: Tensor) -> bool:
 
 
 def _apart(left: Tensor, right: Tensor) -> bool:
-    """Whether two tensors certainly differ; between that and equality there is no pattern."""
+    """Whether two tensors certainly differ; undecided ones neither differ nor are equal."""
     return agreement(left, right) is Agreement.DIFFERENT
 
 

@@ -1,11 +1,11 @@
 """Chooses the mistake that best explains the failed checks of one exercise.
 
-The evidence has two sources: wrong programs that run in this process, or, on a student's machine,
+The evidence comes from wrong programs that run in this process or, on a student's machine, from
 their results when the course was built. The rule is the same for both. A mistake that certainly
-fails a check that the code passed is never named. The first successful step counts: one mistake
-that explains every wrong answer, or every exception if no answer is wrong; two mistakes together;
-the mistake that explains most, and then the one that explains most of the rest. If mistakes explain
-equally much, those that an author wrote come first.
+fails a check which the code passed is never named. The first explanation that exists is used: one
+mistake that explains every wrong answer, or every exception if no answer is wrong; two mistakes
+together; the mistake that explains most failures, and then the one that explains most of the rest.
+If mistakes explain the same number of failures, those written by an author come first.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ from autograder.diagnosis.observation import Match, is_coincidence
 from autograder.results import Diagnosis
 from autograder.suite.checks import Layer
 
-MAX_SCREENS = 4  # wrong answers, the smallest, with which every program is compared
-MAX_ROUNDS = 2  # mistakes that are named each for some of the checks
+MAX_SCREENS = 4  # the most wrong answers, smallest first, with which every program is compared
+MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 
 
 class CheckEnd(Enum):
-    """How a program ends a check, on every machine."""
+    """How a program ends a check, if it is the same on every machine."""
 
     PASSES = auto()
     FAILS = auto()
@@ -32,13 +32,13 @@ class CheckEnd(Enum):
 
 
 class FailedCheck(NamedTuple):
-    """A check that the code failed, and the way in which it failed.
+    """A check that the code failed, and how it failed.
 
-    *wrong* means that an answer was wrong, and not only the functions that the code uses; *tells*
-    means that the answer has enough numbers to name a mistake. *raised* means that the code raised
-    an exception or did not end, which may be *specific*, or its own refusal (*refuses*); if it
-    *broadcasts*, the sizes of two tensors do not fit in some step. With any *fault* there is no
-    answer to compare.
+    *wrong* is true if an answer was wrong, and not only the functions that the code uses. *tells*
+    is true if the answer has enough numbers to name a mistake. *fault* is true if a request was not
+    answered. *raised* is true if the code raised an exception or did not end. Such an end may be
+    *specific* or the code's own refusal (*refuses*), or be about two tensors whose sizes do not fit
+    (*broadcasts*).
     """
 
     name: str
@@ -55,8 +55,8 @@ class FailedCheck(NamedTuple):
 class Candidate(NamedTuple):
     """A program, and the names of the failed checks in which it gives the code's results.
 
-    *stopped* names those in which it raised the same exception, and nothing else could be compared;
-    *undecided* names those in which rounding could decide.
+    *stopped* are the checks in which both raised the same exception and nothing else could be
+    compared. *undecided* are the checks in which rounding could decide.
     """
 
     key: Key
@@ -71,19 +71,19 @@ class Candidate(NamedTuple):
 
     @property
     def named(self) -> frozenset[str]:
-        """The checks that it explains, with those of the same exceptions if others are certain."""
+        """The checks that it explains, and if there are any, also those with equal exceptions."""
         return self.explained | self.stopped if self.explained else frozenset()
 
     @property
     def rank(self) -> tuple[int, int]:
-        """The rank of the program: how much it explains, then how little it leaves undecided."""
+        """The rank of the program: by the most explained, then by the fewest undecided checks."""
         return len(self.named), -len(self.undecided)
 
 
 class Evidence(Protocol):
     """The results of the wrong programs in the checks of one submission of one exercise.
 
-    *failed* are in the order in which they are compared: those with the most evidence first.
+    *failed* are in the order of comparison, with the most evidence first.
     """
 
     @property
@@ -93,12 +93,12 @@ class Evidence(Protocol):
     def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
 
     def mistake(self, number: int) -> Mistake:
-        """Return the mistake with a number."""
+        """Return the mistake *number*."""
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may give the code's results in *check*.
 
-        If *written*, only those that authors wrote.
+        With *written*, return only misconceptions.
         """
 
     def match(self, key: Key, check: FailedCheck) -> Match:
@@ -108,13 +108,13 @@ class Evidence(Protocol):
         """Return how a program ends *check*."""
 
     def pairs(self, ranking: "Ranking") -> list[Candidate]:
-        """Return the programs with two mistakes that explain all; some sources have none."""
+        """Return the programs with two mistakes that explain the wrong answers; may be empty."""
 
 
 class Explanation(NamedTuple):
-    """The diagnoses by the names of the checks, and the programs behind each mistake in turn.
+    """The diagnoses by the name of the check, and the programs behind each named mistake.
 
-    *written* are the checks that the mistakes of authors explain.
+    *written* are the checks that misconceptions explain.
     """
 
     diagnoses: Mapping[str, Diagnosis]
@@ -123,7 +123,7 @@ class Explanation(NamedTuple):
 
 
 class Ranking:
-    """The programs that explain one submission, each compared once."""
+    """Compares programs with one submission, each once, and chooses the best explanation."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -135,7 +135,7 @@ class Ranking:
         self._like: dict[tuple[str, bool], Mapping[Key, Match]] = {}
 
     def explanation(self) -> Explanation:
-        """Name the best explanation of the submission."""
+        """Return the best explanation of the submission."""
         for find in (self._by_one, self._by_two, self._by_several):
             explained = find()
             if explained.diagnoses:
@@ -143,7 +143,7 @@ class Ranking:
         return Explanation({})
 
     def like(self, check: FailedCheck, *, written: bool = False) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may give the same results in *check*, once."""
+        """Return the programs with one mistake that may give the same results in *check*."""
         name = check.name, written
         if name not in self._like:
             self._like[name] = self.evidence.like(check, written=written)
@@ -155,7 +155,7 @@ class Ranking:
         return [key for key, match in shown.items() if match is not Match.UNDECIDED]
 
     def candidate(self, key: Key) -> Candidate:
-        """Compare a program with every failed check, once."""
+        """Compare a program with every failed check, or return the cached candidate."""
         if key not in self.checked:
             matches = {check.name: self.evidence.match(key, check) for check in self.failed}
             kinds = (Match.YES, Match.TEXT_ONLY, Match.UNDECIDED)
@@ -171,9 +171,10 @@ class Ranking:
         return CheckEnd.FAILS not in ends
 
     def is_complete(self, found: Candidate) -> bool:
-        """Whether the program explains every wrong answer, and passes and fails what the code did.
+        """Whether the program explains every wrong answer, and passes and fails the same checks.
 
-        Where the code raised, the program may raise something else, if numbers are certain enough.
+        In checks in which the code raised an exception, the program may raise a different one if
+        the explained numbers are certain enough.
         """
         certain = any(check.tells for check in self.wrong if check.name in found.explained)
         return (
@@ -188,7 +189,7 @@ class Ranking:
         return any(self.evidence.end(found.key, check.name) is CheckEnd.PASSES for check in checks)
 
     def _by_one(self) -> Explanation:
-        """Explain every wrong answer by one mistake, or else every exception."""
+        """Explain every wrong answer by one mistake, or every exception if no answer is wrong."""
         if not self.wrong:
             return self._by_exceptions(self.failed)
         found = [
@@ -197,7 +198,7 @@ class Ranking:
         return self._name(self._foremost(found))
 
     def _by_exceptions(self, failed: Sequence[FailedCheck]) -> Explanation:
-        """Name the program with all of these exceptions that passes and fails the same checks."""
+        """Name the programs with the same exceptions that pass and fail the same checks."""
         raised = [check for check in failed if check.raised]
         if not raised:
             return Explanation({})
@@ -231,7 +232,7 @@ class Ranking:
         """Explain every wrong answer, or nearly every one, by two mistakes at once."""
         by_answers = any(check.wrong for check in self.failed)
         found = self.evidence.pairs(self) if by_answers else []
-        if self.raised:  # few answers are left, and those of a document agree by chance
+        if self.raised:  # with few answers, documented ones agree by chance
             found = [one for one in found if self._explains_other_numbers(one)]
         pairs = {
             tuple(sorted(mistake.group for mistake in self._mistakes_in(one))): one
@@ -251,7 +252,7 @@ class Ranking:
         return Explanation(name_each(found[0].explained, pair, alone), [found])
 
     def _by_several(self) -> Explanation:
-        """Name the program that explains most failed checks, then the best one for the others."""
+        """Name the program that explains most failed checks, then the best one for the rest."""
         diagnoses: dict[str, Diagnosis] = {}
         programs: list[Sequence[Candidate]] = []
         written: frozenset[str] = frozenset()
@@ -269,7 +270,7 @@ class Ranking:
         return Explanation(diagnoses, programs, written)
 
     def _most(self, rest: Sequence[FailedCheck]) -> list[Candidate]:
-        """Return the programs that explain most of *rest*: by their numbers, or by an author."""
+        """Return the programs that explain most of *rest*: by numbers, or as misconceptions."""
         screens = [check for check in rest if check.wrong][:MAX_SCREENS]
         keys = {key for check in screens if check.tells for key in self.alike(check)}
         keys |= {key for check in rest for key in self.alike(check, written=True)}
@@ -283,9 +284,9 @@ class Ranking:
         return self._foremost([one for one in found if len(one.named & names) == most])
 
     def _is_by_chance(self, found: Candidate) -> bool:
-        """Whether unexplained checks show that the mistake is a different one.
+        """Whether unexplained checks show that the agreement with *found* is a coincidence.
 
-        Two sizes may be equal in some checks, and a document's numbers may agree by chance.
+        Two sizes may be equal in some checks, and documented numbers may agree by chance.
         """
         left = [check for check in self.wrong if check.name not in found.explained]
         layers = {check.name: check.layer for check in self.failed}
@@ -293,7 +294,7 @@ class Ranking:
         return a_size or is_coincidence(found.explained, layers, [check.name for check in left])
 
     def _explains_other_numbers(self, found: Candidate) -> bool:
-        """Whether a wrong answer that it explains is not one of a document."""
+        """Whether *found* explains a wrong answer that is not documented."""
         return any(
             check.layer is not Layer.DOCUMENTED
             for check in self.wrong
@@ -301,7 +302,7 @@ class Ranking:
         )
 
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Keep the best of the mistakes that authors wrote; of others if there are none."""
+        """Return the best misconceptions, or the best kinds of mistake if there are none."""
         kept = [one for one in found if self._is_written(one)] or found
         best = max((one.rank for one in kept), default=None)
         return [one for one in kept if one.rank == best]
@@ -309,7 +310,7 @@ class Ranking:
     def _name(
         self, found: Sequence[Candidate], names: Collection[str] | None = None
     ) -> Explanation:
-        """Name in each check the mistakes that explain it."""
+        """Name, for each check, the mistakes that explain it."""
         diagnoses = {}
         for check in self.failed:
             certain = [one for one in found if check.name in one.explained]

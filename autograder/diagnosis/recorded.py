@@ -1,6 +1,6 @@
-"""Provides evidence from fingerprints: the answers of wrong programs when the course was built.
+"""Provides evidence from fingerprints, which contain the answers of wrong programs.
 
-A student's machine has no other evidence. Two mistakes at once have no fingerprints.
+A student's machine has no other evidence. There are no fingerprints of two mistakes at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 class RecordedEvidence:
     """The results of the wrong programs in the checks of one submission, by their fingerprints.
 
-    *shown* is what the submission shows in each failed check.
+    *shown* contains the results of the submission in each failed check.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class RecordedEvidence:
         self._matches = {name: known.matching(name, one) for name, one in shown.items()}
 
     def mistake(self, number: int) -> Mistake:
-        """Return the mistake with a number."""
+        """Return the mistake *number*."""
         return self._known.mistake(number)
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
-        """Return the programs that give the code's results.
+        """Return the programs that may give the code's results in *check*.
 
-        Misconceptions also fit checks without a comparable answer.
+        In a check without a comparable answer, only misconceptions are returned.
         """
         every = (check.wrong or check.raised) and not written
         return {
@@ -72,12 +72,12 @@ class RecordedEvidence:
         return CheckEnd.PASSES if self._known.passes(check, key[0]) else CheckEnd.UNDECIDED
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # an argument of ``Evidence``
-        """Return nothing: two mistakes at once have no fingerprints."""
+        """Return nothing, because two mistakes at once have no fingerprints."""
         return []
 
 
 class RecordedSource:
-    """Knows the wrong programs of one stage by their fingerprints."""
+    """Provides the wrong programs of one stage by their fingerprints."""
 
     def __init__(self, known: Fingerprints) -> None:
         self._known = known
@@ -88,14 +88,14 @@ class RecordedSource:
         failures: Sequence[Failure],
         passed: Sequence[pytest.Item],
     ) -> Explanation:
-        """Find the mistake that explains *failures* of *exercise* best."""
+        """Find the mistake that best explains *failures*."""
         shown = {one.item.name: shown_by(one.observation) for one in failures}
         failed = [self._failed_check(one, shown) for one in sorted(failures, key=_effort)]
         names = [check.name for check in passed]
         return Ranking(RecordedEvidence(self._known, failed, shown, names)).explanation()
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Explain an exception, also as a result; there is no solution to compare with."""
+        """Explain an exception, raised or returned; there is no solution to compare with."""
         seen = failure.observation
         result = seen.answers[-1][1] if seen.answers else None
         pattern = explain_exception(seen.error) or find_error(result)
@@ -119,7 +119,7 @@ class RecordedSource:
 
 
 def recorded_source(stage: Stage) -> RecordedSource | None:
-    """Read the fingerprints of *stage*; without them no mistake is named."""
+    """Read the fingerprints of *stage*; None if they can't be used, so no mistake is named."""
     known = find(stage.fingerprints)
     return RecordedSource(known) if known else None
 

@@ -1,4 +1,4 @@
-"""Recognizes a result in the wrong form: alone in a tuple, or an exception that is not raised."""
+"""Recognizes results in the wrong form: a tuple with one tensor, or an exception object."""
 
 import builtins
 
@@ -13,7 +13,7 @@ ERROR = WrongAnswerPattern.of("error_returned")
 
 
 def find_tuple(answer: object, expected: object) -> Pattern:
-    """Recognize one tensor in a tuple or a list, where a tensor is expected."""
+    """Recognize one tensor in a tuple or a list where a tensor is expected."""
     match answer:
         case [Tensor()] if isinstance(expected, Tensor):
             return IN_TUPLE
@@ -21,6 +21,6 @@ def find_tuple(answer: object, expected: object) -> Pattern:
 
 
 def find_error(answer: object) -> Pattern:
-    """Recognize one of Python's exceptions as an answer."""
+    """Recognize an exception of Python that was returned instead of raised."""
     kind = getattr(builtins, answer.kind, None) if isinstance(answer, OpaqueValue) else None
     return ERROR if isinstance(kind, type) and issubclass(kind, BaseException) else None

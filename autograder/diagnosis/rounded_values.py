@@ -1,4 +1,4 @@
-"""Turns answers into JSON values that are equal on every machine where the answers are the same."""
+"""Converts answers to rounded JSON values, which are comparable between machines."""
 
 import hashlib
 import json
@@ -11,22 +11,22 @@ from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import rounded, scale_of
 from autograder.suite.student_proxy import RemoteModule
 
-DIGITS = 5  # of numbers of order one: half a unit of the last place is less than the noise
-MAX_ENTRIES = 4  # of one tensor; the last two are a sum of all its entries, and its scale
-GOLDEN = (5**0.5 - 1) / 2  # spreads the entries that are kept over all rows and columns
-NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count, too
-USUAL = "float32"  # a type that is not written down: nearly all tensors have it
-DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
+DIGITS = 5  # decimals at scale 1; half a unit of the last place is less than the noise
+MAX_ENTRIES = 4  # numbers for one tensor; the last two are a sum of all entries and the scale
+GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
+NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count
+USUAL = "float32"  # the dtype of nearly all tensors, which is left out
+DIGEST = 16  # hexadecimal digits; enough to distinguish all messages of one stage
 
 
 def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one kind of answer
-    """Turn an answer into numbers and digests; answers of different kinds stay different."""
+    """Convert an answer to numbers and digests; answers of different types stay different."""
     match answer:
         case Tensor():
             return _tensor(answer.detach())
         case dict():
             return {str(key): to_json_value(value) for key, value in answer.items()}
-        case list() | tuple():  # which checks take for one another
+        case list() | tuple():  # equal for checks
             return [to_json_value(item) for item in answer]
         case bool() | int() | float() | None:
             return _number(answer)
@@ -52,16 +52,16 @@ def _tensor(answer: Tensor) -> dict[str, Any]:
 
 
 def _weighted_sum(flat: Tensor) -> float:
-    """Add all entries, each with a different weight, to a number with the noise of one entry."""
+    """Return a weighted sum of all entries, scaled so that its noise is that of one entry."""
     parts = torch.view_as_real(flat).flatten() if flat.is_complex() else flat
     numbers = parts.double().nan_to_num(**NOT_FINITE)
     places = torch.arange(len(numbers), dtype=torch.float64)
-    weights = places * places * GOLDEN % 1 + 0.5  # as good as drawn, on every machine the same
+    weights = places * places * GOLDEN % 1 + 0.5  # like random ones, equal on all machines
     return float((numbers * weights).sum() / len(numbers) ** 0.5)
 
 
 def _number(value: Any, scale: float = 1.0) -> Any:
-    """Round a number to the digits that a tensor of this *scale* has on every machine."""
+    """Round a number in a tensor of this *scale* to the digits that hold on every machine."""
     if isinstance(value, complex):
         return [_number(value.real, scale), _number(value.imag, scale)]
     return rounded(value, scale, DIGITS) if isinstance(value, float) else value
@@ -73,5 +73,5 @@ def digest(text: str) -> str:
 
 
 def compact(value: Any) -> str:
-    """Encode without spaces."""
+    """Encode *value* as JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -1,7 +1,7 @@
 """Reads the sentences for students from the TOML files of this package.
 
 A table of such a file is one entry. An unknown key, a missing sentence and an unknown placeholder
-are refused when the file is read: otherwise a student would be the first to see the mistake.
+are refused when the file is read, so that no student sees such an error.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,9 +25,9 @@ E = TypeVar("E", bound=TextEntry)
 
 
 def read_entries(path: Path, kind: type[E]) -> Iterator[tuple[str, E]]:
-    """Yield the entries of *path* with their names; several tables may have one name.
+    """Yield the entries of *path* with their names; several tables may have the same name.
 
-    Raises ``CourseError``, which names the file and the entry.
+    Raises ``CourseError`` with the file and the entry.
     """
     for name, tables in read_toml(path, dict[str, Any]).items():
         for table in tables if isinstance(tables, list) else [tables]:
@@ -39,7 +39,7 @@ def read_entries(path: Path, kind: type[E]) -> Iterator[tuple[str, E]]:
 
 
 def fill(sentence: str, words: Mapping[str, object], entry: str) -> str:
-    """Return *sentence* of *entry* with *words* as its placeholders; raises ``CourseError``."""
+    """Fill the placeholders in *sentence* of *entry* with *words*; raises ``CourseError``."""
     try:
         return sentence.format_map(words)
     except KeyError as error:

@@ -1,8 +1,8 @@
 """Describes exceptions of code that follows the conventions of a different course.
 
 The conventions of this course are derived from the solution: its signatures, the requests that it
-answers, and the tensors that it computes. The text of an exception only decides which of them is
-stated. No sentence contains a word that the student wrote, or a value of a hidden input.
+answers, and the tensors that it computes. The text of an exception only selects the convention. No
+sentence contains a word that the student wrote, or a value of a hidden input.
 """
 
 import re
@@ -42,10 +42,10 @@ Arguments = Callable[[str], Mapping[str, bool]]
 def find_clash(
     error: BaseException | None, exchange: Exchange, owner: str, arguments: Arguments
 ) -> Pattern:
-    """Name the convention that the code violated when it ended in *error*, if that is certain.
+    """Describe the convention that the code violated when it ended in *error*, if it is certain.
 
-    *exchange* is the request that it did not answer, as the solution answers it; *owner* is the
-    function or class of the solution that the request is for, *arguments* looks up its arguments.
+    *exchange* is the unanswered request with the solution's reply. *owner* is the function or class
+    of the solution that the request is for, and *arguments* looks up its arguments.
     """
     if isinstance(error, Raised) and error.kind == "TypeError":
         return _other_arguments(error.text, _called(exchange.request, owner), arguments) or (
@@ -60,14 +60,14 @@ def find_clash(
 
 
 def _called(request: Request, owner: str) -> str:
-    """Return the name of the called function or class, as Python's messages write it."""
+    """Return the name of the called function or class, as in Python's messages."""
     if request.verb == "new":
         return f"{owner}.__init__"
     return f"{owner}.forward" if request.handle >= 0 else owner
 
 
 def _other_arguments(text: str, called: str, arguments: Arguments) -> Pattern:
-    """Recognise that the student's definition has other arguments."""
+    """Recognize that the student's definition has different arguments."""
     clash = WRONG_ARGUMENTS.match(text.removeprefix(called))
     if not text.startswith(called) or clash is None:
         return None
@@ -80,7 +80,7 @@ def _other_arguments(text: str, called: str, arguments: Arguments) -> Pattern:
 
 
 def _difference(clash: re.Match[str], known: Mapping[str, bool]) -> tuple[str, str]:
-    """Return the key of the sentence about *clash*, and the *known* argument in it, if any."""
+    """Return the key of the sentence about *clash*, and the *known* argument in it, or ""."""
     if clash["unknown"] in known:
         return "other_arguments.keyword", clash["unknown"]
     if clash["unknown"]:
@@ -93,7 +93,7 @@ def _difference(clash: re.Match[str], known: Mapping[str, bool]) -> tuple[str, s
 
 
 def _other_mask(text: str, exchange: Exchange) -> Pattern:
-    """Recognise a mask of numbers that is used as one of booleans, or the other way round."""
+    """Recognize a mask of numbers that is used as a mask of booleans, or the reverse."""
     if not OTHER_MASK.search(text):
         return None
     for mask in _masks(exchange.request):
@@ -106,7 +106,7 @@ def _other_mask(text: str, exchange: Exchange) -> Pattern:
 
 
 def _masks(request: Request) -> Iterator[Tensor]:
-    """Yield the arguments of *request* that hold ones and zeros."""
+    """Yield the arguments of *request* that contain only ones and zeros."""
     for value in (*request.args, *request.kwargs.values()):
         if isinstance(value, TensorValue) and len(value.shape) > 1:
             tensor = decode_tensor(value)
@@ -119,7 +119,7 @@ def _zeros_are_hidden(mask: Tensor, exchange: Exchange) -> bool:
     hidden = [
         step.isneginf() for _, step in exchange.tensors if step.ndim > 1 and step.isneginf().any()
     ]
-    zeros = (mask == 0, (mask == 0).unsqueeze(-2))  # a row for each query, or one for all of them
+    zeros = (mask == 0, (mask == 0).unsqueeze(-2))  # a row for each query, or for all
     return any(
         _broadcasts(zero, step) and bool((zero.expand_as(step) == step).all())
         for step in hidden
@@ -133,7 +133,7 @@ def _broadcasts(small: Tensor, large: Tensor) -> bool:
 
 
 def _other_parameters(request: Request, owner: str) -> Pattern:
-    """Describe code whose parameters do not have the names that the check sets."""
+    """Describe code that lacks the parameters which the check sets."""
     names = list(request.kwargs)
     if request.verb != "load" or not names:
         return None
@@ -141,7 +141,7 @@ def _other_parameters(request: Request, owner: str) -> Pattern:
 
 
 def _listed(names: list[str]) -> str:
-    """Join *names* to one list; beyond ``MAX_NAMES`` of them, the rest is left out."""
+    """Join at most ``MAX_NAMES`` of *names* into one list."""
     if len(names) > MAX_NAMES:
         return f"{', '.join(names[:MAX_NAMES])}, …"
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

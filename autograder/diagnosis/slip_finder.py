@@ -1,4 +1,4 @@
-"""Finds a mistake that is the only fault of an exercise."""
+"""Finds a slip: a mistake that is the only fault of an exercise."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,8 +14,9 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 class Slip(NamedTuple):
     """A mistake that is the only fault of an exercise, because it explains every answer.
 
-    *ids* are those of the mistake, or of several with the same answers; *sentences* describe the
-    mistake. *checks* are those that it fails; in the *unproved* ones there may be more mistakes.
+    *ids* and *sentences* belong to the mistake, or to several mistakes with the same answers.
+    *checks* are the checks that it fails. In those that are *unproved*, there may be other
+    mistakes, too.
     """
 
     ids: frozenset[str]
@@ -27,11 +28,11 @@ class Slip(NamedTuple):
 def find_slip(
     source: LiveSource, exercise: str, found: Explanation, failures: Sequence[Failure]
 ) -> Slip | None:
-    """Return the one mistake that explains all *failures*, if one does.
+    """Return the slip that explains all *failures*, or None.
 
-    The solution with this mistake passes what the code passed, and ends the rest as the code did,
-    so nothing else is wrong. A forbidden function is not a slip, nor is code that does not end, nor
-    zeros or another constant: they do not show any computation.
+    The solution with this mistake passes the checks that the code passed, and ends the others as
+    the code did, so nothing else is wrong. Forbidden functions, endless code, and constants such as
+    zeros, which show no computation, are not slips.
     """
     layers = {failure.item.name: layer_of(failure.item) for failure in failures}
     if len(found.programs) != 1 or any(map(_breaks_a_rule, failures)) or _tells_nothing(failures):
@@ -66,7 +67,7 @@ def _may_break_a_rule(source: LiveSource, failure: Failure) -> bool:
 
 
 def _explains_all(found: Candidate, failed: Mapping[str, Layer | None]) -> bool:
-    """Whether it explains all answers; if something raised, it must explain those of a probe, too.
+    """Whether *found* explains all answers; with exceptions, it must also explain a probe's.
 
     An exception hides the code after it.
     """
