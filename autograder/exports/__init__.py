@@ -1,1 +1,1 @@
-"""Exports grades to other systems, by pure functions of the record or of a grade table."""
+"""Exports grades to other systems, with pure functions of the record or a grade table."""

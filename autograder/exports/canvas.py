@@ -1,9 +1,10 @@
 """Writes the CSV file that Canvas's *Grades → Import* reads (``lib/gradebook_importer.rb``).
 
-The header begins with ``Student``, ``ID`` (or ``LastName``, ``FirstName``, ``ID``), ``SIS User ID``
-or ``SIS Login ID``; after ``Section`` every column is an assignment, ``Title (id)`` or a title; an
-unknown title makes a new assignment. A row whose first cell holds ``Points Possible`` sets their
-points. Canvas finds a student by ID, SIS ID, login, then name, and compares scores at two decimals.
+The header begins with ``Student``, ``ID`` (or ``LastName``, ``FirstName``, ``ID``), then ``SIS User
+ID`` or ``SIS Login ID``. Every column after ``Section`` is an assignment, named ``Title (id)`` or
+by its title; an unknown title creates a new assignment. A row with ``Points Possible`` in its first
+cell sets their points. Canvas finds a student by ID, SIS ID, login, then name, and compares scores
+with two decimals.
 """
 
 import re
@@ -49,11 +50,10 @@ _MUTED = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE | re.DOT
 def canvas(
     grades: GradeTable, roster: bytes | None = None, *, to_points: bool = False
 ) -> ExportFile:
-    """Fill *roster*, which was exported from Canvas, or make a new file without names.
+    """Fill in *roster*, which was exported from Canvas, or make a new file.
 
-    Everything else in the roster stays as it is: other columns, excused students (``EX``), and
-    the cells of students who have no grade here. An assignment with other points is left out,
-    unless *to_points* scales its scores.
+    Other columns, excused students (``EX``) and cells of students without a grade stay as they are.
+    An assignment with different points is left out, unless *to_points* scales its scores.
     """
     if roster is None:
         return ExportFile(
@@ -87,7 +87,7 @@ def canvas(
 
 
 def _require_canvas_header(header: Sequence[str]) -> None:
-    """Raise ``UsageError`` unless *header* is one that Canvas writes and reads."""
+    """Raise ``UsageError`` unless *header* is that of a gradebook of Canvas."""
     first = [name.strip() for name in header[:3]]
     if "Section" not in header or (first[:2] != ["Student", "ID"] and first[2:] != ["ID"]):
         shown = line(", ".join(header[:5]), MAX_SENTENCE)
@@ -105,7 +105,7 @@ def _roster_rows(table: CsvTable) -> list[RosterRow]:
     for i, row in enumerate(table.rows):
         if i and row and POINTS not in row[0] and not all(map(_MUTED.fullmatch, row)):
             cells = zip(header, map(str.strip, row), strict=False)
-            # Reversed: of two columns with one name the first counts.
+            # Reversed, so that the first of two columns with the same name counts.
             cell = defaultdict(str, reversed(list(cells)))
             first, last = cell["FirstName"], cell["LastName"]
             identifiers = (cell["ID"], cell["SIS User ID"], cell["SIS Login ID"])
@@ -115,7 +115,7 @@ def _roster_rows(table: CsvTable) -> list[RosterRow]:
 
 
 def _new_rows(grades: GradeTable) -> Iterator[list[str]]:
-    """Yield a file of the graded students, as Canvas would export it."""
+    """Yield the rows of a new file with the graded students, as Canvas exports it."""
     graded = grades.graded
     yield [*_INFO, *(csv_text(stage.title, _MAX_TITLE) for stage in graded)]
     yield _row([f"    {POINTS}", "", "", ""], [stage.max_score for stage in graded])
@@ -149,7 +149,7 @@ def _name(row: StudentGrades) -> str:
 
 
 def _column(cells: list[list[str]], stage: StageColumn) -> tuple[int, bool]:
-    """Find the column of *stage* by its title or its name, or add one; return whether it is new."""
+    """Return the column of *stage*, found by title or name or added, and whether it is new."""
     header = cells[0]
     wanted = {comparable(stage.title), comparable(stage.name)}
     info = header.index("Section") + 1
@@ -190,15 +190,15 @@ def _write_score(
 def _factor(
     cells: list[list[str]], at: int, stage: StageColumn, *, to_points: bool
 ) -> tuple[float, tuple[str, ...]]:
-    """Return the factor for scores, and a remark; 0 if Canvas has different points.
+    """Return the factor for scores, or 0 if Canvas has different points, and a remark.
 
-    A column without points gets those of the stage.
+    A column without points gets the points of the stage.
     """
     most = stage.max_score
     if most is None:
         return 1.0, ()
     row = next((i for i, row in enumerate(cells) if i and row and POINTS in row[0]), len(cells))
-    if row == len(cells):  # Canvas reads it in any row; at the end no other row moves
+    if row == len(cells):  # Canvas accepts any row; the last one moves no other
         cells.append([f"    {POINTS}"])
     old = _cell(cells, row, at)
     theirs = points(old) if old else most

@@ -1,9 +1,9 @@
-"""Writes ``result.json`` for Classroom 50, after ``classroom50/result/v1``.
+"""Writes ``result.json`` for Classroom 50, in the format ``classroom50/result/v1``.
 
-Its schema allows no further key at the top, and whole numbers only: points are in hundredths, which
-keeps every ratio. ``score`` is at most ``max-score``; both are the sums over ``tests``. The runner
-passes classroom, assignment and owner, which must be the repository's. For the runner a nonzero
-exit code is an infrastructure error, which is correct if there is no grade.
+Its schema allows no other keys at the top and only whole numbers, so points are in hundredths.
+``score`` is at most ``max-score``; both are the sums over ``tests``. The runner provides classroom,
+assignment and owner, which must be those of the repository. The runner treats a nonzero exit code
+as an infrastructure error, which is correct if there is no grade.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from autograder.exports.export_file import (
 )
 from autograder.results import Outcome, Results, SubmissionResult
 
-_CLOSE = 1e-6  # what rounding in `results.add` leaves
+_CLOSE = 1e-6  # the largest rounding error of `results.add`
 _VARIABLES: Final = {
     "classroom": ("CLASSROOM",),
     "assignment": ("ASSIGNMENT",),
@@ -47,7 +47,7 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def push_of(environ: Mapping[str, str], datetime: str) -> Push:
-    """Read the runner's variables from *environ*; raises ``UsageError`` where they are not set."""
+    """Read the runner's variables from *environ*; raises ``UsageError`` if any is not set."""
     values = {
         name: next((environ[item] for item in variables if environ.get(item)), "")
         for name, variables in _VARIABLES.items()
@@ -68,10 +68,10 @@ def push_of(environ: Mapping[str, str], datetime: str) -> Push:
 
 
 def classroom50(results: Results, push: Push) -> ExportFile:
-    """Return the file about the one submission of *results*, points in hundredths.
+    """Return the file about the only submission of *results*, with points in hundredths.
 
-    Raises ``GraderError`` where there is no grade, and ``CourseError`` where the points of a check
-    are not whole hundredths.
+    Raises ``GraderError`` if there is no grade, and ``CourseError`` if the points of a check are
+    not whole hundredths.
     """
     result = single_submission(results)
     tests = _tests(result)
@@ -112,7 +112,7 @@ def _tests(result: SubmissionResult) -> list[dict[str, Any]]:
 
 
 def hundredths(points: float) -> int:
-    """Return *points* in hundredths; raises ``CourseError`` where they are not whole."""
+    """Return *points* in hundredths; raises ``CourseError`` if that is not a whole number."""
     scaled = round(points * 100)
     if abs(scaled - points * 100) > _CLOSE:
         msg = f"A check is worth {points} points; Classroom 50 needs whole hundredths of a point."

@@ -1,9 +1,9 @@
-"""Makes the file of an export: JSON, or CSV in which a spreadsheet runs no formula.
+"""Makes the files of exports: JSON, and CSV in which spreadsheets run no formulas.
 
-A spreadsheet calculates a cell that begins with ``=``, ``+``, ``-`` or ``@``, also after spaces and
-in full width; quoting does not prevent that, an apostrophe in front does. All our own cells go
-through ``csv_text``. Cells that a learning management system wrote are not changed: it finds its
-students by them, and the instructor had the same file before.
+A spreadsheet calculates a cell that begins with ``=``, ``+``, ``-`` or ``@``, even after spaces or
+as a full-width character. Quotes do not prevent this, but an apostrophe does. ``csv_text`` adds it
+to all cells that the kit writes. Cells that an LMS wrote are not changed, because the LMS finds its
+students by them.
 """
 
 import csv
@@ -24,16 +24,16 @@ from autograder.results import CheckResult, Results, Status, SubmissionResult
 from autograder.sanitize import MAX_WORD, identifier, line
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
-_INVISIBLE = " \t\r\n\u200c\u200d"  # names may hold joiners, which may hide what follows
+_INVISIBLE = " \t\r\n\u200c\u200d"  # includes joiners, which occur in names and may hide a sign
 MAX_ROWS = 20  # named in one warning
-_MOST = 10**12  # points; a larger number with six decimals exceeds the precision of `Decimal`
+_MOST = 10**12  # points; larger numbers with six decimals exceed the precision of `Decimal`
 _BOM = b"\xef\xbb\xbf"
 
 
 class ExportFile(msgspec.Struct, frozen=True):
-    """A file of *parts*, made while it is written, and remarks about students without a cell.
+    """A file whose *parts* are made while it is written, and remarks for the instructor.
 
-    A *problem* is the reason why the file would be useless and is not written.
+    *problem* is the reason why the file would be useless and is not written, if any.
     """
 
     parts: Callable[[], Iterable[bytes]]
@@ -42,7 +42,7 @@ class ExportFile(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> bytes:
-        """The whole file."""
+        """The bytes of the whole file."""
         return b"".join(self.parts())
 
     def write(self, file: Path) -> None:
@@ -52,7 +52,7 @@ class ExportFile(msgspec.Struct, frozen=True):
 
 def write_file(file: Path, parts: Iterable[bytes]) -> None:
     """Write *parts* to *file* completely, or leave it as it is and raise ``UsageError``."""
-    target = file.resolve()  # what a link points to, and not the link, is replaced
+    target = file.resolve()  # replaces the target of a link and not the link
     is_stream = target.exists() and not target.is_file()  # a pipe, or /dev/stdout
     try:
         replacing = nullcontext(target) if is_stream else replacing_file(target)
@@ -64,10 +64,10 @@ def write_file(file: Path, parts: Iterable[bytes]) -> None:
 
 
 def single_submission(results: Results) -> SubmissionResult:
-    """Return the one submission of *results*, for formats that hold one.
+    """Return the only submission of *results*, for formats that contain one.
 
-    Raises ``UsageError`` where there are more or none, and ``GraderError`` where there is no grade,
-    because such a format can only express that as a zero.
+    Raises ``UsageError`` if there are more or none, and ``GraderError`` if there is no grade,
+    because such formats can express that only as a zero.
     """
     if len(results.submissions) != 1:
         msg = (
@@ -86,7 +86,7 @@ def single_submission(results: Results) -> SubmissionResult:
 
 
 def zero_remarks(result: SubmissionResult) -> tuple[str, ...]:
-    """Remark that nothing of *result* could be graded, for formats that can only express a zero."""
+    """Return a remark if nothing of *result* could be graded, for formats that then write 0."""
     if result.status is not Status.UNREADABLE:
         return ()
     return (f"{result.student}: nothing could be graded, so this format writes 0 points.",)
@@ -107,7 +107,7 @@ def json_file(answer: dict[str, Any], *remarks: str) -> ExportFile:
 
 
 class CsvTable(msgspec.Struct, frozen=True):
-    """A CSV file as it was read; *bom* and *delimiter* say how it was written."""
+    """The content of a CSV file, with its *delimiter* and whether it has a byte order mark."""
 
     rows: tuple[tuple[str, ...], ...]
     delimiter: str = ","
@@ -115,25 +115,25 @@ class CsvTable(msgspec.Struct, frozen=True):
 
 
 def csv_text(value: str, limit: int = MAX_WORD) -> str:
-    """Put *value* on one line, with an apostrophe in front if a spreadsheet would calculate it."""
+    """Return *value* on one line, after an apostrophe if a spreadsheet would calculate it."""
     return _without_formula(line(value, limit))
 
 
 def csv_id(value: str) -> str:
-    """Return *value* as ``csv_text`` does, but two ids that differ in spaces stay different."""
+    """Return *value* as ``csv_text`` does, but keep ids different that differ only in spaces."""
     return _without_formula(identifier(value))
 
 
 def is_formula(value: str) -> bool:
-    """Whether a spreadsheet may take *value* for a formula."""
+    """Whether a spreadsheet may interpret *value* as a formula."""
     plain = unicodedata.normalize("NFKC", value).strip().lstrip(_INVISIBLE)
     return (
         len(plain) > 1 and plain[0] in _SIGNS
-    )  # a sign alone, written for "none", is not a formula
+    )  # a sign alone, which may mean "none", is not a formula
 
 
 def formula_warnings(rows: Iterable[Sequence[str]], what: str) -> tuple[str, ...]:
-    """Warn of cells in a downloaded file that a spreadsheet may take for formulas."""
+    """Return a warning about rows in which a spreadsheet may see formulas; empty if none do."""
     found = [str(i) for i, row in enumerate(rows, 1) if any(map(is_formula, row))]
     if not found:
         return ()
@@ -146,10 +146,10 @@ def formula_warnings(rows: Iterable[Sequence[str]], what: str) -> tuple[str, ...
 
 
 def number(value: float | None, places: int = 6) -> str:
-    """Write *value* with a point and at most *places* decimals, halves up; ``None`` is empty."""
+    """Return *value* with at most *places* decimals, rounding halves up; empty for ``None``."""
     if value is None:
         return ""
-    exact = Decimal(str(float(value)))  # 0.125 as printed: its half goes up, not to even
+    exact = Decimal(str(float(value)))  # as printed, so that 0.125 is rounded up and not to even
     if not exact.is_finite() or abs(exact) > _MOST:
         msg = f"A score is {value}, which is not a number of points."
         raise GraderError(msg)
@@ -158,7 +158,7 @@ def number(value: float | None, places: int = 6) -> str:
 
 
 def points(cell: str) -> float | None:
-    """Read a number of points, written as ``7.5`` or ``7,5``; ``None`` for any other text."""
+    """Return the points in *cell*, written as ``7.5`` or ``7,5``; ``None`` for other text."""
     try:
         value = Decimal(cell.strip().replace(",", "."))
     except ArithmeticError:
@@ -169,7 +169,7 @@ def points(cell: str) -> float | None:
 def csv_lines(
     rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False
 ) -> Iterator[bytes]:
-    """Encode *rows* after RFC 4180: UTF-8, lines ended by CR LF, quotes where needed."""
+    """Yield the encoded *rows* in the format of RFC 4180: UTF-8, CR LF, quotes where needed."""
     yield _BOM if bom else b""
     line_ = io.StringIO(newline="")
     writer = csv.writer(line_, delimiter=delimiter)
@@ -181,13 +181,13 @@ def csv_lines(
 
 
 def read_csv(content: bytes, what: str) -> CsvTable:
-    """Decode the CSV file that *what* names; raises ``UsageError`` where it is not one."""
+    """Decode a CSV file, which *what* describes; raises ``UsageError`` if it is not valid."""
     try:
         page = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         msg = f"The {what} is not UTF-8. Download it again, or save it as “CSV UTF-8”."
         raise UsageError(msg) from None
-    # The wrong delimiter divides the header into fewer cells.
+    # The right delimiter divides the header into more cells.
     try:
         best = max(",;", key=lambda sign: len(next(_reader(page, sign), ())))
         rows = tuple(map(tuple, _reader(page, best, strict=True)))
@@ -198,7 +198,7 @@ def read_csv(content: bytes, what: str) -> CsvTable:
         msg = f"The {what} is empty. Download it again."
         raise UsageError(msg)
     for i, row in enumerate(rows, 1):
-        if len(row) > len(rows[0]):  # its cells would be below the wrong names
+        if len(row) > len(rows[0]):  # its cells would be in the wrong columns
             msg = (
                 f"Row {i} of the {what} has {len(row)} cells, and the header has "
                 f"{len(rows[0])}: the row may contain a comma without quotes. Download the "

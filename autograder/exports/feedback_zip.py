@@ -1,11 +1,11 @@
-"""Packs feedback pages into a zip in which Canvas or Moodle recognizes the students by file names.
+"""Packs feedback pages into a zip with file names that Canvas or Moodle assigns to students.
 
 Canvas (``app/models/assignment.rb``) divides a name at ``_`` and takes the first two parts that are
 numbers: the user, and the file that this user submitted. It ignores a name whose last part begins
-with ``link``, and shows the page under the name of the file that was submitted. Moodle
-(``mod/assign/feedback/file/importziplib.php``) takes the second part, which is the participant's
-number, and then the plugin, so the full name in front must not contain ``_``. Every other name is
-ignored without a message, so the zip has no other names.
+with ``link``, and shows the page under the name of the submitted file. Moodle
+(``mod/assign/feedback/file/importziplib.php``) takes the second part, the participant's number, and
+then the plugin, so the full name at the start must not contain ``_``. Both ignore any other name
+without a message, so the zip contains no other names.
 """
 
 import datetime as dt
@@ -31,20 +31,20 @@ from autograder.submission.names import ParsedName, parse_download_name
 Platform = Literal["canvas", "moodle"]
 
 PAGE: Final = "feedback.html"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same record gives the same bytes
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time, so that the same record gives the same bytes
 _READABLE = 0o644 << 16
-_MAX_NAMES = 100_000  # in a download; a class of a thousand has some thousands
-_MAX_LMS_NAME = 60  # characters of a student's name in a file name; the number identifies
+_MAX_NAMES = 100_000  # in a download; a class of 1000 students has some thousands
+_MAX_LMS_NAME = 60  # characters of a name in a file name; the number identifies
 _CANVAS = re.compile(r"[^_]+_(?:late_)?(?P<user>\d+)_(?P<file>\d+)_.+", re.IGNORECASE | re.DOTALL)
-_PREFERRED = (".py", ".ipynb", ".zip")  # of several files that Canvas could attach the page to
+_PREFERRED = (".py", ".ipynb", ".zip")  # the order of files to which Canvas may attach the page
 _CHOOSE = "Choose the assignment's stage with --stage."
 
 
 class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The students, the platform, and the contents of pages that are not in the record.
+    """The request for a zip of pages, with the data that is not in the record.
 
-    *download* holds the names of files and folders in the platform's download; *identify* returns
-    the id in the record that such a name belongs to. *names* maps each id to the student's name.
+    *download* contains the names of files and folders in the platform's download. *identify*
+    returns the id in the record for such a name. *names* maps each id to the student's name.
     """
 
     platform: Platform
@@ -97,7 +97,7 @@ def download_names(path: Path) -> tuple[str, ...]:
 
 
 def final_grade(score: Score, exercises: Collection[str]) -> FinalGrade:
-    """Return the grade in the gradebook; a cell that is not in *exercises* is a written answer."""
+    """Return the grade in the gradebook; cells that are not in *exercises* are written answers."""
     checked = [cell for name, cell in score.exercises.items() if name in exercises]
     return FinalGrade(
         score=score.score,
@@ -116,7 +116,7 @@ def final_grade(score: Score, exercises: Collection[str]) -> FinalGrade:
 
 
 def _stage(course: Course, results: Results, wanted: str) -> Stage:
-    """Return the *wanted* stage, or the one that the record holds; raises ``UsageError``."""
+    """Return the *wanted* stage, or the only stage of the record; raises ``UsageError``."""
     if wanted:
         return course.stage(wanted)
     held = {score.stage for score in scores_of(results)}
@@ -133,7 +133,7 @@ def _remarks(grades: GradeTable | None) -> tuple[str, ...]:
 
 
 def _students(results: Results, stage: Stage) -> dict[str, int]:
-    """Return the positions of the results of *stage* by student; raises ``UsageError``."""
+    """Return the indices of the results of *stage* by student; raises ``UsageError``."""
     found: dict[str, int] = {}
     twice = set()
     for index, score in enumerate(scores_of(results)):
@@ -151,7 +151,7 @@ def _students(results: Results, stage: Stage) -> dict[str, int]:
 
 
 def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
-    """Name the page of each student after the best matching file that they submitted."""
+    """Return, for each student, the page name that belongs to the preferred submitted file."""
     if not request.download:
         msg = (
             "Canvas finds a student by two numbers in the file name of a page, and only the "
@@ -175,10 +175,10 @@ def _by_preference(name: str) -> tuple[int, str]:
 
 
 def _moodle_files(request: FeedbackRequest, chosen: Iterable[str]) -> dict[str, str]:
-    """Name the page of each student by the participant's number.
+    """Return, for each student, the page name with the participant's number.
 
-    It is at the end of an id that came from Moodle. Otherwise the download has it, in the name of a
-    folder or of a file.
+    The number is at the end of an id that came from Moodle, or in the name of a folder or file in
+    the download.
     """
     students = {student: student for student in chosen}
     for name in request.download:
@@ -193,7 +193,7 @@ def _moodle_files(request: FeedbackRequest, chosen: Iterable[str]) -> dict[str, 
 
 
 def _plain(student: str) -> str:
-    """Return the name before an id's number, in characters that every file system allows."""
+    """Return the name before the number of an id, with characters that all file systems allow."""
     name = student.rpartition("_")[0]
     return re.sub(r"[^\w .-]|_", "", name).strip(" .")[:_MAX_LMS_NAME] or "student"
 
@@ -223,7 +223,7 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
 
 
 def _pack(pages: Iterable[tuple[str, str]]) -> Iterator[bytes]:
-    """Pack *pages*, each with its name; yield the zip in parts, of which each is one page."""
+    """Pack *pages*, pairs of name and content; yield the zip in parts of one page."""
     part = _Part()
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, page in pages:
@@ -235,14 +235,14 @@ def _pack(pages: Iterable[tuple[str, str]]) -> Iterator[bytes]:
 
 
 class _Part(io.BytesIO):
-    """The bytes written to a file since the last ``take``; positions are those of the file."""
+    """Holds the bytes written since the last ``take``; positions are those in the whole file."""
 
     def __init__(self) -> None:
         super().__init__()
         self._taken = 0
 
     def take(self) -> bytes:
-        """Return the bytes, and forget them."""
+        """Return the bytes and remove them."""
         data = self.getvalue()
         super().seek(0)
         self.truncate()
@@ -250,11 +250,11 @@ class _Part(io.BytesIO):
         return data
 
     def tell(self) -> int:
-        """Return the position in the file."""
+        """Return the position in the whole file."""
         return self._taken + super().tell()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position that was not taken yet."""
+        """Go to a position whose bytes were not taken yet."""
         here = offset - self._taken if whence == io.SEEK_SET else offset
         return self._taken + super().seek(here, whence)
 
@@ -265,7 +265,7 @@ def _zip_names(path: Path) -> tuple[str, ...]:
 
 
 def _is_whole_download(item: Path) -> bool:
-    """Whether *item* is the platform's zip and not a student's."""
+    """Whether *item* is the zip of the platform and not that of a student."""
     return zipfile.is_zipfile(item) and not parse_download_name(item.name).by_lms
 
 
@@ -275,7 +275,7 @@ def _minute(timestamp: str) -> str:
 
 
 def _late(timestamp: str, duedate: str) -> str:
-    """Say how late a submission was; "" if it was in time or a time is unknown."""
+    """Return how late a submission was; "" if it was in time or a time is unknown."""
     time, due = _time(timestamp), _time(duedate)
     if time is None or due is None or time <= due:
         return ""

@@ -1,4 +1,4 @@
-"""Lists all export formats by name; a new one is a new file and one line here."""
+"""Lists all export formats by name; a new format needs a new file and a line here."""
 
 import datetime as dt
 import os
@@ -27,12 +27,12 @@ _Value = TypeVar("_Value")
 
 
 class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The request of the instructor; each format uses the fields that it needs.
+    """The instructor's request for an export; each format uses the fields that it needs.
 
-    *record* and *download*, which an LMS wrote, are files. *grades* is the gradebook's table;
-    without it the table is made from the record. If nothing of a submission could be graded, its
-    cell is empty, or 0 with *ungraded_is_zero*. In *groups*, one submission counts for all members.
-    *scale* converts scores to the points of the assignment in the download.
+    *record* is a record and *download* a file from an LMS. *grades* is the gradebook's table;
+    without it, the table is made from the record. If nothing of a submission could be graded, its
+    cell is empty, or 0 with *ungraded_is_zero*. With *groups*, one submission counts for all
+    members of a group. *scale* converts scores to the points of the assignment in the download.
     """
 
     course: Course
@@ -46,7 +46,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     scale: bool = False
 
     def grade_table(self) -> GradeTable:
-        """Return the grades of the one stage that was asked for, or of all."""
+        """Return the grades of the requested stage, or of all stages."""
         grades = self.grades
         if grades is None and self.record is not None:
             grades = grade_table(self.results(), self.course)
@@ -61,7 +61,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         return settle_ungraded(shared, zero=self.ungraded_is_zero)
 
     def results(self) -> Results:
-        """Return the record: a gradebook holds no checks."""
+        """Return the record, for formats that need checks, which a gradebook lacks."""
         return read_record(
             _required(self.record, "a record, as `autograder grade --json` writes it")
         )

@@ -1,8 +1,8 @@
 """Builds the grade table: one row per student, one column per stage, a score in each cell.
 
-This module makes the table from a record. The gradebook makes a table from nbgrader's database,
-which has names, manual scores and late penalties, too. Exports match its students to the rows of a
-file that a learning management system wrote.
+This module makes the table from a record. The gradebook makes it from nbgrader's database, which
+also has names, manual scores and late penalties. Exports match the students of the table with the
+rows of a file from an LMS.
 """
 
 import re
@@ -21,11 +21,11 @@ _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """One student's points in one stage; ``None`` where there is no grade, which is not a zero.
+    """One student's points in one stage; ``None`` means that there is no grade, not a zero.
 
-    *score* is *raw* less *penalty*. *exercises* are ``(score, max_score)`` by name. If nothing of
-    the submission could be graded, the score *is_ungraded*: ``settle_ungraded`` decides whether its
-    points count.
+    *score* is *raw* minus *penalty*. *exercises* maps names to ``(score, max_score)``. If nothing
+    of the submission could be graded, *is_ungraded* is true, and ``settle_ungraded`` decides
+    whether its points count.
     """
 
     raw: float | None
@@ -39,7 +39,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
-    """A student, and the scores by stage; a stage that is missing was not submitted."""
+    """A student with the scores by stage; a missing stage was not submitted."""
 
     student: str
     last_name: str = ""
@@ -49,16 +49,16 @@ class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown_name(self) -> str:
-        """The student's name and id, or the id alone."""
+        """The student's name and id, or only the id."""
         return name_and_id(f"{self.first_name} {self.last_name}".strip(), self.student)
 
     def has_score(self, stage: "StageColumn") -> bool:
-        """Return whether there is a grade in *stage*."""
+        """Return whether the student has a grade in *stage*."""
         return stage.name in self.scores and self.scores[stage.name].score is not None
 
 
 class StageColumn(msgspec.Struct, frozen=True):
-    """A stage; *max_score* is ``None`` where no submission could be graded."""
+    """A stage; *max_score* is ``None`` if no submission could be graded."""
 
     name: str
     title: str
@@ -66,7 +66,7 @@ class StageColumn(msgspec.Struct, frozen=True):
 
 
 class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
-    """All stages in the order of the course, all students, and remarks on who is missing."""
+    """All stages in the order of the course, all students, and remarks about missing students."""
 
     stages: tuple[StageColumn, ...]
     rows: tuple[StudentGrades, ...]
@@ -74,7 +74,7 @@ class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def graded(self) -> tuple[StageColumn, ...]:
-        """The stages in which a student has a score: the others need no column."""
+        """The stages in which some student has a score; the others need no column."""
         return tuple(stage for stage in self.stages if any(self.scores(stage.name)))
 
     def scores(self, stage: str) -> Iterator[tuple[StudentGrades, Score]]:
@@ -84,7 +84,7 @@ class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_table(results: Results, course: Course) -> GradeTable:
-    """Lay out *results*; raises ``UsageError`` where a student has a stage twice.
+    """Make the table of *results*; raises ``UsageError`` if a student has a stage twice.
 
     Equal scores are stored once, because most scores of a large class are equal.
     """
@@ -112,7 +112,7 @@ def grade_table(results: Results, course: Course) -> GradeTable:
 
 
 def scale(grades: GradeTable, points: Mapping[str, float]) -> GradeTable:
-    """Multiply the scores of the stages in *points*, so that each stage is worth its number."""
+    """Multiply the scores of the stages in *points*, so that each stage is worth these points."""
     factors = {
         stage.name: points[stage.name] / stage.max_score
         for stage in grades.stages
@@ -160,9 +160,9 @@ def _scaled(score: Score, factor: float) -> Score:
 def settle_ungraded(
     grades: GradeTable, *, zero: bool = False, option: str = "--ungraded zero"
 ) -> GradeTable:
-    """Leave the scores of submissions that could not be graded empty, or let them count *zero*.
+    """Remove the scores of submissions that could not be graded, or count them as *zero*.
 
-    A remark for each stage lists the students, and names the *option* that writes zeros.
+    A remark for each stage lists the students and the *option* that writes zeros.
     """
     remarks = []
     for stage in grades.stages:
@@ -195,7 +195,7 @@ def _without_ungraded(row: StudentGrades) -> StudentGrades:
 def _shared_score(
     result: SubmissionResult, known: dict[object, dict[str, Score]]
 ) -> dict[str, Score]:
-    """Return the score by its stage; *known* are those of other students."""
+    """Return the score by its stage; equal scores are shared through *known*."""
     exercises = {item.name: (item.score, item.max_score) for item in result.exercises}
     is_ungraded = result.status is Status.UNREADABLE
     key = (result.stage, result.score, result.max_score, is_ungraded, *exercises.items())
@@ -243,7 +243,7 @@ def _remark(result: SubmissionResult, known: Collection[str]) -> str:
 
 
 class RosterRow(msgspec.Struct, frozen=True):
-    """One row of the download: the number in the system, other identifiers, and names."""
+    """One row of a download: the number in the LMS, other identifiers, and names."""
 
     row: int
     number: str
@@ -254,10 +254,10 @@ class RosterRow(msgspec.Struct, frozen=True):
 def match_students(
     students: Sequence[StudentGrades], roster: Sequence[RosterRow], file: str
 ) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return the row of every student who has exactly one in *file*, and remarks on the others.
+    """Return the row of each student with exactly one row in *file*, and remarks on the others.
 
-    Identifiers are the number at the end of an id that came from a download's name, and all others:
-    where they point to different rows, there is no match. Names count where no identifier matches.
+    Identifiers include the number at the end of an id that came from a download's name. If they
+    point to different rows, there is no match. Names count only if no identifier matches.
     """
     index = _RosterIndex(roster)
     found = {student.student: _matching_rows(student, index) for student in students}
@@ -268,7 +268,7 @@ def match_students(
 
 
 def nothing_matched(students: Sequence[StudentGrades], rows: Mapping[str, int], file: str) -> str:
-    """Return a sentence if none of *students*, who all have scores, has a row in *file*."""
+    """Return a sentence if none of *students*, who all have scores, has a row in *file*, or ""."""
     if rows:
         return ""
     if not students:
@@ -281,20 +281,20 @@ def nothing_matched(students: Sequence[StudentGrades], rows: Mapping[str, int], 
 
 
 def lms_number(student: str) -> str:
-    """Return the LMS's number of *student*, 123 of ``lovelaceada_123``; empty if there is none."""
+    """Return the LMS number in the id *student*, 123 in ``lovelaceada_123``; empty without one."""
     match = _NUMBER.fullmatch(student)
     if match is None or (match["changed"] and len(student) >= MAX_STUDENT):
-        return ""  # a shortened id may have lost the last digits of its number
+        return ""  # a shortened id may lack the last digits of its number
     return match[1]
 
 
 def comparable(text: str) -> str:
-    """Return *text* for comparisons that ignore case, encoding of accents, and spaces."""
+    """Return a key of *text* that ignores case, the encoding of accents, and extra spaces."""
     return " ".join(comparison_key(text).split())
 
 
 class _RosterIndex:
-    """The rows of a roster by all that identifies a student."""
+    """The rows of a roster by number, identifier and name."""
 
     def __init__(self, roster: Sequence[RosterRow]) -> None:
         self.numbers: dict[str, set[int]] = defaultdict(set)

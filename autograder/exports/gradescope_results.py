@@ -1,9 +1,9 @@
 """Writes ``results.json`` for Gradescope, one submission at a time.
 
-A top-level ``score`` counts in place of the tests' sum. Every test is visible: the record already
-leaves out what the course does not reveal. All formats are ``text``, so nothing is read as HTML or
-Markdown. Only the instructor sees standard output. “No grade” can only be expressed by no file:
-then Gradescope reports that the autograder failed.
+A top-level ``score`` replaces the sum of the tests. Every test is visible, because the record
+contains only texts that the course reveals. All formats are ``text``, so nothing is interpreted as
+HTML or Markdown. Only the instructor sees standard output. The only way to express “no grade” is to
+write no file; Gradescope then reports that the autograder failed.
 """
 
 from typing import Any
@@ -19,9 +19,9 @@ from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, Su
 
 
 def gradescope(results: Results) -> ExportFile:
-    """Return the file about the one submission of *results*.
+    """Return the file about the only submission of *results*.
 
-    Raises ``GraderError`` where there is no grade.
+    Raises ``GraderError`` if there is no grade.
     """
     result = single_submission(results)
     answer = {

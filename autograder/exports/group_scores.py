@@ -1,4 +1,4 @@
-"""Gives each member of a group the score of the group's one submission."""
+"""Gives all members of a group the score of the group's submission."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from autograder.submission.groups import Groups, Member
 def share_scores(grades: GradeTable, groups: Groups) -> GradeTable:
     """Return *grades* of one stage, with a row for each member of a group that submitted.
 
-    Where several members of a group submitted, each keeps their own score. Raises ``UsageError``
-    for several stages, because a student may have worked alone in the others.
+    If several members of a group submitted, they keep their own scores. Raises ``UsageError`` for
+    several stages, because the groups of other stages may differ.
     """
     if len(grades.stages) != 1:
         msg = "--groups applies to the assignment of one stage. Choose the stage with --stage."
@@ -42,7 +42,7 @@ def share_scores(grades: GradeTable, groups: Groups) -> GradeTable:
 def _others(
     members: list[Member], known: dict[str, StudentGrades], own: StudentGrades
 ) -> Iterator[StudentGrades]:
-    """Yield the rows of all *members* but *own*, new ones for those who have none."""
+    """Yield the rows of all *members* except *own*, and new rows for members without one."""
     for member in members:
         row = known.get(member.student) or StudentGrades(
             student=member.student, first_name=member.first_name, last_name=member.last_name

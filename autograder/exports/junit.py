@@ -1,7 +1,7 @@
 """Writes JUnit XML as pytest does (``junit_family=xunit2``), for continuous integration.
 
-In this format a case has only ``classname``, ``name`` and ``time``; points are properties of case
-and suite. The record holds no times and no host, so every ``time`` is 0.
+In this format, a case has only ``classname``, ``name`` and ``time``, so points are properties of
+cases and suites. The record contains no times and no host, so every ``time`` is 0.
 """
 
 import re
@@ -22,11 +22,11 @@ def junit(results: Results) -> ExportFile:
 
 
 def _parts(results: Results) -> Iterator[bytes]:
-    """Yield the file in parts, of which each is one suite."""
+    """Yield the file in parts of one suite."""
     top = ET.Element("testsuites", name=_legal(results.course))
     top.text = "\n  " if results.submissions else None
     whole: bytes = ET.tostring(top, encoding="utf-8", xml_declaration=True)
-    before, end, _ = whole.partition(b"</testsuites>")  # an empty element has none
+    before, end, _ = whole.partition(b"</testsuites>")  # an empty element has no end tag
     yield before
     last = len(results.submissions) - 1
     for index, submission in enumerate(results.submissions):
@@ -45,7 +45,7 @@ def _suite(result: SubmissionResult) -> ET.Element:
         for check in exercise.checks:
             suite.append(_case(f"{stage}.{exercise.name}", check))
     if result.status not in {Status.GRADED, Status.IMPORT_ERROR} or not result.exercises:
-        case = _new_case(stage, "submission")  # for what happened to the whole submission
+        case = _new_case(stage, "submission")  # about the whole submission
         if result.status is not Status.GRADED:
             message = result.message or str(result.status)
             _add_problem(case, "error", result.status, message, result.message)
@@ -85,5 +85,5 @@ def _properties(parent: ET.Element, values: dict[str, float | None]) -> None:
 
 
 def _legal(text: str) -> str:
-    """Drop characters that XML can't hold, not even escaped."""
+    """Remove the characters that XML does not allow even if they are escaped."""
     return _ILLEGAL.sub("", text)

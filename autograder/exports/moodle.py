@@ -1,9 +1,9 @@
 """Fills in the offline grading worksheet of Moodle (``mod/assign/feedback/offline``).
 
-Its columns have names in the teacher's language, so it is downloaded first (*View all submissions →
-Download grading worksheet*). The identifier is a word and the participant's number; the column
-after the grade is the maximum grade, then perhaps a workflow state, then whether the grade can be
-changed. A grade outside 0 … maximum is ignored without a message, so we refuse it.
+Its columns have names in the teacher's language, so it must be downloaded first (*View all
+submissions → Download grading worksheet*). The identifier is a word and the participant's number.
+The column after the grade is the maximum grade. A workflow state may follow, and then whether the
+grade can be changed. Moodle ignores a grade outside 0 … maximum without a message.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,11 +36,11 @@ from autograder.exports.grade_table import (
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 from autograder.submission.worksheet import PARTICIPANT, fits_name, letters
 
-PLACES = 5  # what Moodle's database keeps
+PLACES = 5  # decimals in Moodle's database
 GRADE: Final = frozenset(
     map(comparable, ("Grade", "Bewertung", "Note", "Calificación", "Valutazione", "Nota", "Betyg"))
 )
-# A word that is missing here does no harm: Moodle itself ignores locked grades.
+# A missing word does no harm, because Moodle itself ignores locked grades.
 NO: Final = frozenset(
     map(comparable, ("No", "Nein", "Non", "Não", "Nee", "Nej", "Nei", "Ei", "Ne", "Nie"))
 )
@@ -54,10 +54,10 @@ def moodle(
     *,
     to_points: bool = False,
 ) -> ExportFile:
-    """Fill the grades of *stage* into *worksheet*; every other cell keeps its content.
+    """Fill in the grades of *stage* in *worksheet*; all other cells stay as they are.
 
-    With *to_points*, scores are scaled to the maximum grade of the assignment.
-    The feedback column stays as it is: Moodle overwrites its own feedback with the file's.
+    With *to_points*, scores are scaled to the maximum grade of the assignment. The feedback column
+    is not filled in, because Moodle would overwrite its own feedback with it.
     """
     table = read_csv(worksheet, "worksheet")
     cells = [list(row) for row in table.rows]
@@ -78,7 +78,7 @@ def moodle(
             remarks += _write_grade(cell, grade, row, *filled)
     remarks += formula_warnings(table.rows, "worksheet")
     problem = nothing_matched(students, rows, "worksheet")
-    # A decimal point is right in every language: Moodle first replaces its own sign by a point.
+    # Moodle accepts a decimal point in every language.
     lines = partial(csv_lines, cells, bom=table.bom)
     return ExportFile(lines, (*grades.remarks, *remarks), problem)
 
@@ -92,7 +92,7 @@ def _stage(grades: GradeTable, name: str) -> StageColumn:
 
 
 def _identifier(table: CsvTable) -> int:
-    """Find the column in which every cell is one word and a number."""
+    """Return the column in which every cell is a word and a number."""
     for at in range(len(table.rows[0])):
         if all(PARTICIPANT.fullmatch(cell) for cell in _below(table, at)):
             return at
@@ -104,7 +104,7 @@ def _identifier(table: CsvTable) -> int:
 
 
 def _grade(table: CsvTable, wanted: str) -> int:
-    """Find the column of grades: by the *wanted* name, a known name, or equal maximum grades."""
+    """Return the column of grades, by the *wanted* name, a known name, or its numbers."""
     header = [comparable(name) for name in table.rows[0]]
     names = {comparable(wanted)} if wanted else GRADE
     found = [at for at, name in enumerate(header) if name in names]
@@ -133,7 +133,7 @@ def _columns(table: CsvTable) -> str:
 
 
 def _roster_rows(table: CsvTable, identifier: int, grade: int) -> list[RosterRow]:
-    """Return the students' rows: every cell between identifier and grade may identify one."""
+    """Return the students' rows; each cell between identifier and grade may identify a student."""
     rows = []
     for i, row in enumerate(table.rows):
         match = PARTICIPANT.fullmatch(row[identifier]) if i and identifier < len(row) else None
@@ -144,10 +144,10 @@ def _roster_rows(table: CsvTable, identifier: int, grade: int) -> list[RosterRow
 
 
 def _renamed(rows: Mapping[str, int], participants: Iterable[RosterRow]) -> dict[str, str]:
-    """Return a remark for each student who was found by a number that has another name.
+    """Return a remark for each student whose number has a different name in the worksheet.
 
-    The name is that of the download from which the id was made; students may edit it. A worksheet
-    without names has none to compare.
+    The student's name comes from the download from which the id was made, and students may edit it.
+    Without names in the worksheet, there is nothing to compare.
     """
     by_row = {participant.row: participant for participant in participants}
     remarks = {}
@@ -180,7 +180,7 @@ def _write_grade(
 def _scaled(
     score: Score, stage: StageColumn, cells: list[str], at: int
 ) -> tuple[Score, StageColumn]:
-    """Return *score* and *stage* in the points of the row *cells*, if it has any."""
+    """Return *score* and *stage* scaled to the maximum grade in the row *cells*, if it has one."""
     most = points(line(cells[at + 1], MAX_WORD)) if at + 1 < len(cells) else None
     if not most or not stage.max_score or score.score is None:
         return score, stage

@@ -1,9 +1,9 @@
-"""Writes the CSV file of ``nbgrader export``, and one with every exercise.
+"""Writes the CSV file of ``nbgrader export``, and one with all exercises.
 
-``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``. Two things differ: cells with a
-comma are quoted, and a stage that was not submitted has no row, whereas nbgrader writes a zero.
-``exercises_csv`` is for a spreadsheet: one row per student sorts, filters and averages without a
-pivot table; the maximum is in the header, not in a row, so that it does not change an average.
+``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``, with two differences: cells with
+a comma are quoted, and a stage that was not submitted has no row, whereas nbgrader writes a zero.
+``exercises_csv`` is for spreadsheets. With one row per student, it can be sorted, filtered and
+averaged without a pivot table. The maximum is in the header, where it does not change an average.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,16 +16,16 @@ COLUMNS: Final = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
     "raw_score", "late_submission_penalty", "score", "max_score",
 )  # fmt: skip
-_MAX_ADDRESS = 254  # characters, after RFC 5321
+_MAX_ADDRESS = 254  # characters, from RFC 5321
 
 
 def nbgrader_csv(grades: GradeTable) -> ExportFile:
-    """Return a file with one row per stage and student, stages in the order of the course."""
+    """Return a file with one row per stage and student, in the order of the stages."""
     return ExportFile(lambda: csv_lines(_lines(grades)), grades.remarks)
 
 
 def exercises_csv(grades: GradeTable) -> ExportFile:
-    """Return a file with one row per student, one column per exercise and stage."""
+    """Return a file with one row per student, and one column per exercise and stage."""
     stages = grades.graded
     exercises = {stage.name: _exercises(grades, stage) for stage in stages}
     header = ["student_id", "last_name", "first_name", "email"]
@@ -69,7 +69,7 @@ def _student_cells(row: StudentGrades) -> list[str]:
 
 
 def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:
-    """Return the maximum points of each exercise, in the order in which the exercises appear."""
+    """Return the maximum points of each exercise, in the order of first appearance."""
     known: dict[str, float] = {}
     for _, score in grades.scores(stage.name):
         for name, (_, most) in score.exercises.items():

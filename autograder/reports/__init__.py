@@ -1,1 +1,1 @@
-"""Makes pages, tables and terminal texts from a record, by pure functions."""
+"""Makes pages, tables and terminal texts from a record, with pure functions."""

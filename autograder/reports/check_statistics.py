@@ -8,9 +8,9 @@ import msgspec
 from autograder.reports.feedback import percent
 from autograder.results import CheckResult, Outcome, Status, SubmissionResult
 
-# From fewer submissions, chance alone gives correlations of a half.
+# With fewer submissions, chance alone gives correlations of 0.5.
 LEAST_SUBMISSIONS: Final = 20
-LEAST_EACH: Final = 3  # that pass, and that don't: one student more would turn the number round
+LEAST_EACH: Final = 3  # that pass, and that fail; with fewer, one student decides the sign
 _MILLION: Final = 10**6
 _UNWRITTEN: Final = frozenset((Status.NOT_IMPLEMENTED, Status.MISSING))
 
@@ -18,9 +18,9 @@ _UNWRITTEN: Final = frozenset((Status.NOT_IMPLEMENTED, Status.MISSING))
 class CheckStatistics(msgspec.Struct, frozen=True):
     """One check of a stage; a number that needs more submissions is ``None``.
 
-    *difficulty* is the share, in percent, that did not pass of the *written* ones: those that hold
-    the exercise. *discrimination* is the correlation, from -1 to 1, of passing with the points of
-    all other checks.
+    *written* counts the submissions that contain the exercise, and *difficulty* is the percentage
+    of these that did not pass. *discrimination* is the correlation, from -1 to 1, between passing
+    and the points of all other checks.
     """
 
     exercise: str
@@ -38,7 +38,7 @@ class CheckStatistics(msgspec.Struct, frozen=True):
 
 
 class CheckTally:
-    """Counts the checks of one stage, one submission after the other, and keeps none of them."""
+    """Counts the results of the checks of one stage, without storing submissions."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], _Counts] = {}
@@ -60,9 +60,9 @@ class CheckTally:
 
 
 class _Counts:
-    """The sums over one check: x is 1 where it passed, y the points of all other checks.
+    """The sums for one check: x is 1 if it passed, y is the points of all other checks.
 
-    Points are counted in millionths, as whole numbers: their sums are exact in any order.
+    Points are counted in millionths, because sums of whole numbers are exact in any order.
     """
 
     def __init__(self, title: str) -> None:
@@ -93,7 +93,7 @@ def _statistics(exercise: str, found: _Counts) -> CheckStatistics:
 
 
 def _discrimination(found: _Counts) -> float | None:
-    """Return Pearson's correlation of x and y; None where all have the same points elsewhere."""
+    """Return Pearson's correlation of x and y; None if it is not defined or not reliable."""
     n, x = found.of, found.passed
     if n < LEAST_SUBMISSIONS or min(x, n - x) < LEAST_EACH:
         return None

@@ -1,4 +1,4 @@
-"""Counts the mistakes of a class: the students who make each one, and the exercises."""
+"""Counts the mistakes of a class, with the students and exercises of each mistake."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -9,20 +9,20 @@ from msgspec.structs import replace
 
 from autograder.results import SAME_ERROR, Diagnosis, SubmissionResult
 
-MAX_LINKED: Final = 30  # students of one mistake; the search of the page finds the others
+MAX_LINKED: Final = 30  # students linked for one mistake; the page's search finds the others
 
 
 class StudentLink(msgspec.Struct, frozen=True):
-    """A link to an exercise on a student's page: the student's row, and the exercise's number."""
+    """A link to an exercise on a student's page: the row of the student, the exercise's number."""
 
     row: int
     exercise: int
 
 
 class MistakeCount(msgspec.Struct, frozen=True):
-    """A mistake, the number of its students and checks, and a question for the class.
+    """A mistake with the numbers of its students and checks, and a question for the class.
 
-    *exercises* are the numbers of the exercises in which it was found, by name.
+    *exercises* maps the names of the exercises in which it was found to their numbers.
     """
 
     title: str
@@ -35,9 +35,9 @@ class MistakeCount(msgspec.Struct, frozen=True):
 
 
 class MistakeTally:
-    """Counts by explanation: the same mistake in `v1` and `v2` of a module is one mistake.
+    """Counts mistakes by explanation, so that one in `v1` and `v2` of a module is the same mistake.
 
-    Where two mistakes show together, each of them is counted.
+    If a diagnosis names two mistakes, each of them is counted.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class MistakeTally:
             self._places[explanation].append(number)
 
     def most_common(self) -> list[MistakeCount]:
-        """Return all mistakes, the one of most students first."""
+        """Return all mistakes, those of most students first."""
         mistakes = [
             MistakeCount(
                 title=named.headline,

@@ -1,4 +1,4 @@
-"""Summarizes a class: its table in the terminal, scores, misconceptions, submissions to review."""
+"""Summarizes a class: a table for the terminal, scores, mistakes, and submissions to review."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -23,14 +23,14 @@ from autograder.results import Results, Status, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line, name_and_id
 from autograder.stored_results import scores_of
 
-# Full marks have a separate bar.
+# Full marks have their own bar.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")
 MAX_ROWS: Final = 500  # of one table in the terminal
-OPEN_MISTAKES: Final = 10  # of one stage; rarer ones are folded
+OPEN_MISTAKES: Final = 10  # shown for one stage; rarer ones are folded
 
 
 class HistogramBar(msgspec.Struct, frozen=True):
-    """How many submissions earned a share of the points, drawn *height* of 100 high."""
+    """The number of submissions in a range of points; *height* is that of the bar, at most 100."""
 
     label: str
     count: int
@@ -38,7 +38,7 @@ class HistogramBar(msgspec.Struct, frozen=True):
 
 
 class ExerciseShare(msgspec.Struct, frozen=True):
-    """How many submissions earned all points of an exercise."""
+    """The number of submissions with all points of an exercise."""
 
     name: str
     full: int
@@ -48,7 +48,7 @@ class ExerciseShare(msgspec.Struct, frozen=True):
 class SubmissionRow(msgspec.Struct, frozen=True):
     """One submission in the table; *review* is the reason for a manual review, if any.
 
-    *name* is the student's where it is known, else the id.
+    *name* is the student's name, or the id if the name is unknown.
     """
 
     student: str
@@ -64,7 +64,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> str:
-        """The words by which the report filters."""
+        """The words that the report's filters use."""
         if self.score is None or not self.max_score:
             state = "none"
         else:
@@ -74,7 +74,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
 
 
 class StageRows:
-    """The rows of one stage: each is made from its result when its turn comes."""
+    """The rows of one stage, each made from its result only when it is needed."""
 
     def __init__(
         self,
@@ -92,15 +92,15 @@ class StageRows:
         return map(self.row, range(len(self._indices)))
 
     def results(self) -> Iterator[SubmissionResult]:
-        """Read the result of each row."""
+        """Yield the result of each row."""
         return map(self.result, range(len(self._indices)))
 
     def result(self, number: int) -> SubmissionResult:
-        """Read the result of a row."""
+        """Return the result of row *number*."""
         return self._submissions[self._indices[number]]
 
     def row(self, number: int) -> SubmissionRow:
-        """Make a row."""
+        """Return row *number*."""
         item = self.result(number)
         return SubmissionRow(
             student=item.student,
@@ -133,24 +133,24 @@ class StageReport(msgspec.Struct, frozen=True):
 def build_stage_reports(
     course: Course, results: Results, names: Mapping[str, str]
 ) -> Iterator[StageReport]:
-    """Summarize each stage in the order of the course, one result after the other.
+    """Yield a summary of each stage, in the order of the course; read one result at a time.
 
-    *names* are the students' names by their ids, as far as they are known.
+    *names* maps ids to the known names of students.
     """
     titles = {stage.name: stage.title for stage in course.stages}
     pages = PageNames(scores_of(results))
     indices: dict[str, array[int]] = defaultdict(partial(array, "L"))
     for index, score in enumerate(scores_of(results)):
         indices[score.stage].append(index)
-    for name in dict.fromkeys((*titles, *indices)):  # stages of no course come last
+    for name in dict.fromkeys((*titles, *indices)):  # stages that are not in the course come last
         if name in indices:
             rows = StageRows(results.submissions, indices[name], pages, names)
             yield _stage(titles.get(name) or name, rows)
 
 
 def _stage(title: str, rows: StageRows) -> StageReport:
-    """Summarize a stage; results are read once, and those with equal code a second time."""
-    shares, carried = array("d"), 0.0  # percent of the points, of all that could be graded
+    """Summarize a stage; read each result once, and those with equal code again."""
+    shares, carried = array("d"), 0.0  # the percentages of all graded submissions
     count, without_lab, review = 0, 0, array("L")
     exercises: dict[str, list[int]] = {}
     checks, mistakes, code = CheckTally(), MistakeTally(), SimilarCode()
@@ -208,7 +208,7 @@ def _bars(shares: Sequence[float]) -> list[HistogramBar]:
 
 
 def missing_labs(results: Results) -> Iterator[str]:
-    """Say for each stage how many submissions have no lab, so no written answers."""
+    """Yield, for each stage, a sentence on the submissions without a lab and written answers."""
     found: dict[str, int] = defaultdict(int)
     for result in results.submissions:
         found[result.stage] += lacks_lab(result)
@@ -221,10 +221,10 @@ def missing_labs(results: Results) -> Iterator[str]:
 def class_tables(
     results: Results, width: int, names: Mapping[str, str] | None = None
 ) -> Iterator[Table]:
-    """Lay out one row per submission, at most *width* wide: student, stage, points, first problem.
+    """Yield tables, at most *width* wide, with student, stage, points and first problem.
 
-    *names* are the students' names by their ids, as far as they are known.
-    A large class has several tables, which look like one: rich takes some KiB for each row.
+    *names* maps ids to the known names of students. A large class gets several tables, which look
+    like one, because rich needs some KiB for each row.
     """
     found = results.submissions
     title = f"{counted(len(found), 'submission')}, isolation {results.isolation}"
@@ -257,7 +257,7 @@ def _widths(
     submissions: Sequence[SubmissionResult], width: int, who: Callable[[str], str]
 ) -> tuple[int, int, int]:
     """Return the widths of the columns of students, stages and points in all tables."""
-    most = width // 4  # a longer name is folded
+    most = width // 4  # longer names are folded
     students, stages, points = (len(head) for head in ("student", "stage", "points"))
     for result in submissions:
         students = max(students, cell_len(who(result.student)))

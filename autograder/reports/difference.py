@@ -1,4 +1,4 @@
-"""Compares two records: who gained, who lost, and by which check."""
+"""Compares two records: which students gained or lost points, and in which checks."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from autograder.reports.feedback import counted
 from autograder.results import Outcome, Results, Settings, Status, SubmissionResult, add
 from autograder.stored_results import SubmissionScore, matched, scores_of
 
-Key = tuple[str, str]  # student and stage; or exercise and check
+Key = tuple[str, str]  # student and stage, or exercise and check
 
 
 class Ending(NamedTuple):
-    """How a check ended, without the sentences about it."""
+    """The result of a check, without its sentences."""
 
     outcome: Outcome
     status: Status
@@ -23,7 +23,7 @@ class Ending(NamedTuple):
 
 
 class CheckChange(NamedTuple):
-    """A check with a different result; None if a record does not have the check."""
+    """A check with different results; a result is None if the record lacks the check."""
 
     exercise: str
     name: str
@@ -37,7 +37,7 @@ class CheckChange(NamedTuple):
 
 
 class SubmissionChange(NamedTuple):
-    """A submission with a different score, status or check; None if a record does not have it."""
+    """A submission with changes; *before* or *after* is None if the record lacks it."""
 
     student: str
     stage: str
@@ -58,7 +58,8 @@ class SubmissionChange(NamedTuple):
 class Difference(msgspec.Struct, frozen=True):
     """The differences between two records.
 
-    *compared* counts the submissions of both; *circumstances* names all other differences.
+    *compared* is the number of submissions in both records. *circumstances* are sentences about all
+    other differences.
     """
 
     compared: int
@@ -67,9 +68,9 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def compare(old: Results, new: Results) -> Difference:
-    """Compare two records by student, stage and check; sentences about checks do not count.
+    """Compare two records by student, stage and check, without sentences about checks.
 
-    Only the changes of each submission are kept, and equal changes of checks once.
+    Only changes are kept in memory, and equal changes of checks are kept once.
     """
     compared = 0
     changes: list[SubmissionChange] = []
@@ -97,7 +98,7 @@ def compare(old: Results, new: Results) -> Difference:
 
 
 def difference_lines(difference: Difference) -> Iterator[str]:
-    """Describe *difference*: students who lost points, then those who gained, then others."""
+    """Describe *difference*, sorted by gain, the largest loss first."""
     both = [one for one in difference.submissions if one.before and one.after]
     gained, lost = (sum(one.gain * sign > 0 for one in both) for sign in (1, -1))
     yield (
@@ -150,13 +151,13 @@ def _endings(result: SubmissionResult) -> dict[Key, Ending]:
 
 
 def _has_other_suite(before: SubmissionResult, after: SubmissionResult) -> bool:
-    """Whether the stage's solution or suite differs."""
+    """Whether the stage's solution or suite has changed."""
     old, new = before.audit, after.audit
     return bool(old and new and old.suite_sha256 != new.suite_sha256)
 
 
 def _other_circumstances(old: Results, new: Results) -> Iterator[str]:
-    """Name the settings in which the two runs differ."""
+    """Yield sentences about the settings in which the two runs differ."""
     for name in ("isolation", "hidden_inputs"):
         if getattr(old, name) != getattr(new, name):
             yield f"{name}: {getattr(old, name)} → {getattr(new, name)}"
@@ -182,7 +183,7 @@ def _score(result: SubmissionScore | None) -> str:
 
 
 def _change(check: CheckChange) -> str:
-    """Return how *check* ended before and after, with the points if only they differ."""
+    """Describe the outcomes before and after, or the points if only these differ."""
     before, after = _outcome(check.before), _outcome(check.after)
     if before != after or not (check.before and check.after):
         return f"{before} → {after}"

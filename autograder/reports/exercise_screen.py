@@ -1,4 +1,4 @@
-"""Lays out the answer about one exercise for terminals of any height."""
+"""Lays out the feedback on one exercise for terminals of any height."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,11 +25,11 @@ from autograder.reports.terminal import (
 )
 from autograder.reports.terminal_tables import tensor_parts
 
-FEW_ROWS = 3  # of a message or of printed text, where a screen is short of rows
+FEW_ROWS = 3  # of a message or printed text, if the screen has too few rows
 
 
 def exercise_screen(exercise: ExerciseFeedback, width: int) -> Iterator[Part]:
-    """Yield the first problem of *exercise*, the diagnosis before the details."""
+    """Yield the parts about the first problem of *exercise*, with the diagnosis first."""
     first = exercise.first
     if first is None:
         yield passed_screen(exercise)
@@ -40,7 +40,7 @@ def exercise_screen(exercise: ExerciseFeedback, width: int) -> Iterator[Part]:
 
 
 def passed_screen(exercise: ExerciseFeedback) -> Part:
-    """Return the line that *exercise* passes, with notes and printed output if they fit."""
+    """Return the part that reports that *exercise* passes, with notes and output if they fit."""
     shown = tuple(passed_parts(exercise))
     return Part((shown, shown[:1]), (Rank.PASSED,)) if shown[1:] else kept(*shown)
 
@@ -61,7 +61,7 @@ def _problem(check: CheckFeedback, width: int) -> Iterator[Part]:
 
 
 def _message(message: str, width: int, *, is_all: bool) -> Part:
-    """Return the *message* of a check; if it *is_all* there is, its first row stays."""
+    """Return the part with *message*; its first row always stays if nothing else is shown."""
     rows = (Text(message), *(Text(first_rows(message, width, most)) for most in (FEW_ROWS, 1)))
     layouts: tuple[tuple[RenderableType, ...], ...] = tuple((row,) for row in rows)
     ranks = (Rank.MESSAGE, Rank.SHORT_MESSAGE)
@@ -69,7 +69,7 @@ def _message(message: str, width: int, *, is_all: bool) -> Part:
 
 
 def _tables(tables: tuple[TensorTable, ...], width: int) -> Part:
-    """Show all rows, the first wrong one, only the difference, or only a note where to see them."""
+    """Return the part with all rows, the first wrong row, its difference, or only a note."""
     rows = len(tables[0].rows)
     cut = first_wrong_row(tables)
     difference = replace(cut, rows=cut.rows[-1:])

@@ -8,7 +8,7 @@ from autograder.sanitize import name_and_id
 
 
 def find_results(results: Results, student: str, stage: str = "") -> list[SubmissionResult]:
-    """Return the results of *student*, in one *stage* by its name or number; raises otherwise."""
+    """Return the results of *student*, of one *stage* if given; raises ``UsageError`` if none."""
     own = [one for one in results.submissions if one.student == student]
     found = [one for one in own if not stage or _is_called(one.stage, stage)]
     if not own:
@@ -22,7 +22,7 @@ def find_results(results: Results, student: str, stage: str = "") -> list[Submis
 
 
 def explanation_lines(results: Results, result: SubmissionResult, name: str = "") -> Iterator[str]:
-    """Explain *result*, one of *results*, from the record; *name* is the student's name."""
+    """Explain *result* of the record *results*; *name* is the student's name."""
     score = "no grade" if result.score is None else f"{result.score:g} of {result.max_score or 0:g}"
     who = name_and_id(name, result.student)
     yield f"{who}, {result.stage or 'unknown stage'}: {score} ({result.status})"

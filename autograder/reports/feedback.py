@@ -1,4 +1,4 @@
-"""Defines feedback as values that pages, cards and terminals show."""
+"""Defines the values of feedback that pages, cards and terminals show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ UNWRITTEN: Final = "not written yet"
 
 
 class TensorCell(msgspec.Struct, frozen=True):
-    """One entry: its digits, whether it is wrong, and how large it is from 0 to 1."""
+    """One entry of a tensor; *shade* is its size from 0 to 1."""
 
     text: str
     wrong: bool = False
@@ -23,14 +23,14 @@ class TensorCell(msgspec.Struct, frozen=True):
 
 
 class TensorRow(msgspec.Struct, frozen=True):
-    """One row; *head* is empty for a vector, which has only one."""
+    """One row of a tensor; *head* is empty for a vector, which has only one row."""
 
     head: str
     cells: tuple[TensorCell, ...]
 
 
 class TensorTable(msgspec.Struct, frozen=True):
-    """One of three tables, *shaded* if each cell belongs to a pair of tokens, as in weights."""
+    """One table; *shaded* is true if each cell belongs to a pair of tokens, as in weights."""
 
     title: str
     columns: tuple[str, ...]
@@ -40,7 +40,7 @@ class TensorTable(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class CheckFeedback:
-    """One check, without the sentences that an earlier check already has."""
+    """Feedback on one check, without sentences that an earlier check already has."""
 
     title: str
     mark: str
@@ -50,21 +50,21 @@ class CheckFeedback:
     message: str = ""
     mistake: str = ""
     diagnosis: Diagnosis | None = None
-    same_mistake: str = ""  # where the mistake is described: "above", "in SelfAttentionV1"
+    same_mistake: str = ""  # where the mistake is described, such as "above"
     tables: tuple[TensorTable, ...] = ()
     printed: str = ""
 
     @property
     def silent(self) -> bool:
-        """Whether the check adds nothing to the earlier ones."""
+        """Whether the check adds nothing to earlier checks."""
         return not (self.message or self.mistake or self.tables or self.printed)
 
 
 @dataclass(frozen=True)
 class ExerciseFeedback:
-    """One exercise: the first problem, the problems after it, and the checks that passed.
+    """Feedback on one exercise: the first problem, later problems, and the passed checks.
 
-    *carried* is the sentence about points that are carried forward or credit for a slip.
+    *carried* is the phrase about points that are carried forward or credited for a slip.
     """
 
     number: int
@@ -85,16 +85,16 @@ class ExerciseFeedback:
 
     @property
     def printed(self) -> str:
-        """The output of code without a problem, in the first check in which it printed."""
+        """The output of the first check that printed something, if no check failed."""
         if self.first is not None:
             return ""
         return next((check.printed for check in self.passed if check.printed), "")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The messages of checks with full points; carried points have a state instead.
+        """The messages of checks with full points; the state describes carried points.
 
-        The message of a check that ran in both suites is that of the public one, which comes first.
+        If a check ran in both suites, the message of the public suite is used, which comes first.
         """
         said: dict[str, str] = {}
         for check in self.passed:
@@ -104,12 +104,12 @@ class ExerciseFeedback:
 
     @property
     def unwritten(self) -> bool:
-        """Whether the stub is unchanged, so that its state is enough."""
+        """Whether the exercise is not written yet, so that its state is enough."""
         return self.state == UNWRITTEN
 
 
 class WrittenAnswer(msgspec.Struct, frozen=True):
-    """Points for a cell that the instructor grades; *score* is ``None`` until that is done."""
+    """The points of a cell that the instructor grades; *score* is ``None`` until then."""
 
     name: str
     score: float | None
@@ -117,9 +117,9 @@ class WrittenAnswer(msgspec.Struct, frozen=True):
 
 
 class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """The gradebook's data about a submission; *score* is all points less *penalty*.
+    """The gradebook's data about a submission; *score* is the sum of the points minus *penalty*.
 
-    *submitted* and *late*, the lateness, are empty if unknown; *late* is also empty if in time.
+    *submitted* and *late* are empty if unknown; *late* is also empty if the submission was in time.
     """
 
     score: float | None
@@ -134,9 +134,10 @@ class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Feedback:
-    """Everything about one graded submission; *carried* as in ``ExerciseFeedback``.
+    """The complete feedback on one graded submission.
 
-    With a *grade*, *score* and *max_score* are those of the gradebook.
+    With a *grade*, *score* and *max_score* are those of the gradebook. *carried* is as in
+    ``ExerciseFeedback``.
     """
 
     student: str
@@ -157,7 +158,7 @@ class Feedback:
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
-        """The exercises in which points are missing."""
+        """The exercises without full points."""
         return tuple(exercise for exercise in self.exercises if not exercise.complete)
 
     @property
@@ -167,7 +168,7 @@ class Feedback:
 
     @property
     def full(self) -> bool:
-        """Whether the exercise has full points."""
+        """Whether the submission has full points."""
         return bool(self.max_score) and self.score == self.max_score
 
     @property
@@ -177,16 +178,16 @@ class Feedback:
 
     @property
     def percent(self) -> float:
-        """The percentage of the points that was earned."""
+        """The percentage of the points that were earned."""
         return percent(self.score or 0.0, self.max_score or 0.0)
 
 
 @dataclass(frozen=True)
 class SelfCheckFeedback:
-    """A student's own run of the public suite, and of the *hidden* one if requested.
+    """The feedback on a student's own run of the public suite, and on request the *hidden* suite.
 
-    An exercise is done when all its checks passed. Of the stage's *points*, *hidden_points* come
-    from checks that stay with the instructor.
+    *hidden_points* is the part of the stage's *points* that comes from checks which students do not
+    have.
     """
 
     stage: str
@@ -218,9 +219,10 @@ PRACTICE = "This stage is for practice and gives no points."
 
 
 def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bool = False) -> str:
-    """State the limits of the public suite, and the command for the hidden one if it *is_here*.
+    """Return a note on what decides the grade; with *is_here*, also on how to run the hidden suite.
 
-    *hidden_points* of the stage's *points* come from checks that students do not have.
+    *hidden_points* is the part of the stage's *points* that comes from checks which students do not
+    have.
     """
     text = "Your grade comes from the same checks on other inputs"
     if hidden_points:
@@ -234,12 +236,12 @@ def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bo
 
 
 def counted(count: int, word: str) -> str:
-    """Write *count* before *word*, which gets an ``s`` unless *count* is 1."""
+    """Return *count* and *word*, with an ``s`` unless *count* is 1."""
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def carried_points(carried: float, credited: float = 0.0) -> str:
-    """State the points that are *carried* forward or *credited*; empty if there are none."""
+    """Return a phrase about points *carried* forward or *credited*; empty if there are none."""
     parts = [f"{carried:g} by error carried forward"] if carried else []
     parts += [f"{credited:g} as credit for a single mistake"] if credited else []
     return f"of which {' and '.join(parts)}" if parts else ""
@@ -251,7 +253,7 @@ def percent(score: float, max_score: float) -> float:
 
 
 def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
-    """Lay out *grid* as expected, yours and difference; axes without tokens count from 0."""
+    """Return the tables Expected, Yours and Difference; axes without tokens count from 0."""
     shaded = bool(grid.rows and grid.columns)
     right = [[False] * len(row) for row in grid.expected]
     return (
@@ -262,7 +264,7 @@ def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
 
 
 def first_wrong_row(tables: Sequence[TensorTable]) -> TensorTable:
-    """Return one table with the first row that has a wrong entry, as each of *tables* shows it."""
+    """Return a table with the first wrong row of each of *tables*."""
     count = min(len(table.rows) for table in tables)
     wrong = (
         n for n in range(count) if any(cell.wrong for one in tables for cell in one.rows[n].cells)
@@ -298,7 +300,7 @@ def _head(grid: Grid, index: int) -> str:
 
 
 def shade(number: float, scale: Sequence[float]) -> float:
-    """Place *number* between the smallest (or 0) and the largest one of *scale*."""
+    """Return the position of *number*, from 0 to 1, in the range of *scale* and 0."""
     if not isfinite(number):
         return 0.0
     known = [0.0, *filter(isfinite, scale)]

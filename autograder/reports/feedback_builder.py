@@ -30,7 +30,7 @@ MARKS: Final = {
     Outcome.ERRORED: ("!", "ended with an error"),
     Outcome.SKIPPED: ("·", "not checked yet"),
 }
-NEARLY: Final = 0.8  # from this share on the page names what is left, below it what is done
+NEARLY: Final = 0.8  # the share of points from which the headline is "Nearly there"
 
 
 def build_feedback(
@@ -40,18 +40,18 @@ def build_feedback(
     name: str = "",
     grade: FinalGrade | None = None,
 ) -> Feedback:
-    """Build the feedback about a graded submission of the student called *name*.
+    """Build the feedback on a graded submission of the student called *name*.
 
-    With the *grade* of the gradebook, the total is the gradebook's.
+    With *grade*, the total is that of the gradebook.
     """
     stage = next((stage for stage in course.stages if stage.name == result.stage), None)
     headline, encouragement = _headline(result)
     if grade and _is_full(result) and grade.score != grade.max_score:
-        headline = "Every check passes"  # full marks would contradict the total
+        headline = "Every check passes"  # "Full marks" would contradict the total
         encouragement = (
             "Every exercise is right. Well done! The total includes more than these checks."
         )
-    internal = result.status is Status.GRADER_ERROR  # its message is for the instructor
+    internal = result.status is Status.GRADER_ERROR  # such a message is for the instructor
     return Feedback(
         student=line(name, MAX_WORD) or result.student,
         stage=stage.title if stage else result.stage or "Stage unknown",
@@ -74,7 +74,7 @@ def build_feedback(
 def build_exercise_feedback(
     stage: Stage, result: SubmissionResult, name: str
 ) -> ExerciseFeedback | None:
-    """Build the feedback about the exercise *name* alone; None if *result* does not hold it."""
+    """Build the feedback on the exercise *name* only; None if it is not in *result*."""
     exercises = _exercises(stage, replace(result, message=""))
     return next((item for item in exercises if item.name == name), None)
 
@@ -89,7 +89,7 @@ def build_self_check(
     hidden_points: float = 0.0,
     hidden_is_here: bool = False,
 ) -> SelfCheckFeedback:
-    """Build the feedback about a student's own run on *file*."""
+    """Build the feedback on a student's own run on *file*."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
     return SelfCheckFeedback(
         stage=stage.title,
@@ -151,7 +151,7 @@ def _exercises(stage: Stage | None, result: SubmissionResult) -> tuple[ExerciseF
 
 
 def _without_repetitions(exercises: tuple[ExerciseFeedback, ...]) -> tuple[ExerciseFeedback, ...]:
-    """Describe each mistake once on a page, in the first exercise in which it was found."""
+    """Return *exercises* with each mistake described only where it was found first."""
     places: dict[str, str] = {}
     found = []
     for exercise in exercises:
@@ -163,7 +163,7 @@ def _without_repetitions(exercises: tuple[ExerciseFeedback, ...]) -> tuple[Exerc
 
 
 def _refer(check: CheckFeedback, places: dict[str, str], exercise: str) -> CheckFeedback:
-    """Refer to the exercise that describes the mistake of *check*, if another one does."""
+    """Return *check*, with a reference if another exercise already describes its mistake."""
     if check.diagnosis is None:
         return check
     place = places.setdefault(check.diagnosis.explanation, exercise)
@@ -208,14 +208,14 @@ def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
 
 
 def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
-    """Build the feedback of *checks*, below the message *shown* about the whole submission."""
+    """Build the feedback on *checks*; *shown* is the message about the whole submission, if any."""
     messages: set[str] = set()
     mistakes: set[str] = set()
     found = []
     for check in checks:
         mistake = check.diagnosis.misconception if check.diagnosis else ""
         mark, word = _mark(check)
-        # Below a message about the whole file, a check that was skipped only repeats it.
+        # A skipped check would only repeat a message about the whole file.
         repeated = check.message in messages or (
             shown and (shown in check.message or check.outcome is Outcome.SKIPPED)
         )

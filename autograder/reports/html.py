@@ -1,11 +1,11 @@
-"""Renders HTML that needs no network: the pages of a run, the card of an exercise.
+"""Renders HTML that needs no network: the pages of a run, and the card of an exercise.
 
-The class report runs one script, our own, which its policy allows by its hash; the script sorts and
-filters tables that can also be read without it. No other page runs a script.
+The class report runs one script of the kit, which its policy allows by its hash. The script sorts
+and filters tables, which can be read without it, too. No other page runs a script.
 
 A card is a fragment for a notebook. It has no style sheet and inherits its colours, because many
-programs show notebooks, some in dark themes; it stays readable if a viewer removes its style
-attributes. Templates escape everything, and an undefined name in one is an error.
+programs show notebooks, some with dark themes. It stays readable if a viewer removes its style
+attributes. Templates escape all values, and an undefined name in a template is an error.
 """
 
 import base64
@@ -41,17 +41,17 @@ def feedback_page(
     name: str = "",
     grade: FinalGrade | None = None,
 ) -> str:
-    """Return the page about *result*; the first problem comes first.
+    """Return the page about *result*.
 
-    *name* is the student's name, shown instead of the id; *grade* comes from the gradebook.
+    *name* is the student's name, which replaces the id. *grade* comes from the gradebook.
     """
     return render("feedback.html", feedback=build_feedback(course, result, name=name, grade=grade))
 
 
 def class_page(course: Course, results: Results, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the page about the whole run; it links to the pages named by ``PageNames``.
+    """Return the page about the whole run, with links to the students' pages.
 
-    *names* are the students' names by their ids, as far as they are known.
+    *names* maps ids to the known names of students.
     """
     return "".join(class_page_parts(course, results, names))
 
@@ -59,7 +59,7 @@ def class_page(course: Course, results: Results, names: Mapping[str, str] = NO_N
 def class_page_parts(
     course: Course, results: Results, names: Mapping[str, str] = NO_NAMES
 ) -> Iterator[str]:
-    """Yield the page of ``class_page`` in parts, of which none is much longer than a row."""
+    """Yield the page of ``class_page`` in small parts."""
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
@@ -81,10 +81,10 @@ def class_page_parts(
 def write_pages(
     course: Course, results: Results, folder: Path, names: Mapping[str, str] = NO_NAMES
 ) -> Path:
-    """Write one page per submission and ``index.html`` into *folder*; return the index's path.
+    """Write a page for each submission and ``index.html`` into *folder*; return the index's path.
 
-    *names* as in ``class_page``. Pages of an earlier run that have other names stay. Raises
-    ``UsageError``.
+    *names* is as in ``class_page``. Pages of an earlier run with different names stay. Raises
+    ``UsageError`` if a file can't be written.
     """
     index = folder / "index.html"
     try:
@@ -102,12 +102,12 @@ def write_pages(
 
 
 def exercise_card(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
-    """Lay out *exercise* as a card; with *points* where they count, and *note* below it."""
+    """Return *exercise* as a card, with *points* if they count, and with *note* at the end."""
     return render("exercise_card.html", exercise=exercise, points=points, note=note)
 
 
 def exercise_card_text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
-    """Return the card in plain lines, for terminals, logs and viewers without HTML."""
+    """Return the card as plain lines, for terminals, logs and viewers without HTML."""
     first = exercise.first
     mark = first.mark if first else "✓"
     carried = f", {exercise.carried}" if exercise.carried else ""
@@ -127,19 +127,19 @@ def exercise_card_text(exercise: ExerciseFeedback, *, points: bool, note: str = 
 
 
 def render(template: str, **values: object) -> str:
-    """Fill *template* of ``templates/``."""
+    """Fill a template in ``templates/`` with *values*."""
     return _environment().get_template(template).render(values)
 
 
 def breakable(name: str) -> Markup:
-    """Let a browser break a long name after its underscores."""
-    return Markup("_<wbr>").join(name.split("_"))  # join escapes what it joins
+    """Return *name* with possible line breaks after its underscores."""
+    return Markup("_<wbr>").join(name.split("_"))  # `join` escapes the parts
 
 
 def _script() -> Markup:
-    """Return the script of the class report, which is ours and so needs no escaping."""
+    """Return the script of the class report, which needs no escaping."""
     file = resources.files("autograder.reports") / "templates" / "class_report.js"
-    return Markup(file.read_text("utf-8"))  # noqa: S704  # it contains no text of anybody else
+    return Markup(file.read_text("utf-8"))  # noqa: S704  # a file of the kit
 
 
 @cache

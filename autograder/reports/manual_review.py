@@ -10,8 +10,8 @@ MANUAL_REVIEW: Final = (
     Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
     Status.OUT_OF_DISK, Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
 )  # fmt: skip
-MAX_CARRIED = 2.0  # points of a stage; above it, an instructor reads whether they are deserved
-# How a single exercise ended that took more than a submission may.
+MAX_CARRIED = 2.0  # carried points of a stage; with more, an instructor should check them
+# Phrases about exercises that exceeded a limit.
 _LIMITS: Final = {
     Status.TIMEOUT: "did not end in time",
     Status.CRASHED: "ended the process",
@@ -19,22 +19,21 @@ _LIMITS: Final = {
     Status.OUT_OF_DISK: "wrote too much to the disk",
 }
 _NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
-# What `submission` says where a lab was submitted and the module was not.
+# Notices of `submission` about a lab that was submitted without its module.
 _NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0,80} were graded")
-# What `submission` says where it had to choose among several files.
+# Notices of `submission` about a choice among several files.
 _SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
-# What Python says where the sandbox refuses a system call, or a file outside of its folder.
+# Python's message if the sandbox refuses a system call or a file outside the private folder.
 _REFUSED: Final = re.compile(r"PermissionError: (?:\[Errno \d+\] )?([^()\n]{1,120})")
-# What `submission` says where the questions in the lab were not answered.
+# The notice of `submission` about missing written answers.
 _NO_LAB: Final = re.compile(r"No lab\.ipynb was submitted\b")
-MAX_REFUSED: Final = 3  # named of one submission
+MAX_REFUSED: Final = 3  # listed for one submission
 
 
 def review_reasons(result: SubmissionResult) -> Iterator[str]:
-    """Return the reasons why an instructor should read *result*.
+    """Yield the reasons why an instructor should read *result*.
 
-    Nothing or not everything was graded, the code did something forbidden, or many points are
-    carried forward.
+    Such reasons are parts that were not graded, forbidden operations, and many carried points.
     """
     if result.status in MANUAL_REVIEW:
         yield first_problem(result)
@@ -73,7 +72,7 @@ def first_problem(result: SubmissionResult) -> str:
 
 
 def _limits(result: SubmissionResult) -> Iterator[str]:
-    """Name the exercises that hit a limit, unless the whole submission did."""
+    """Yield sentences about exercises that exceeded a limit, unless the whole submission did."""
     if result.status in _LIMITS:
         return
     for status, how in _LIMITS.items():

@@ -1,4 +1,4 @@
-"""Names students' pages: valid on every file system, and unique."""
+"""Gives students' pages unique file names that are valid on every file system."""
 
 import hashlib
 import re
@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-MAX_NAME: Final = 60  # of a student and of a stage: some systems end names at 143 bytes
+MAX_NAME: Final = 60  # characters of student and of stage; some systems allow 143 bytes
 
 
 class _Named(Protocol):
-    """The subject of a page."""
+    """An object with a student and a stage, which has a page."""
 
     @property
     def student(self) -> str: ...
@@ -20,10 +20,10 @@ class _Named(Protocol):
 
 
 class PageNames:
-    """The names of the pages of *submissions*; only the parts that make them differ are kept."""
+    """The names of the pages of *submissions*; only numbers that make names unique are stored."""
 
     def __init__(self, submissions: Iterable[_Named]) -> None:
-        self._numbers: dict[int, int] = {}  # of those whose name was taken
+        self._numbers: dict[int, int] = {}  # for submissions whose name was taken
         taken: set[int] = set()
         for index, one in enumerate(submissions):
             number = 1
@@ -44,7 +44,7 @@ def _name(submission: _Named, number: int) -> str:
 
 
 def _short(name: str) -> int:
-    """Return eight bytes for *name*: macOS and Windows treat Ada and ada as one name."""
+    """Return an 8-byte hash of *name* without case, because some systems ignore case."""
     return int.from_bytes(hashlib.sha256(name.lower().encode()).digest()[:8], "big")
 
 

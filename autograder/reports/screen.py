@@ -1,4 +1,4 @@
-"""Fits the parts of a screen into the rows of a terminal: the least important shrink first."""
+"""Fits the parts of a screen into the rows of a terminal, by shrinking unimportant ones first."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -14,17 +14,17 @@ BLANK = ""  # an empty row
 
 
 class Rank(IntEnum):
-    """The order in which layouts are replaced by smaller ones: the lowest rank first."""
+    """The order in which layouts are replaced by smaller ones, the lowest rank first."""
 
-    TABLES = 1  # down to the first wrong row, then to its difference
+    TABLES = 1  # first to the first wrong row, then to its difference
     PRINTED = 2
-    PASSED = 3  # notes on an exercise that is done
+    PASSED = 3  # notes on a finished exercise
     GAPS = 4
     DIFFERENCE = 5
-    GOAL = 6  # of the stage that comes next
+    GOAL = 6  # of the next stage
     PICTURE = 7
     MESSAGE = 8
-    EXPLANATION = 9  # what it adds to the name of the mistake
+    EXPLANATION = 9  # in addition to the name of the mistake
     OLD_HINTS = 10
     TITLE = 11  # of the check
     BAR = 12
@@ -36,9 +36,9 @@ class Rank(IntEnum):
 
 
 class Part(NamedTuple):
-    """One part of a screen, in layouts from the largest to the smallest.
+    """One part of a screen, with layouts from the largest to the smallest.
 
-    Each of *ranks* gives the turn at which the layout of the same index is replaced by the next.
+    The rank at an index decides when the layout at this index is replaced by the next one.
     """
 
     layouts: tuple[Renderables, ...]
@@ -46,27 +46,27 @@ class Part(NamedTuple):
 
 
 def kept(*shown: RenderableType) -> Part:
-    """Return a part that always shows."""
+    """Return a part that is always shown."""
     return Part((shown,))
 
 
 def optional(rank: Rank, *shown: RenderableType) -> Part:
-    """Return a part that is left out at *rank*."""
+    """Return a part that is removed at *rank*."""
     return Part((shown, ()), (rank,))
 
 
 def spaced(rank: Rank, *shown: RenderableType) -> Part:
-    """Return a part below an empty row, which goes first; the part is left out at *rank*."""
+    """Return a part below an empty row, which is removed first; the part is removed at *rank*."""
     return Part(((BLANK, *shown), shown, ()), (Rank.GAPS, rank))
 
 
 def whole(parts: Sequence[Part]) -> list[RenderableType]:
-    """Return everything that *parts* can show."""
+    """Return *parts* in their largest layouts."""
     return [item for part in parts for item in part.layouts[0]]
 
 
 def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
-    """Return *parts* in layouts that fit a terminal of *width* columns and *rows*.
+    """Return *parts* in layouts that fit into a terminal of *width* columns and *rows* rows.
 
     If even the smallest layouts are too high, rows above the last part are cut.
     """
@@ -84,7 +84,7 @@ def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
 
 
 def page(shown: Sequence[RenderableType], width: int, rows: int, number: int) -> Renderables:
-    """Return page *number* of *shown*, with a line that gives their rows."""
+    """Return page *number* of *shown*, with a line that states its position."""
     lines = render(shown, width, colour=True).splitlines()
     size = max(1, rows)
     start = number % max(1, -(-len(lines) // size)) * size
@@ -93,13 +93,13 @@ def page(shown: Sequence[RenderableType], width: int, rows: int, number: int) ->
 
 
 def page_of(shown: Sequence[RenderableType], words: str, width: int, rows: int) -> int:
-    """Return the number of the page on which *words* are; 0 if they are on none."""
+    """Return the number of the page that contains *words*; 0 if there is none."""
     lines = render(shown, width, colour=False).splitlines()
     return next((at // max(1, rows) for at, line in enumerate(lines) if words in line), 0)
 
 
 def first_rows(text: str, width: int, rows: int) -> str:
-    """Return *text*, or its first *rows* with a mark that more follows."""
+    """Return *text*, or its first *rows* rows with a mark that more follow."""
     lines = render([Text(text)], width, colour=False).splitlines()
     if len(lines) <= rows:
         return text
@@ -107,13 +107,13 @@ def first_rows(text: str, width: int, rows: int) -> str:
 
 
 def last_rows(text: str, rows: int) -> str:
-    """Return the last *rows* lines of *text*, below a mark that more came before."""
+    """Return *text*, or its last *rows* lines below a mark that others come before."""
     lines = text.rstrip("\n").split("\n")
     return text if len(lines) <= rows else "\n".join(["…", *lines[-rows:]])
 
 
 def _numbered(parts: Sequence[Part], chosen: Sequence[int]) -> list[tuple[int, tuple[Part, int]]]:
-    """List the parts that can shrink, each with its number and its layout."""
+    """List the parts that can shrink, each with its index and its current layout."""
     both = enumerate(zip(parts, chosen, strict=True))
     return [(number, (part, at)) for number, (part, at) in both if at < len(part.ranks)]
 
@@ -126,5 +126,5 @@ def _cut(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
 
 
 def _height(shown: Renderables, width: int) -> int:
-    """Count rows, also empty ones at either end, which a text around them keeps."""
+    """Count the rows of *shown*, including empty ones at both ends."""
     return render([".", *shown, "."], width, colour=False).count("\n") - 2

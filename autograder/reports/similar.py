@@ -1,7 +1,7 @@
 """Groups students whose code is the same, or differs only in names and comments.
 
-It compares only digests in the record, and never claims that anybody copied: short exercises have
-few correct answers.
+Only digests in the record are compared. The result is never called copying, because short exercises
+have few correct answers.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ import msgspec
 
 from autograder.results import Status, SubmissionResult
 
-MAX_GROUPS: Final = 50  # of one stage; more are a sign that its answers are short
+MAX_GROUPS: Final = 50  # for one stage; more groups mean that its answers are short
 _UNWRITTEN: Final = frozenset((Status.OK, Status.NOT_IMPLEMENTED, Status.MISSING))
 
 
 class SimilarGroup(msgspec.Struct, frozen=True):
-    """Rows of the class report by file: those in one list submitted the same bytes.
+    """Rows of the class report with similar code; each tuple of *files* has rows with equal bytes.
 
-    *full* means that all of them have full marks, as correct answers of short exercises often do.
+    *full* is true if all of them have full marks, which is common for short exercises.
     """
 
     files: tuple[tuple[int, ...], ...]
@@ -30,17 +30,17 @@ class SimilarGroup(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """How many submissions there are."""
+        """The number of submissions."""
         return sum(map(len, self.files))
 
     @property
     def same_file(self) -> bool:
-        """Whether all of them are the same bytes."""
+        """Whether all submissions have the same bytes."""
         return len(self.files) == 1
 
 
 class SimilarCode:
-    """The digests of the code of one stage, in eight bytes each; the stub is left out."""
+    """Collects digests of the code of one stage, eight bytes each, without unwritten code."""
 
     def __init__(self) -> None:
         self._digests = array("Q")
@@ -53,7 +53,7 @@ class SimilarCode:
             self._indices.append(index)
 
     def groups(self, result_of: Callable[[int], SubmissionResult]) -> list[SimilarGroup]:
-        """Group the submissions, whose results are read again; wrong code first, then by size."""
+        """Return the groups, those with wrong code first, then by size; results are read again."""
         shared = {one for one, other in pairwise(sorted(self._digests)) if one == other}
         found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         students: dict[str, set[str]] = defaultdict(set)
@@ -74,7 +74,7 @@ class SimilarCode:
 
 
 def _short(result: SubmissionResult) -> int:
-    """Return eight bytes of a digest of the code: they distinguish most of a class."""
+    """Return eight bytes of a digest of the code, which distinguish most submissions."""
     code = result.syntax_sha256 or result.sha256
     return int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
 
@@ -84,6 +84,6 @@ def _is_full(result: SubmissionResult) -> bool:
 
 
 def _is_written(result: SubmissionResult) -> bool:
-    """Whether any check ended differently from that of a stub."""
+    """Whether some check ended differently than on a stub."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
     return bool(result.score) or not checks or any(c.status not in _UNWRITTEN for c in checks)

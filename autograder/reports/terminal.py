@@ -1,4 +1,4 @@
-"""Formats feedback for the terminal: on a graded submission, and on a student's own check."""
+"""Formats feedback on submissions and on students' own checks for the terminal."""
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ from autograder.reports.terminal_tables import tensor_parts
 from autograder.results import SubmissionResult
 from autograder.sanitize import line
 
-NARROWEST = 20  # columns; below it words break anyway
-WIDE = 60  # columns; below it names need the space of the states
+NARROWEST = 20  # columns; in fewer, words break anyway
+WIDE = 60  # columns; in fewer, names need the space of the states
 INDENT = 2
-BLOCKS = 20  # of a bar, which fits next to the points in 40 columns
-MAX_PATH = 400  # characters; it is the student's own, and need not be short
+BLOCKS = 20  # length of a bar, which fits next to the points in 40 columns
+MAX_PATH = 400  # characters; a student's own path may be long
 PRINTED = "Printed by your code:"
 COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "·": "dim"}
 
@@ -39,13 +39,13 @@ def feedback_text(course: Course, result: SubmissionResult, width: int, *, colou
 
 
 def self_check_text(feedback: SelfCheckFeedback, here: Path, width: int, *, colour: bool) -> str:
-    """Return the *feedback* on a student's own check; paths below *here* are shown relative."""
+    """Return *feedback* on a student's own check as text; paths below *here* are relative."""
     width = max(width, NARROWEST)
     return render(_self_check(feedback, here, width), width, colour=colour)
 
 
 def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
-    """Yield the first problem of *exercise*, the diagnosis before the details."""
+    """Yield the first problem of *exercise*, with the diagnosis before the details."""
     first = exercise.first
     if first is None:
         yield from passed_parts(exercise)
@@ -58,21 +58,21 @@ def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[Renderabl
 
 
 def verdict(exercise: ExerciseFeedback) -> Text:
-    """Return the line on an *exercise* that does not pass."""
+    """Return the first line about an *exercise* that does not pass."""
     first = exercise.first
     assert first is not None  # noqa: S101  # the callers have checked this
     return Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
 
 
 def passed_parts(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
-    """Yield that *exercise* passes, and what its code printed."""
+    """Yield the line that *exercise* passes, then notes and printed output."""
     yield Text(f"✓ {exercise.name} passes.", style="bold green")
     yield from _notes(exercise)
     yield from _printed_by(exercise)
 
 
 def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
-    """Return *parts* as the text that a terminal of *width* columns shows."""
+    """Return *parts* as text for a terminal of *width* columns."""
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -80,7 +80,7 @@ def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
         force_terminal=colour,
         highlight=False,
         legacy_windows=False,
-        _environ={},  # NO_COLOR, COLUMNS and TERM are read by the caller
+        _environ={},  # the caller reads NO_COLOR, COLUMNS and TERM
     )
     with console.capture() as capture:
         for part in parts:
@@ -222,9 +222,9 @@ def _facts(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 
 
 def diagnosis_parts(check: CheckFeedback, *, beyond: bool = True) -> Iterator[RenderableType]:
-    """Yield the mistake behind *check*, and its guiding question.
+    """Yield the mistake behind *check* and its guiding question.
 
-    Without *beyond*, its name stands for the whole explanation.
+    Without *beyond*, only the name of the mistake is shown and not the rest of the explanation.
     """
     if check.diagnosis:
         title = (check.mistake, "bold")

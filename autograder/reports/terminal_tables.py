@@ -1,4 +1,4 @@
-"""Formats numbers for the terminal: tensors next to each other, and pictures of weights."""
+"""Formats numbers for the terminal: tensors side by side, and pictures of weights."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
@@ -13,18 +13,18 @@ from autograder.course_file import CAPTION, Picture
 from autograder.reports.feedback import TensorCell, TensorTable
 
 SHADES = " ░▒▓█"
-BLOCK = 3  # columns of a shaded cell, which is then about as wide as high
-PICTURE_CELL = BLOCK + 5  # with a number behind it
-SMALL_CELL = 4  # of two pictures next to each other: a shade and .32, or -.32
-ALMOST_ONE = 0.995  # from here on it is shown as 1.0
-GAP = 3  # columns between them
-FAINTEST = 0.005  # less is shown as 0.00, and as an empty cell
+BLOCK = 3  # columns of a shaded cell, so that it is about square
+PICTURE_CELL = BLOCK + 5  # with a number after it
+SMALL_CELL = 4  # for pictures side by side: a shade and .32, or -.32
+ALMOST_ONE = 0.995  # larger numbers are shown as 1.0
+GAP = 3  # columns between pictures
+FAINTEST = 0.005  # smaller numbers are shown as 0.00 in an empty cell
 
 
 def picture_parts(
     title: str, picture: Picture, weights: Sequence[Sequence[float]], width: int
 ) -> Iterator[RenderableType]:
-    """Yield attention *weights* as shaded cells, with digits where *width* columns hold them."""
+    """Yield attention *weights* as shaded cells, with digits if they fit into *width* columns."""
     rows, columns = picture.tokens, picture.columns
     head = max(map(cell_len, rows))
     digits = head + len(columns) * (PICTURE_CELL + 1) <= width
@@ -37,7 +37,7 @@ def picture_parts(
 def pictures_parts(
     pictures: Mapping[str, Sequence[Sequence[float]]], picture: Picture, width: int
 ) -> Iterator[RenderableType]:
-    """Yield several pictures by their titles, next to each other where *width* holds the digits."""
+    """Yield several pictures with titles, side by side if digits fit into *width* columns."""
     rows, columns = picture.tokens, picture.columns
     head = max(map(cell_len, rows))
     small = head + len(columns) * (SMALL_CELL + 1)
@@ -58,7 +58,7 @@ def pictures_parts(
 
 
 def _picture(picture: Picture, weights: Sequence[Sequence[float]], cell: int, block: int) -> Table:
-    """Draw *weights* in cells of so many columns, of which *block* are shaded."""
+    """Return a table of *weights* in cells of *cell* columns, of which *block* are shaded."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, justify="right")
     for column in picture.columns:
@@ -70,7 +70,7 @@ def _picture(picture: Picture, weights: Sequence[Sequence[float]], cell: int, bl
 
 
 def _shaded(entry: float, most: float, cell: int, block: int) -> Text:
-    """Shade *entry* by its share of the largest one, *most*, and write its digits behind."""
+    """Return *entry* as a cell, shaded by its share of the largest one, *most*, with digits."""
     is_empty = not isfinite(entry) or entry < FAINTEST
     shade = SHADES[0 if is_empty else max(1, round(entry / most * (len(SHADES) - 1)))]
     shaded = shade * block
@@ -82,20 +82,20 @@ def _shaded(entry: float, most: float, cell: int, block: int) -> Text:
 
 
 def _short(entry: float) -> str:
-    """Return three digits at most, with a sign: .32, 1.0, -.32."""
+    """Return *entry* in at most three characters and a sign: .32, 1.0, -.32."""
     number = f"{entry:.2f}"
     return number.replace("0.", ".", 1) if abs(entry) < ALMOST_ONE else f"{entry:.1f}"
 
 
 def tensor_parts(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:
-    """Place *tables* side by side where they fit, else below each other."""
+    """Yield *tables* side by side if they fit, else below each other."""
     yield Columns([Group(*_table(table, width)) for table in tables], padding=(1, 4))
     shades = f" {CAPTION}" if tables[0].shaded else ""
     yield Text(f"* marks wrong entries.{shades}", style="dim")
 
 
 def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
-    """Cut a table that is too wide into tables of fewer columns, as NumPy prints a wide array."""
+    """Yield a table, divided into tables of fewer columns if it is too wide."""
     if tensor.title:
         yield Text(tensor.title, style="bold")
     cells = [[_cell(cell, shaded=tensor.shaded) for cell in row.cells] for row in tensor.rows]
@@ -109,7 +109,7 @@ def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
     for start, stop in _cuts(widths, width - head):
         rows = zip([Text(), *heads], [names, *cells], strict=True)
         lines = (_row(name, texts[start:stop], head, widths[start:stop]) for name, texts in rows)
-        yield Text("\n", no_wrap=True).join(lines)  # a rich Table takes several times as long
+        yield Text("\n", no_wrap=True).join(lines)  # several times as fast as a rich Table
 
 
 def _row(name: Text, texts: Sequence[Text], head: int, widths: Sequence[int]) -> Text:

@@ -13,7 +13,7 @@ from autograder.errors import UsageError
 from autograder.reports.terminal import render
 from autograder.student import editor, keyboard
 
-NARROWEST: Final = 20  # columns; below it words break anyway
+NARROWEST: Final = 20  # columns; in fewer, words break anyway
 LOWEST: Final = 3  # rows
 START_OF_ROW: Final = "\r\x1b[K"
 CLEAR: Final = "\x1b[H\x1b[2J"  # keeps the lines above the screen
