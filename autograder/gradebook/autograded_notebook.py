@@ -1,13 +1,14 @@
-"""Merges the instructor's cells and the student's answers into the notebook for formgrader.
+"""Merges the instructor's cells and the student's answers into one notebook for formgrader.
 
-For every submission, the result has each graded cell of the master once, under its own name and
-with its own text. Cells that students added stay, without outputs, metadata and active content.
+Every merged notebook contains each graded cell of the master exactly once, under its own name and
+with its own text. Cells that a student added are kept, but their outputs, metadata and active
+content are removed.
 
-Formgrader and feedback render Markdown with raw HTML and with links of any scheme, in the origin
-that holds the instructor's Jupyter token. In a student's Markdown nothing is removed or parsed: a
-word joiner, which has no width, is put into each opening of a link, of HTML or of an active
-formula, in code and formulas too. Therefore differences between Markdown parsers cannot let active
-content through.
+Formgrader and the feedback pages render raw HTML and links of any scheme, in the origin that holds
+the instructor's Jupyter token. A student's Markdown is not parsed, and nothing in it is removed.
+Instead, a word joiner, which has no width, is inserted wherever a link, HTML or an active formula
+begins, even in code and in formulas. Therefore differences between Markdown parsers cannot let
+active content through.
 """
 
 import copy
@@ -20,22 +21,22 @@ from autograder.authoring.lab_notebook import Notebook
 from autograder.submission.notebook import student_cells
 
 MAX_SOURCE = 64 * 1024  # characters of one code cell
-MAX_CELLS = 500  # shown; a lab has about thirty
-MODULE_CELL = "the-module"  # the id of the cell that shows it
+MAX_CELLS = 500  # the most student cells that are shown; a lab has about thirty
+MODULE_CELL = "the-module"  # the id of the cell that shows the graded module
 
 Cell = dict[str, Any]
 
 JOINER = "\N{WORD JOINER}"
-MAX_TEXT = 64 * 1024  # characters of one cell of Markdown; an essay has ten thousand
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif"})  # no SVG: it can hold scripts
+MAX_TEXT = 64 * 1024  # characters of one Markdown cell; an essay has about ten thousand
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif"})  # not SVG, which can contain scripts
 MAX_IMAGE = 4 * 2**20  # characters of base64
 
-# `<script`, `</p`, `<!--`, `<?`: all markup of HTML begins so, and nothing else does.
+# All HTML markup begins in one of these ways: `<script`, `</p`, `<!--`, `<?`.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_ENTITY = re.compile(r"&(?=[#A-Za-z])")  # `&#60;` would become `<`, or a backslash
-_ADDRESS = re.compile(r":(?=//)|(?<![\w:.-])www(?=\.)|@(?=\w)", re.IGNORECASE)  # become links
-_DIAGRAM = re.compile(r"(?:```|~~~)\s*m(?=ermaid)", re.IGNORECASE)  # drawn by a script
-# A heading's text becomes its id, and formgrader finds the box for a grade by such an id.
+_ENTITY = re.compile(r"&(?=[#A-Za-z])")  # `&#60;` would become `<`
+_ADDRESS = re.compile(r":(?=//)|(?<![\w:.-])www(?=\.)|@(?=\w)", re.IGNORECASE)  # auto-linked
+_DIAGRAM = re.compile(r"(?:```|~~~)\s*m(?=ermaid)", re.IGNORECASE)  # a script draws it
+# The text of a heading becomes its id, and formgrader looks up the box for a grade by id.
 _HEADING = re.compile(r"(?<!#)#{1,6}(?!#)[ \t]*(?=\S)")
 _UNDERLINED = re.compile(r"\S(?=[ \t]*[\r\n]+[ \t>]*(?:=+|-+)[ \t]*(?:[\r\n]|\Z))")
 # The commands that MathJax turns into links, attributes or new commands.
@@ -44,13 +45,13 @@ _COMMAND = re.compile(
     r"|renewcommand|newenvironment|renewenvironment|DeclareMathOperator|html|special|input|include"
     r"|csname|catcode|mmlToken|toggle|action|bbox|texttip|mathtip|tooltip|begingroup)"
 )
-_NAME = r"[A-Za-z0-9_.\-]{1,200}"  # the same in an address
-# `![text](attachment:name)`, then `](url)` and `]: url`.
+_NAME = r"[A-Za-z0-9_.\-]{1,200}"  # characters that an address does not escape
+# Matches `![text](attachment:name)`, or the bracket in `](url)` and in `]: url`.
 _LINK = re.compile(rf"(?<!\\)!\[[^\[\]]*\]\(attachment:(?P<name>{_NAME})\)|\](?=[(:])")
 
 
 class CellOutput(NamedTuple):
-    """The feedback shown below a grade cell: the same text for browsers and for terminals."""
+    """Holds the feedback below a grade cell, as HTML for browsers and as text for terminals."""
 
     html: str
     text: str
@@ -59,8 +60,8 @@ class CellOutput(NamedTuple):
 def merge_student_cells(master: Notebook, data: bytes | None, label: str = "") -> Notebook:
     """Return *master* with the answers and the added cells of the student's notebook *data*.
 
-    Without a notebook, the answers of the master stay blank. Raises ``UnusableFile`` where *data*,
-    the file called *label*, can't be read.
+    If *data* is None, the answers stay as they are in *master*. *label* names the student's file in
+    messages. Raises ``UnusableFile`` if the notebook can't be read.
     """
     cells = [] if data is None else student_cells(data, label)
     return {**copy.deepcopy(master), "cells": list(_merged_cells(master["cells"], cells))}
@@ -69,7 +70,7 @@ def merge_student_cells(master: Notebook, data: bytes | None, label: str = "") -
 def add_outputs(
     notebook: Notebook, outputs: Mapping[str, CellOutput], overall: CellOutput | None
 ) -> Notebook:
-    """Set each output below the grade cell of its name, and *overall* on top if there is one."""
+    """Return *notebook* with *outputs* below the grade cells and *overall*, if any, at the top."""
     shown = copy.deepcopy(notebook)
     for cell in shown["cells"]:
         output = outputs.get(_name(cell))
@@ -82,14 +83,14 @@ def add_outputs(
 
 
 def append_module(notebook: Notebook, label: str, source: str) -> Notebook:
-    """Show the graded module at the end, for the instructor who grades the answers."""
+    """Return *notebook* with the graded module at the end, for the instructor to read."""
     text = source[:MAX_SOURCE] + ("\n# … (more)" if len(source) > MAX_SOURCE else "")
     cells = [*notebook["cells"], _code_cell(f"# Submitted: {label}\n\n{text}", MODULE_CELL)]
     return {**notebook, "cells": cells}
 
 
 def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
-    """Name the answer cells of *notebook* that hold only the text of *master*."""
+    """Return the names of the answer cells of *notebook* that are empty or as in *master*."""
     given = {
         _name(cell): {cell["source"].strip(), escape_markdown(cell["source"]).strip()}
         for cell in master["cells"]
@@ -103,9 +104,10 @@ def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
 
 
 def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
-    """Name the graded cells of *after* for which the student's answer differs from *before*.
+    """Return the names of the graded cells of *after* whose answer differs from *before*.
 
-    An answer changed if its text did; an exercise, which may use any code, if any code changed.
+    A written answer has changed if its text or a picture has changed. Every exercise counts as
+    changed if any code has changed, because an exercise may use any code of the notebook.
     """
     old, new = _graded_texts(before), _graded_texts(after)
     own = {name for name, text in new.items() if old.get(name) != text}
@@ -115,7 +117,7 @@ def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
 
 
 def _graded_texts(notebook: Notebook) -> dict[str, object]:
-    """Return the graded answers with their pictures, by name."""
+    """Return the text and the pictures of each graded answer, by name."""
     return {
         _name(cell): (cell["source"], cell.get("attachments"))
         for cell in notebook["cells"]
@@ -138,16 +140,16 @@ def _is_exercise(cell: Mapping[str, Any]) -> bool:
 
 
 def tasks(master: Notebook) -> frozenset[str]:
-    """Name the tasks, which students answer in their own cells."""
+    """Return the names of the manually graded tasks, which students answer in their own cells."""
     return frozenset(
         _name(cell) for cell in master["cells"] if cell["metadata"].get("nbgrader", {}).get("task")
     )
 
 
 def _merged_cells(master: list[Cell], cells: list[Cell]) -> Iterator[Cell]:
-    """Yield the student's cells in their order, and the named cells of *master* in their places."""
+    """Yield the student's cells in order, with the named cells of *master* in their places."""
     named = {_name(cell): cell for cell in master if _name(cell)}
-    if not any(_name(cell) in named for cell in cells):  # no lab: it is shown below the master
+    if not any(_name(cell) in named for cell in cells):  # not this lab, so show it below the master
         yield from (copy.deepcopy(cell) for cell in master)
         yield from (_own_cell(cell, number) for number, cell in enumerate(cells[:MAX_CELLS]))
         return
@@ -161,12 +163,12 @@ def _merged_cells(master: list[Cell], cells: list[Cell]) -> Iterator[Cell]:
             yield from (copy.deepcopy(named[name]) for name in followers.get(_name(cell), ()))
         elif index < MAX_CELLS:
             own = _own_cell(cell, index)
-            lesson = lessons.get((cell["cell_type"], cell["source"]))  # keeps links and pictures
+            lesson = lessons.get((cell["cell_type"], cell["source"]))  # an unchanged lesson
             yield {**copy.deepcopy(lesson), "id": own["id"]} if lesson else own
 
 
 def _answer_indices(named: Mapping[str, Cell], cells: list[Cell]) -> frozenset[int]:
-    """Choose one cell for each name: if there are several, the last one with an answer."""
+    """Return the index of one cell for each name: of several, the last one with an answer."""
     best: dict[str, int] = {}
     for index, cell in enumerate(cells):
         name = _name(cell)
@@ -178,7 +180,7 @@ def _answer_indices(named: Mapping[str, Cell], cells: list[Cell]) -> frozenset[i
 
 
 def _missing_names(master: list[Cell], present: Collection[str]) -> dict[str, list[str]]:
-    """Return the missing names by the present name that they follow; "" is the top."""
+    """Return the missing names, by the present name that they follow, or "" at the top."""
     missing: dict[str, list[str]] = {}
     last = ""
     for cell in master:
@@ -199,7 +201,10 @@ def _master_cell(master: Cell, cell: Cell) -> Cell:
 
 
 def _own_cell(cell: Cell, number: int) -> Cell:
-    """Return a cell that the student added; a raw one becomes Markdown, as it would be HTML."""
+    """Return a cell that the student added, made safe; a raw cell becomes Markdown.
+
+    A raw cell would be rendered as HTML.
+    """
     if cell["cell_type"] == "code":
         return _code_cell(cell["source"][:MAX_SOURCE], f"student-{number}")
     text = _sanitized_text("markdown", cell)
@@ -231,7 +236,7 @@ def _display_data(output: CellOutput) -> Cell:
 
 
 def _name(cell: Mapping[str, Any]) -> str:
-    """Return the cell's name; a student's notebook may hold anything in its place."""
+    """Return the cell's name, or "" if its metadata has none or is malformed."""
     facts = cell["metadata"].get("nbgrader")
     name = facts.get("grade_id") if isinstance(facts, dict) else None
     return name if isinstance(name, str) else ""
@@ -243,10 +248,10 @@ def _is_graded_answer(cell: Mapping[str, Any]) -> bool:
 
 
 def escape_markdown(text: str, images: Collection[str] = ()) -> str:
-    """Return *text* so that no viewer finds HTML, a link or an active formula in it.
+    """Return *text* changed so that no viewer finds HTML, a link or an active formula in it.
 
-    Pictures stay if they are attached under one of the names *images*: nbconvert fails on a page
-    where one is missing.
+    Pictures attached under one of the names in *images* are kept. Other references to pictures are
+    disabled, because nbconvert fails if an attachment is missing.
     """
     if len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}\n\n… (of {len(text):,} characters)"
@@ -262,7 +267,7 @@ def _disable_link(images: Collection[str], match: re.Match[str]) -> str:
 
 
 def safe_images(attachments: Any) -> dict[str, dict[str, str]]:
-    """Return the attachments of a cell that are pictures without active content."""
+    """Return the attachments of a cell that are pictures and can't contain active content."""
     if not isinstance(attachments, dict):
         return {}
     kept: dict[str, dict[str, str]] = {}

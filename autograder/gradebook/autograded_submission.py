@@ -1,4 +1,4 @@
-"""Makes the notebook and the scores that the gradebook stores of one submission."""
+"""Builds the notebook and the scores that the gradebook stores for one submission."""
 
 import math
 from collections.abc import Mapping
@@ -29,17 +29,17 @@ NOT_READ = "Until that file can be read, the written answers count as missing."
 
 
 class AutogradedSubmission(NamedTuple):
-    """One submission as the gradebook stores it."""
+    """Holds the data of one submission that the gradebook stores."""
 
     notebook: Notebook
-    points: Mapping[str, float | None]  # by grade cell; None: nothing could be graded
-    blank: frozenset[str]  # written answers and tasks that are missing
-    timestamp: str  # nbgrader's, as text; "" if there is none
-    secret: str  # nbgrader's, as text: `nbgrader release_feedback` names the student's page by it
+    points: Mapping[str, float | None]  # by grade cell; None if nothing could be graded
+    blank: frozenset[str]  # the names of unanswered written questions and tasks
+    timestamp: str  # the text of nbgrader's timestamp.txt; "" if there is none
+    secret: str  # the text of submission_secret.txt, on which the feedback page's name depends
 
 
 def read_master(stage: Stage) -> Notebook:
-    """Read the instructor's lab of *stage*; raises ``CourseError`` if there is none."""
+    """Read the instructor's lab of *stage*; raise ``CourseError`` if there is none."""
     try:
         return lab_notebook.instructor_notebook(stage.lab.read_bytes(), written=stage.written)
     except OSError as error:
@@ -50,11 +50,11 @@ def read_master(stage: Stage) -> Notebook:
 def build_autograded(
     stage: Stage, master: Notebook, submission: Submission, result: SubmissionResult
 ) -> AutogradedSubmission:
-    """Build the gradebook's data; raises ``GraderError`` if there is no valid grade."""
+    """Build the gradebook's data for *submission*; raise ``GraderError`` without a valid grade."""
     points = exercise_points(stage, result, lab_notebook.grade_cell_points(master))
     notebook, remarks = merge_answers(master, submission)
     blank = unanswered(master, notebook)
-    if remarks:  # without a readable notebook, no task was done
+    if remarks:  # without a readable notebook, no task was answered
         blank |= tasks(master)
     notebook = attach_feedback(stage, notebook, result, list(points), remarks)
     if submission.code is not None and submission.module is not None:
@@ -67,9 +67,9 @@ def build_autograded(
 def exercise_points(
     stage: Stage, result: SubmissionResult, limits: Mapping[str, float]
 ) -> dict[str, float | None]:
-    """Return the points of each grade cell; *limits* are the points that the cells are worth.
+    """Return the points earned in each grade cell; *limits* holds the maximum of each.
 
-    If nothing could be graded, each cell has ``None`` and waits for a grade by hand, so that no
+    If nothing could be graded, every cell has ``None`` and waits to be graded by hand, so that no
     export treats it as a zero. Raises ``GraderError`` if there is no grade, or if a score is not a
     number within its limit.
     """
@@ -94,7 +94,7 @@ def exercise_points(
 
 
 def merge_answers(master: Notebook, submission: Submission) -> tuple[Notebook, tuple[str, ...]]:
-    """Return *master* with the student's answers, and remarks where their notebook is missing."""
+    """Return *master* with the student's answers, and a remark if there is no usable notebook."""
     file = submission.lab
     if file is None:
         return merge_student_cells(master, None), (NO_NOTEBOOK,)
@@ -111,7 +111,7 @@ def attach_feedback(
     exercises: list[str],
     remarks: tuple[str, ...],
 ) -> Notebook:
-    """Add to *notebook* the feedback on each of *exercises* and on the whole submission."""
+    """Return *notebook* with feedback on each of *exercises* and on the whole submission."""
     outputs = {name: _exercise_output(stage, result, name) for name in exercises}
     notices = [notice for notice in result.notices if not (remarks and notice.startswith(NO_LAB))]
     lines = [line for line in (result.message, *remarks, *notices) if line]
@@ -131,7 +131,7 @@ def _plain_output(lines: list[str]) -> CellOutput:
 
 
 def _text_of(file: SubmittedFile | None) -> str:
-    """Return the text of a file of nbgrader's, or "" if it can't be read."""
+    """Return the text of a file that nbgrader wrote, or "" if it can't be read."""
     if file is None:
         return ""
     try:

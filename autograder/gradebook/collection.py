@@ -1,6 +1,6 @@
-"""Collects a download into nbgrader's ``submitted/``: files as submitted, times, and names.
+"""Collects downloaded submissions into nbgrader's ``submitted/`` folder, with times and names.
 
-No archive is unpacked: it is one file here, and is read within bounds when it is graded.
+An archive is copied as it is. The grader reads it later, within bounds.
 """
 
 import datetime as dt
@@ -23,13 +23,14 @@ from autograder.submission.lazy_submissions import SubmissionOutline
 from autograder.submission.names import EARLIER, superseded
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
 
-NOT_COLLECTED = "not_collected.txt"  # next to the collected files: why others were not collected
+NOT_COLLECTED = "not_collected.txt"  # lists the files that were not collected, with the reasons
 _STUDENT = ("id", "first_name", "last_name", "email", "lms_user_id")  # columns of a gradebook
-_NBGRADERS = frozenset({STAMP, "submission_secret.txt"})  # a student's own would be taken for these
+# Files with these names are not collected, because nbgrader would trust a student's copy.
+_NBGRADERS = frozenset({STAMP, "submission_secret.txt"})
 
 
 class Collection:
-    """Collects submissions of *stage* into the folders of nbgrader, which *setup* names."""
+    """Collects submissions of *stage* into the nbgrader folders that *setup* names."""
 
     def __init__(self, setup: NbgraderSetup, stage: Stage) -> None:
         self._setup = setup
@@ -38,9 +39,9 @@ class Collection:
             self._due = due_date(book, stage.name)
 
     def write(self, found: FoundSubmissions, *, again: bool = False) -> tuple[int, list[str]]:
-        """Write each submission of *found*; return how many were written, and remarks.
+        """Write each submission of *found*; return the number written, and remarks.
 
-        A submission that was collected before stays, unless it is to be collected *again*.
+        A submission that was collected earlier is replaced only if *again* is true.
         """
         remarks = self.remarks(found)
         written = 0
@@ -58,7 +59,7 @@ class Collection:
         return written, remarks
 
     def remarks(self, found: FoundSubmissions) -> list[str]:
-        """Remark on late marks that have no effect."""
+        """Return a remark if submissions are marked as late but the stage has no due date."""
         is_late = any(work.is_late for work in found.works)
         return [no_due_date(self.stage.name)] if is_late and self._due is None else []
 
@@ -69,13 +70,13 @@ class Collection:
         return Path(coursedir.format_path(step, student, self.stage.name))
 
     def stamp(self, work: StudentWork) -> str:
-        """Return the text of ``timestamp.txt``; "" if no time is known."""
+        """Return the text for ``timestamp.txt`` if *work* is marked as late, otherwise ""."""
         return late_stamp(self._due) if work.is_late and self._due else ""
 
 
 def write_work(folder: Path, work: StudentWork, stamp: str = "") -> None:
-    """Write the files of *work* below *folder*, and why some could not be read."""
-    faults = list(work.missing)  # what is wrong inside an archive, the grading will say
+    """Write the files of *work* below *folder*, and list those that could not be read."""
+    faults = list(work.missing)  # faults inside an archive are reported when it is graded
     left = MAX_TOTAL
     earlier = superseded(work.originals, work.files)
     for file in work.originals:
@@ -92,7 +93,7 @@ def write_work(folder: Path, work: StudentWork, stamp: str = "") -> None:
             faults.append(f"{file.label} could not be stored ({reason(error)}).")
     folder.mkdir(parents=True, exist_ok=True)
     if not faults and not any(folder.iterdir()):
-        faults.append("Nothing was submitted.")  # without a file, nbgrader would leave no row
+        faults.append("Nothing was submitted.")  # nbgrader ignores an empty folder
     if faults:
         lines = "\n".join(line(fault, MAX_SENTENCE) for fault in dict.fromkeys(faults))
         _write(folder, PurePosixPath(NOT_COLLECTED), f"{lines}\n".encode())
@@ -101,7 +102,7 @@ def write_work(folder: Path, work: StudentWork, stamp: str = "") -> None:
 
 
 def _write(folder: Path, path: PurePosixPath, data: bytes) -> None:
-    """Write *data*; a second file of one name is numbered, as browsers do."""
+    """Write *data*; number a second file of the same name, as browsers do."""
     place = folder / path
     place.parent.mkdir(parents=True, exist_ok=True)
     number = 1
@@ -112,18 +113,18 @@ def _write(folder: Path, path: PurePosixPath, data: bytes) -> None:
 
 
 def due_date(book: Gradebook, stage: str) -> dt.datetime | None:
-    """Return the due date of *stage* in the gradebook, in UTC without a zone."""
+    """Return the due date of *stage* in the gradebook, as UTC without a time zone."""
     assignment = book.db.query(Assignment).filter_by(name=stage).one_or_none()
     return assignment.duedate if assignment else None
 
 
 def late_stamp(due: dt.datetime) -> str:
-    """Return a time for a submission that an LMS marks as late without a time."""
+    """Return a time one second after *due*, for a submission that an LMS only marks as late."""
     return f"{due + dt.timedelta(seconds=1)} UTC"
 
 
 def no_due_date(stage: str) -> str:
-    """Return the remark that late marks have no effect."""
+    """Return the remark that late marks have no effect because *stage* has no due date."""
     return (
         f"{stage} has no due date, so late marks have no effect. "
         f'Set one: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'
@@ -133,7 +134,7 @@ def no_due_date(stage: str) -> str:
 def late_stamper(
     course: Course, outlines: Iterable[SubmissionOutline]
 ) -> tuple[Callable[[Submission], Submission], list[str]]:
-    """Return a function that gives late submissions a time after the due date, and remarks.
+    """Return a function that stamps late submissions with a time after the due date, and remarks.
 
     A submission is late if an LMS marks it as late.
     """
@@ -155,7 +156,7 @@ def _stamped(submission: Submission, due: dt.datetime | None) -> Submission:
 
 
 def register_people(course: Course, roster: Roster, students: Iterable[str]) -> None:
-    """Write the names of *students*, as *roster* has them, into the gradebook."""
+    """Copy the names of *students* from *roster* into the gradebook."""
     people = {person.student: person for person in roster.people}
     with NbgraderSetup.of_course(course).gradebook() as book:
         for student in sorted(set(students) & set(people)):
@@ -173,7 +174,7 @@ def _columns(person: Person) -> dict[str, str]:
 
 
 def roster_of_gradebook(book: Gradebook) -> Roster:
-    """Return the students of the gradebook; empty if the gradebook has no numbers of an LMS."""
+    """Return the students of the gradebook, or no students if none has an LMS number."""
     rows = [
         {column: getattr(student, column) or "" for column in _STUDENT}
         for student in book.db.query(Student)

@@ -1,4 +1,4 @@
-"""Configures nbgrader, so that its commands and buttons grade this course."""
+"""Configures nbgrader so that its commands and buttons grade this course."""
 
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,23 @@ from autograder.gradebook.converter import SandboxedAutograde
 
 
 def configure(config: Any, file: str | Path) -> None:
-    """Set up nbgrader for the course next to *file*, which is its ``nbgrader_config.py``.
+    """Configure nbgrader for the course whose ``nbgrader_config.py`` is *file*.
 
-    Raises ``CourseError`` and ``UsageError``. nbgrader itself would only log them and go on with
-    its own settings, so ``nbgrader_config.py`` ends the command.
+    Raises ``CourseError`` and ``UsageError``. nbgrader would only log these errors and continue
+    with its default settings, so ``nbgrader_config.py`` itself ends the command.
     """
     set_options(config, file)
     _install_converter()
 
 
 def _install_converter() -> None:
-    """Let ``nbgrader autograde`` and formgrader's button use our converter.
+    """Make ``nbgrader autograde`` and formgrader's button use ``SandboxedAutograde``.
 
-    nbgrader 0.9.6 offers no option, entry point or plugin for the class of its converter:
-    ``AutogradeApp.start`` and ``NbGraderAPI.autograde`` make an ``Autograde``, a name that both
-    modules import. Its hooks swallow exceptions, and ``exporter_class`` takes effect after the
-    submissions without a notebook were dropped. So this one name is replaced in both modules.
+    nbgrader 0.9.6 has no option, entry point or plugin for the class of its converter.
+    ``AutogradeApp.start`` and ``NbGraderAPI.autograde`` create an ``Autograde``, a name that both
+    modules import, so this function replaces the name in both modules. Hooks would not do, because
+    nbgrader ignores their exceptions. ``exporter_class`` would not do either, because it takes
+    effect only after nbgrader has dropped the submissions without a notebook.
     """
     for module in (autogradeapp, api):
         if not hasattr(module, "Autograde"):

@@ -1,4 +1,4 @@
-"""Sets up nbgrader for a course: options derived from ``course.toml``, folders and database."""
+"""Derives nbgrader's options from ``course.toml``, and finds its folders and database."""
 
 import contextlib
 import logging
@@ -20,11 +20,12 @@ from autograder.errors import UsageError
 
 CONFIG_FILE = "nbgrader_config.py"
 
-_AUTOGRADE = ["autograder.gradebook.converter.RefuseUnprotected"]  # our converter runs no steps
+# The only step of nbgrader's own converter. ``SandboxedAutograde`` runs no steps.
+_AUTOGRADE = ["autograder.gradebook.converter.RefuseUnprotected"]
 _NO_QUESTIONS = "autograder.gradebook.written_questions.RemoveQuestions"
 _FEEDBACK = [
     "autograder.gradebook.feedback_grades.FeedbackGrades",
-    # A late student must not read the mark scheme in a friend's copy.
+    # Otherwise a student who submits late could read the mark scheme in a friend's copy.
     "autograder.gradebook.feedback_cells.RemoveMarkScheme",
     "autograder.gradebook.feedback_cells.ShortenFeedback",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
@@ -32,9 +33,9 @@ _FEEDBACK = [
 
 
 class NbgraderSetup:
-    """nbgrader as a course has configured it: its folders, its database, its late penalties.
+    """Gives access to a course's nbgrader configuration: folders, database and late penalties.
 
-    Raises ``UsageError`` where its plugin for late penalties can't be used.
+    Raises ``UsageError`` if the plugin for late penalties can't be used.
     """
 
     def __init__(self, config: Config, coursedir: CourseDirectory) -> None:
@@ -46,13 +47,13 @@ class NbgraderSetup:
 
     @classmethod
     def of_course(cls, course: Course) -> Self:
-        """Read the files that configure nbgrader for *course*; raises ``UsageError``."""
+        """Read nbgrader's configuration files for *course*; raise ``UsageError`` if one fails."""
         app = NbGrader()
-        app.log_level = logging.ERROR  # nbgrader's messages about itself are not for graders
+        app.log_level = logging.ERROR  # hide nbgrader's messages about itself
         app.load_cwd_config = False
         app.raise_config_file_errors = True
         file = course.root / CONFIG_FILE
-        set_options(app.config, file)  # they hold for a course without the file, too
+        set_options(app.config, file)  # they also apply if the course does not have the file
         with _config_errors(file):
             app.load_config_file()
             Application.load_config_file(app, CONFIG_FILE, path=str(course.root))
@@ -60,7 +61,7 @@ class NbgraderSetup:
 
     @property
     def autograded_root(self) -> Path:
-        """The folder that holds the folders of all students."""
+        """The folder that contains the autograded folders of all students."""
         return Path(self.coursedir.root, self.coursedir.autograded_directory)
 
     def autograded(self, student: str, stage: str) -> Path:
@@ -70,14 +71,14 @@ class NbgraderSetup:
 
     @property
     def has_gradebook(self) -> bool:
-        """Whether the database exists, without opening it, which would create the file."""
+        """Whether the database exists; to open it would create the file."""
         url = sqlalchemy.engine.make_url(self.coursedir.db_url)
         is_file = url.get_backend_name() == "sqlite" and url.database
         return not is_file or Path(str(url.database)).exists()
 
     @contextlib.contextmanager
     def gradebook(self) -> Iterator[Gradebook]:
-        """Open the database; an error in it becomes a ``UsageError``."""
+        """Open the database; turn its errors into ``UsageError``."""
         url = self.coursedir.db_url
         try:
             with Gradebook(url, self.coursedir.course_id) as book:
@@ -97,7 +98,7 @@ class NbgraderSetup:
 
 @contextlib.contextmanager
 def _config_errors(file: Path) -> Iterator[None]:
-    """Turn any exception of *file*, the instructor's own code, into a ``UsageError``."""
+    """Turn any exception that *file*, the instructor's code, raises into ``UsageError``."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -106,14 +107,14 @@ def _config_errors(file: Path) -> Iterator[None]:
 
 
 def set_options(config: Any, file: str | Path) -> None:
-    """Set nbgrader's options for the course next to *file*, which is its ``nbgrader_config.py``."""
+    """Set nbgrader's options for the course whose ``nbgrader_config.py`` is *file*."""
     root = Path(file).resolve().parent
     course = load(root)
     _put_tools_on_path()
     config.CourseDirectory.root = str(root)
     config.CourseDirectory.course_id = course.id
     config.CourseDirectory.release_directory = "assignments"
-    config.ClearMarkScheme.enforce_metadata = False  # a mark scheme is in the locked question
+    config.ClearMarkScheme.enforce_metadata = False  # the locked question contains the mark scheme
     config.Autograde.exclude_overwriting = {
         stage.name: [stage.stub.name] for stage in course.stages
     }
@@ -129,7 +130,7 @@ def set_options(config: Any, file: str | Path) -> None:
 
 
 def _put_tools_on_path() -> None:
-    """Put this Python's tools on PATH: nbgrader starts ``alembic`` by its bare name."""
+    """Add this Python's tools to PATH, because nbgrader starts ``alembic`` by its bare name."""
     tools = str(Path(sys.executable).parent)
     path = os.environ.get("PATH", "")
     if tools not in path.split(os.pathsep):

@@ -31,10 +31,10 @@ LESS_ISOLATION = (
 
 
 class SandboxedAutograde(Autograde):
-    """nbgrader's converter, for stages of the course.
+    """Replaces nbgrader's converter, and grades stages of the course in the sandbox.
 
-    It chooses submissions by nbgrader's options, but also takes a module without a notebook, and a
-    renamed or damaged notebook. A failure of one submission does not affect the others.
+    It selects submissions by nbgrader's options, but also accepts a module without a notebook, or a
+    renamed or damaged notebook. A failure in one submission does not affect the others.
     """
 
     isolation = Enum(
@@ -45,7 +45,7 @@ class SandboxedAutograde(Autograde):
     ).tag(config=True)
 
     def start(self) -> None:
-        """Grade the chosen assignment; raises ``NbGraderException`` after logging what to do."""
+        """Grade the chosen assignment; log an error and raise ``NbGraderException`` if it fails."""
         try:
             course, stage = self._find_stage()
             folders = self._find_folders()
@@ -70,7 +70,7 @@ class SandboxedAutograde(Autograde):
         raise UsageError(msg)
 
     def _find_folders(self) -> dict[str, Path]:
-        """Return the submitted folders by student; raises ``NbGraderException`` without any."""
+        """Return the submitted folders by student; raise ``NbGraderException`` if none is found."""
         stage, chosen = self.coursedir.assignment_id, self.coursedir.student_id
         pattern = self._format_source(re.escape(stage), "(?P<student>.*)", escape=True)
         folders = {
@@ -79,13 +79,13 @@ class SandboxedAutograde(Autograde):
             if Path(folder).is_dir() and (match := re.fullmatch(pattern, folder))
         }
         if not folders or not fnmatch(NOTEBOOK, self.coursedir.notebook_id):
-            self.init_notebooks()  # raises and suggests what may have been meant
+            self.init_notebooks()  # raises, and suggests similar names
             msg = f"The notebook of a stage is {NOTEBOOK!r}, not {self.coursedir.notebook_id!r}."
             raise UsageError(msg)
         return folders
 
     def _grade(self, course: Course, stage: Stage, folders: Mapping[str, Path]) -> None:
-        """Grade and write the due submissions; raises ``NbGraderException`` if some failed."""
+        """Grade and store the due submissions; raise ``NbGraderException`` if one fails."""
         from autograder.grading.grade import grade  # noqa: PLC0415  # imports torch
 
         setup = NbgraderSetup(self.config, self.coursedir)
@@ -120,7 +120,7 @@ class SandboxedAutograde(Autograde):
             self._fail(stage, failures)
 
     def _choose_isolation(self, course: Course) -> Isolation:
-        """Return the isolation of nbgrader's configuration, or else that of *course*."""
+        """Return the isolation from nbgrader's configuration, or from *course* if it sets none."""
         level = choose_isolation(
             self.isolation or course.grading.isolation, course.root, LESS_ISOLATION
         )
@@ -131,7 +131,7 @@ class SandboxedAutograde(Autograde):
         return level
 
     def _is_due(self, setup: NbgraderSetup, stage: Stage, student: str) -> bool:
-        """Apply nbgrader's rule: not graded yet, --force, or submitted again since."""
+        """Whether *student* is not graded yet, or submitted again, or ``--force`` was given."""
         if student in self.coursedir.student_id_exclude.split(","):
             return False
         graded = setup.autograded(student, stage.name)
@@ -145,7 +145,7 @@ class SandboxedAutograde(Autograde):
         return False
 
     def _require_student(self, setup: NbgraderSetup, student: str) -> None:
-        """Raise ``UsageError`` for an unknown student, unless students may be created."""
+        """Raise ``UsageError`` if *student* is unknown and students may not be created."""
         if self.create_student:
             return
         with setup.gradebook() as book:
@@ -171,9 +171,9 @@ class SandboxedAutograde(Autograde):
 
 
 class RefuseUnprotected(NbGraderPreprocessor):
-    """The only step of nbgrader's own converter: refuses to grade.
+    """Refuses to grade; the only step that is configured for nbgrader's own converter.
 
-    nbgrader runs this step in place of a student's code if ``SandboxedAutograde`` is not installed.
+    If ``SandboxedAutograde`` is not installed, nbgrader runs this step instead of a student's code.
     """
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> NoReturn:

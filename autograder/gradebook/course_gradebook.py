@@ -20,16 +20,20 @@ from autograder.submission.roster import Roster
 
 
 class CourseGradebook:
-    """nbgrader's gradebook of *course*; raises ``UsageError`` where it can't be used."""
+    """Reads and writes the nbgrader gradebook of *course*.
+
+    Raises ``UsageError`` if the gradebook can't be used.
+    """
 
     def __init__(self, course: Course) -> None:
         self._course = course
         self._setup = NbgraderSetup.of_course(course)
 
     def roster(self, file: Path | None, id_column: str = "") -> Roster | None:
-        """Read the roster from *file* or the gradebook; None if there are no other ids.
+        """Read the roster from *file* or the gradebook; return None if neither has one.
 
-        No database is made: nothing is written before the owners of all submissions are known.
+        The database is not created here, because nothing may be written before the owners of all
+        submissions are known.
         """
         if not self._setup.has_gradebook:
             return Roster.read(file, id_column=id_column) if file else None
@@ -40,12 +44,12 @@ class CourseGradebook:
             return roster if roster.people else None
 
     def register(self, roster: Roster | None, students: Iterable[str]) -> None:
-        """Write the names of *students* into the gradebook, if *roster* has them."""
+        """Copy the names of *students* from *roster*, if there is one, into the gradebook."""
         if roster is not None:
             register_people(self._course, roster, students)
 
     def stamped(self, submissions: LazySubmissions) -> tuple[LazySubmissions, list[str]]:
-        """Give late submissions a time; return all submissions, and remarks."""
+        """Return *submissions* with a time for each late one, and remarks."""
         stamp, remarks = late_stamper(self._course, submissions.outlines())
         return submissions.changed_by(stamp), remarks
 
@@ -58,12 +62,12 @@ class CourseGradebook:
         return Collection(self._setup, stage)
 
     def names(self) -> dict[str, str]:
-        """Return the names of the students who have one, by id."""
+        """Return the names of the students by id, without students who have no name."""
         with self._setup.gradebook() as book:
             return names_of_gradebook(book)
 
     def extend(self, student: str, stage: Stage, when: str) -> list[str]:
-        """Give *student* until *when* for *stage*; return what changed."""
+        """Extend the due date of *student* in *stage* to *when*; return lines on what changed."""
         return grant_extension(self._setup, student, stage.name, when)
 
     def grade_table(self) -> GradeTable:

@@ -1,4 +1,4 @@
-"""Releases feedback by nbgrader to a class in which not everybody used the exchange."""
+"""Releases feedback through nbgrader's exchange, even if some students did not use it."""
 
 import glob
 from pathlib import Path
@@ -7,14 +7,17 @@ from nbgrader.exchange.default import ExchangeReleaseFeedback
 
 from autograder.submission.assemble import STAMP
 
-# Only the exchange gives out the first, by which a student finds the page; nbgrader reads both.
+# nbgrader reads both files to release a page. Only the exchange creates the secret.
 _OF_THE_EXCHANGE = ("submission_secret.txt", STAMP)
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """Leaves out students who submitted another way; nbgrader's class would refuse everybody."""
+    """Releases feedback to those who used the exchange, and skips students who did not.
 
-    src_path: str  # a pattern; nbgrader sets it before it copies
+    nbgrader's own class releases nothing if one student did not use it.
+    """
+
+    src_path: str  # a glob pattern, which nbgrader sets before it calls ``copy_files``
 
     def copy_files(self) -> None:
         """Release the pages of students who used the exchange, and list the others."""

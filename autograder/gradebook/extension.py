@@ -1,4 +1,4 @@
-"""Gives one student more time for a stage, in nbgrader's database."""
+"""Stores one student's extension for a stage in nbgrader's database."""
 
 import datetime as dt
 import re
@@ -19,9 +19,10 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def grant_extension(setup: NbgraderSetup, student: str, stage: str, when: str) -> list[str]:
-    """Give *student*, an id or a name, until *when* for *stage*; return what changed.
+    """Extend the due date of *student*, an id or a name, for *stage*; return lines on what changed.
 
-    Raises ``UsageError`` if there is no such student, no due date, or no such time.
+    *when* is described in ``parse_extension``. Raises ``UsageError`` if the student is unknown, the
+    stage has no due date, or *when* is not valid.
     """
     with setup.gradebook() as book:
         assignment = book.db.query(Assignment).filter_by(name=stage).one_or_none()
@@ -51,10 +52,10 @@ def grant_extension(setup: NbgraderSetup, student: str, stage: str, when: str) -
 
 
 def parse_extension(when: str, due: dt.datetime) -> dt.timedelta | None:
-    """Return how long after *due*, in UTC, *when* is; None if it is "none".
+    """Return the time from *due*, in UTC, to *when*, or None if *when* is "none".
 
-    *when* is a time, a day, or a duration. A day ends at the time of day of *due*. Raises
-    ``UsageError`` if it is none of these, or not after *due*.
+    *when* is a time, a day or a duration. A day ends at the time of day of *due*. Raises
+    ``UsageError`` if *when* has another form or is not after *due*.
     """
     text = when.strip().lower()
     if text == NONE:
@@ -83,7 +84,7 @@ def _time(text: str, due: dt.datetime) -> dt.datetime:
 
 
 def _submission(book: Gradebook, assignment: Assignment, student: str) -> Any:
-    """Return the student's row, which is added where nothing was submitted yet."""
+    """Return the student's row, which is added if nothing has been submitted yet."""
     keys = {"assignment_id": assignment.id, "student_id": student}
     row = book.db.query(SubmittedAssignment).filter_by(**keys).one_or_none()
     if row is None:

@@ -1,4 +1,4 @@
-"""Shortens the page of ``nbgrader generate_feedback`` to the cells about the student."""
+"""Shortens the pages of ``nbgrader generate_feedback`` to the cells about the student."""
 
 from pathlib import Path
 from typing import Any
@@ -13,24 +13,26 @@ from autograder.gradebook.autograded_submission import read_master
 
 
 class RemoveMarkScheme(ClearMarkScheme):
-    """nbgrader's own step, which accepts the option that nbconvert gives every step.
+    """Removes the mark scheme as nbgrader does, and accepts an option that nbconvert sets.
 
-    nbgrader hides it in its base class, and traitlets then prints a warning for each page.
+    nbconvert sets this option for every step. nbgrader's base class hides the option, so traitlets
+    would print a warning for each page.
     """
 
     display_data_priority: Any = List().tag(config=True)
 
 
 class ShortenFeedback(NbGraderPreprocessor):
-    """Leaves out the lessons, which the student has in the lab, and the module.
+    """Removes the module, and the lesson cells that the student already has in the lab.
 
-    A cell of a lesson that the student has changed stays, as all cells with an answer or points do.
+    Lesson cells that the student has changed are kept, and so are all cells with an answer or
+    points.
     """
 
-    display_data_priority: Any = List().tag(config=True)  # see above: no warning
+    display_data_priority: Any = List().tag(config=True)  # prevents a warning, as above
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Remove the cells from *nb*."""
+        """Remove the module and the unchanged lesson cells from *nb*."""
         lessons = self._lessons(resources["nbgrader"]["assignment"])
         nb.cells = [
             cell
@@ -41,7 +43,7 @@ class ShortenFeedback(NbGraderPreprocessor):
         return nb, resources
 
     def _lessons(self, stage: str) -> frozenset[tuple[str, str]]:
-        """Return kind and text of each lesson of *stage*; none where its lab can't be read."""
+        """Return the kind and text of each lesson cell of *stage*; empty without a readable lab."""
         course = load(Path(self.config.CourseDirectory.root))
         known = {item.name: item for item in course.stages}
         try:

@@ -1,6 +1,6 @@
-"""Puts scores into a page of ``nbgrader generate_feedback``, and warns of missing ones.
+"""Adds scores to the pages of ``nbgrader generate_feedback``, and warns if some are not final.
 
-A page is premature while written answers wait for a grade, or if the lab's points have changed
+Scores are not final while written answers wait for a grade, or if the lab's points have changed
 since the submission was graded.
 """
 
@@ -10,10 +10,10 @@ from nbgrader.preprocessors import GetGrades
 
 
 class FeedbackGrades(GetGrades):
-    """nbgrader's own step, with a warning for each page whose scores are not final."""
+    """Adds scores as nbgrader does, and logs a warning for each page with scores not yet final."""
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Put the scores into *nb*, and warn of those that are not final."""
+        """Add the scores to *nb*, and warn if some are not final."""
         self._waiting: list[str] = []
         self._outdated: list[str] = []
         made: tuple[Any, dict[str, Any]] = super().preprocess(nb, resources)

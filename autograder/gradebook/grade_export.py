@@ -1,4 +1,4 @@
-"""Reads the grade table of nbgrader's database, for ``nbgrader export`` and every other export."""
+"""Reads the grade table from nbgrader's database, for ``nbgrader export`` and other exports."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -32,9 +32,9 @@ from autograder.results import add
 
 
 class CsvExport(CsvExportPlugin):
-    """nbgrader's own columns and options, with commas quoted and formulas disabled.
+    """Exports nbgrader's own columns, with commas quoted and formulas disabled.
 
-    It has one row for each student in each assignment.
+    The file has one row for each student and assignment.
     """
 
     ungraded = Enum(
@@ -44,7 +44,7 @@ class CsvExport(CsvExportPlugin):
     ).tag(config=True)
 
     def export(self, gradebook: Gradebook) -> None:
-        """Write ``grades.csv``, or the file of ``--to``; a missing submission counts 0."""
+        """Write ``grades.csv`` or the file given by ``--to``; a missing submission counts 0."""
         course = load(Path(self.parent.coursedir.root))
         grades = grade_table_of_gradebook(gradebook, course, self.parent.coursedir)
         stages = {str(name) for name in self.assignment}
@@ -68,9 +68,9 @@ class CsvExport(CsvExportPlugin):
 
 
 def with_zeros(grades: GradeTable, due: Mapping[str, str]) -> GradeTable:
-    """Add 0 for each stage that a student has not submitted, as nbgrader's export does.
+    """Return *grades* with 0 for each stage not submitted, as in nbgrader's export.
 
-    *due* are the due dates by stage.
+    *due* holds the due dates by stage.
     """
     zeros = {
         stage.name: Score(
@@ -83,22 +83,22 @@ def with_zeros(grades: GradeTable, due: Mapping[str, str]) -> GradeTable:
 
 
 class _GradedCell(NamedTuple):
-    """A graded cell."""
+    """Describes a graded cell of a lab."""
 
     stage: str
     name: str
     max_points: float
-    is_exercise: bool  # graded by the autograder; others are written answers and tasks
+    is_exercise: bool  # whether the autograder grades it; other cells are written answers and tasks
 
 
 def grade_table_of_gradebook(
     book: Gradebook, course: Course, coursedir: CourseDirectory
 ) -> GradeTable:
-    """Read every score in *book*, stages in the order of *course*, other assignments after them.
+    """Read every score in *book*, with the stages in the order of *course* and others after them.
 
-    As in nbgrader, an answer that is not graded by hand yet counts 0, and a remark lists it.
-    Other remarks list the submissions in *coursedir* that were graded with points that have changed
-    since. If an exercise has no score at all, nothing of the submission could be graded.
+    As in nbgrader, an answer that is not yet graded by hand counts 0; a remark lists it. Other
+    remarks list the submissions in *coursedir* whose lab has had different points since they were
+    graded. An exercise without a score means that nothing in the submission could be graded.
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}
@@ -106,7 +106,7 @@ def grade_table_of_gradebook(
     order = sorted(due, key=lambda name: (name not in titles, name))
     grades, ungraded, remarks = _grades(book, cells)
     scores: dict[str, dict[str, Score]] = defaultdict(dict)
-    # A row without a notebook is an extension for work that was not submitted yet.
+    # A row without a notebook only stores an extension; nothing has been submitted yet.
     for submission in filter(_has_notebook, book.db.query(SubmittedAssignment)):
         stage = submission.assignment.name
         penalty = sum(item.late_submission_penalty or 0.0 for item in submission.notebooks)
@@ -139,13 +139,13 @@ def _has_notebook(submission: Any) -> bool:
 
 
 def names_of_gradebook(book: Gradebook) -> dict[str, str]:
-    """Return the names of the students by id, as far as *book* knows them."""
+    """Return the names of the students in *book* by id, without students who have no name."""
     names = {item.id: (item.first_name, item.last_name) for item in book.db.query(Student)}
     return {who: " ".join(filter(None, parts)) for who, parts in names.items() if any(parts)}
 
 
 def _cells(book: Gradebook) -> dict[str, _GradedCell]:
-    """Return every graded cell by its id."""
+    """Return every graded cell, by its id in the database."""
     return {
         cell.id: _GradedCell(assignment.name, cell.name, cell.max_score, cell.name in exercises)
         for assignment in book.db.query(Assignment)
@@ -156,7 +156,7 @@ def _cells(book: Gradebook) -> dict[str, _GradedCell]:
 
 
 def _exercises(notebook: Any) -> set[str]:
-    """Name the cells of *notebook* that no student writes into."""
+    """Return the names of the graded cells of *notebook* in which students write nothing."""
     return {item.name for item in notebook.grade_cells} - {
         item.name for item in notebook.solution_cells
     }
@@ -165,10 +165,10 @@ def _exercises(notebook: Any) -> set[str]:
 def _grades(
     book: Gradebook, cells: Mapping[str, _GradedCell]
 ) -> tuple[dict[str, dict[str, float]], set[str], list[str]]:
-    """Return the points by submission and cell, in one query.
+    """Read the points by submission and cell in one query.
 
-    Also return the submissions with an exercise that has no score, and remarks on written answers
-    without one.
+    Also return the submissions with an exercise that has no score, and remarks on the written
+    answers that have none.
     """
     query = (
         book.db.query(SubmittedAssignment.id, SubmittedAssignment.student_id, Grade)

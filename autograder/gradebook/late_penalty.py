@@ -1,4 +1,4 @@
-"""Subtracts points for late work by the day, as an option of nbgrader_config.py."""
+"""Subtracts points for each day that work is late, if nbgrader_config.py selects it."""
 
 import math
 
@@ -9,7 +9,7 @@ _DAY = 24 * 60 * 60  # seconds
 
 
 class DailyPenalty(LateSubmissionPlugin):
-    """A share of the points for each day that has begun since the due date."""
+    """Subtracts a share of the points for each day that has begun since the due date."""
 
     percent = Float(
         10.0, min=0, max=100, help="The penalty for each day, in percent of the earned points."
@@ -24,7 +24,7 @@ class DailyPenalty(LateSubmissionPlugin):
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """Return the points to subtract from *score*; None in the minutes of grace."""
+        """Return the points to subtract from *score*, or None during the minutes of grace."""
         del student_id
         late = total_seconds_late - 60 * self.grace_minutes
         if late <= 0:

@@ -33,15 +33,15 @@ class _LabCell(msgspec.Struct, frozen=True):
 
 
 class _Lab(msgspec.Struct, frozen=True):
-    """The part of a notebook that shows the points of its cells when it was graded."""
+    """Decodes the points of the cells in an autograded notebook."""
 
     cells: tuple[_LabCell, ...]
 
 
 def register(book: Gradebook, stage: str, master: Notebook) -> bool:
-    """Register the lab of *stage* if it is new or has changed; return whether it was registered.
+    """Register the lab of *stage* if it is new or has changed; return whether it did so.
 
-    Scores stay. Raises ``UsageError`` where cells were added or removed although there are
+    Scores are kept. Raises ``UsageError`` if cells were added or removed and there are already
     submissions, which nbgrader does not support.
     """
     if _is_registered(book, stage, master):
@@ -57,7 +57,7 @@ def register(book: Gradebook, stage: str, master: Notebook) -> bool:
 
 
 def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str]:
-    """Name each submission that was graded when its lab had points that *book* no longer has."""
+    """Yield a remark on each submission graded before the points of its lab in *book* changed."""
     for assignment in book.db.query(Assignment).order_by(Assignment.name):
         now = {
             cell.name: cell.max_score
@@ -78,7 +78,7 @@ def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str
 
 
 def _graded_by(lab: Path) -> dict[str, float]:
-    """Return the points of each cell of an autograded *lab*; none if it can't be read."""
+    """Return the points of each graded cell of an autograded *lab*; empty if it can't be read."""
     try:
         cells = msgspec.json.decode(lab.read_bytes(), type=_Lab).cells
     except (OSError, msgspec.DecodeError):
@@ -88,7 +88,7 @@ def _graded_by(lab: Path) -> dict[str, float]:
 
 
 def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
-    """Remove a lab with other cells; raises ``UsageError`` where it has submissions."""
+    """Remove the registered lab if its cells differ; raise ``UsageError`` if it has submissions."""
     try:
         notebook = book.find_notebook(NOTEBOOK, stage)
     except MissingEntry:
@@ -141,7 +141,7 @@ def _points(master: Notebook) -> dict[str, float]:
 
 
 def _kinds(master: Notebook) -> set[tuple[str, str]]:
-    """Return the name of each cell with each kind of row that nbgrader keeps of it."""
+    """Return pairs of a cell's name and a kind of row that nbgrader stores for the cell."""
     cells = list(_nbgrader_metadata(master))
     kinds = {(facts["grade_id"], kind) for facts in cells for kind in _KINDS if facts[kind]}
     return kinds | {(facts["grade_id"], "source") for facts in cells}

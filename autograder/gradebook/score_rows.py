@@ -1,4 +1,4 @@
-"""Writes the rows of one student's lab into nbgrader's database; the caller commits."""
+"""Writes the rows of one student's lab into nbgrader's database; the caller commits them."""
 
 import datetime as dt
 import re
@@ -23,10 +23,10 @@ from autograder.course import LAB
 from autograder.errors import UsageError
 from autograder.results import add
 
-NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id, the same in every stage
-NO_RESPONSE = "No response."  # nbgrader's own comment on an unchanged answer cell
-# As nbgrader and ISO 8601 write a time. A zone is a name or an offset and nothing else: dateutil
-# opens what looks like a path, also after a colon.
+NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id in every stage
+NO_RESPONSE = "No response."  # the comment that nbgrader itself writes on an unchanged answer cell
+# A time as written by nbgrader or in ISO 8601. The zone may only be a name or an offset, because
+# dateutil opens a file if a zone looks like a path, even after a colon.
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
     r"( ?([A-Za-z]{1,10}|[+-]\d\d(:?\d\d)?)| [A-Za-z_]{1,30}(/[A-Za-z0-9_+-]{1,30}){1,2})?",
@@ -37,10 +37,10 @@ _TIME = re.compile(
 def submitted_notebook(
     book: Gradebook, stage: str, student: str, timestamp: str
 ) -> SubmittedNotebook:
-    """Return the row of one student's lab, with a grade for each graded cell; add what is missing.
+    """Return the row of one student's lab; add the row and its grades if they are missing.
 
-    *timestamp* is the text of nbgrader's ``timestamp.txt``; without a readable one, an earlier
-    time stays.
+    *timestamp* is the text of nbgrader's ``timestamp.txt``. If it is not a valid time, the time
+    already stored is kept.
     """
     db = book.db
     if db.get(Student, student) is None:
@@ -73,11 +73,11 @@ def set_auto_scores(
     blank: frozenset[str],
     changed: frozenset[str],
 ) -> None:
-    """Set the automatic scores of *row*; manual scores stay.
+    """Set the automatic scores of *row*; leave manual scores unchanged.
 
     Answers in *blank* earn 0. Other answers, and exercises without points, wait to be graded by
-    hand. Formgrader asks to review a manual score if the student's text of this cell is in
-    *changed*, or its automatic score differs.
+    hand. Formgrader asks the instructor to review a manual score if its cell is in *changed* or has
+    a different automatic score than before.
     """
     for grade in row.grades:
         name, before = grade.cell.name, grade.auto_score
@@ -95,13 +95,16 @@ def set_auto_scores(
 
 
 def auto_points(row: SubmittedNotebook) -> float | None:
-    """Sum the automatic scores of *row*; None if it was never graded."""
+    """Return the sum of the automatic scores of *row*, or None if it was never graded."""
     scores = [grade.auto_score for grade in row.grades if grade.auto_score is not None]
     return add(scores) if scores else None
 
 
 def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
-    """Set the penalty of the course's late plugin, as nbgrader does; raises ``UsageError``."""
+    """Set the penalty that the course's late plugin computes, as nbgrader does.
+
+    Raises ``UsageError`` if the plugin fails.
+    """
     row.late_submission_penalty = None
     seconds = row.assignment.total_seconds_late
     if seconds <= 0:
@@ -121,12 +124,12 @@ def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
 
 
 def parse_timestamp(text: str) -> dt.datetime | None:
-    """Parse nbgrader's timestamp, in UTC without a zone; None if it can't be parsed."""
+    """Parse nbgrader's timestamp as UTC without a time zone; return None if it is not valid."""
     if not _TIME.fullmatch(text):
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # dateutil warns of a zone that it does not know
+            warnings.simplefilter("ignore")  # dateutil warns if it does not know a zone
             moment: dt.datetime = parse_utc(text)
             return moment
     except (ValueError, OverflowError):
@@ -139,7 +142,7 @@ def _score(grade: Any) -> float:
 
 
 def _add_missing_rows(book: Gradebook, row: SubmittedNotebook, notebook: Any) -> None:
-    """Add the grades and comments that *row* lacks, for cells that a later lab added."""
+    """Add the grades and comments that *row* lacks because the lab has gained cells."""
     graded = {grade.cell_id for grade in row.grades}
     commented = {comment.cell_id for comment in row.comments}
     tasks = notebook.task_cells

@@ -1,7 +1,7 @@
-"""Writes results into nbgrader: scores into its database, notebooks for formgrader into its folder.
+"""Writes scores into nbgrader's database, and notebooks into the folder that formgrader reads.
 
-No other module writes scores; each student's scores are one commit. Manual scores and comments are
-never touched.
+No other module writes scores. The scores of each student are committed together. Manual scores and
+comments are never changed.
 """
 
 from collections import defaultdict
@@ -44,11 +44,11 @@ _NO_CHANGE = sqlalchemy.text("UPDATE assignment SET name = name WHERE 1 = 0")
 
 
 class Writer:
-    """The gradebook of *course*, ready for *submissions*.
+    """Writes the results of *submissions* into the gradebook of *course*.
 
-    Made before the grading, which takes long: raises ``UsageError`` and ``CourseError`` where no
-    result could be written. *setup* is nbgrader's, by default that of the course's files.
-    *registered* names the stages that are new in the gradebook, or have changed.
+    Create it before the grading, which takes a long time: the constructor raises ``UsageError`` or
+    ``CourseError`` if no result could be written. *setup* is by default read from the course's
+    files. *registered* lists the stages that are new in the gradebook or have changed.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Writer:
         self._masters = {name: read_master(course.stage(name)) for name in stages}
         with self._setup.gradebook() as book:
             changed = {name: register(book, name, self._masters[name]) for name in stages}
-            book.db.execute(_NO_CHANGE)  # fails where the database can't be written
+            book.db.execute(_NO_CHANGE)  # fails if the database can't be written
             book.db.rollback()
         self.registered = tuple(name for name in stages if changed[name])
         self._changes = ScoreChanges()
@@ -72,7 +72,7 @@ class Writer:
     def write(
         self, submissions: Sequence[Submission], results: Sequence[SubmissionResult]
     ) -> Written:
-        """Write *results*, which are in the order of *submissions*, and describe the failures."""
+        """Write *results*, given in the order of *submissions*, and describe the failures."""
         faults = [
             f"{' '.join(filter(None, [submission.student, submission.stage]))}: {_describe(error)}"
             for submission, error in zip(
@@ -83,7 +83,7 @@ class Writer:
         return Written(len(submissions) - len(faults), tuple(faults), tuple(self.remarks()))
 
     def remarks(self) -> Iterator[str]:
-        """Say in one line whose scores changed, then which other grades are outdated."""
+        """Yield one line on the scores that changed, then one on each outdated grade."""
         if changes := str(self._changes):
             yield changes
         with self._setup.gradebook() as book:
@@ -92,9 +92,10 @@ class Writer:
     def write_each(
         self, submissions: Sequence[Submission], results: Sequence[SubmissionResult]
     ) -> Iterator[Exception | None]:
-        """Write each result; yield None, or the reason why it could not be written.
+        """Write each result; yield None, or the exception if it could not be written.
 
-        A failure changes neither a row nor a file of that student, and does not affect others.
+        A failure leaves the rows and files of that student unchanged and does not affect the
+        others.
         """
         with self._setup.gradebook() as book, _keeping_labs(book):
             for submission, result in zip(submissions, results, strict=True):
@@ -102,7 +103,7 @@ class Writer:
                     self._write(book, submission, result)
                 except DatabaseError:
                     raise  # no result can be written
-                except Exception as error:  # noqa: BLE001  # this submission's; others are written
+                except Exception as error:  # noqa: BLE001  # the other submissions are still written
                     book.db.rollback()
                     yield error
                 else:
@@ -134,9 +135,10 @@ class Writer:
 
 @contextmanager
 def _keeping_labs(book: Gradebook) -> Iterator[None]:
-    """Load the cells of all labs once, and not again after each student's commit.
+    """Keep the cells of all labs in memory, so that they are not read again after each commit.
 
-    A student's grades are loaded at their turn, because a person may have changed them.
+    The grades of a student are read just before they are written, because somebody may have changed
+    them in the meantime.
     """
     book.db().expire_on_commit = False
     cells = book.db.query(BaseCell).all()
@@ -145,16 +147,16 @@ def _keeping_labs(book: Gradebook) -> Iterator[None]:
 
 
 def _changed_cells(earlier: Path, notebook: Notebook) -> frozenset[str]:
-    """Name the graded cells whose content differs from the *earlier* autograded notebook."""
+    """Return the names of the graded cells that differ from the *earlier* autograded notebook."""
     try:
         before = lab_notebook.decode(earlier.read_bytes())
-    except (OSError, ValueError, KeyError, TypeError):  # none, or not one of ours
+    except (OSError, ValueError, KeyError, TypeError):  # missing, or not a valid notebook
         before = {"cells": []}
     return changed_cells(before, notebook)
 
 
 def _require_writable(folder: Path) -> None:
-    """Raise ``UsageError`` where no notebook could be written after the grading."""
+    """Raise ``UsageError`` if notebooks can't be written to *folder*."""
     try:
         require_space(folder)
     except OSError as error:
@@ -170,7 +172,7 @@ def _describe(error: Exception) -> str:
 def reject_duplicates(
     submissions: Iterable[Submission] | Iterable[SubmissionOutline],
 ) -> Collection[str]:
-    """Raise ``UsageError`` if a student has several submissions of one stage; name the stages."""
+    """Return the names of the stages; raise ``UsageError`` if a student submitted one twice."""
     students: dict[str, set[str]] = defaultdict(set)
     for item in submissions:
         if not item.stage:
@@ -193,5 +195,5 @@ def _files(
         yield stage.stub.name, submission.module
     if autograded.timestamp:
         yield STAMP, autograded.timestamp.encode()
-    if autograded.secret:  # nbgrader copies it on into feedback/
+    if autograded.secret:  # nbgrader also copies it into feedback/
         yield FEEDBACK_KEY, autograded.secret.encode()

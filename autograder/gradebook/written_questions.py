@@ -1,4 +1,4 @@
-"""Leaves out written questions in ``nbgrader generate_assignment``, as ``release`` does."""
+"""Removes written questions in ``nbgrader generate_assignment``, as ``release`` does."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from autograder.authoring.lab_notebook import remove_questions
 
 
 class RemoveQuestions(NbGraderPreprocessor):
-    """The first step if ``course.toml`` has ``written = false``."""
+    """Removes the written questions of a lab, if ``course.toml`` sets ``written = false``."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Remove the questions and the cells for the answers from *nb*."""
+        """Remove the questions and their answer cells from *nb*."""
         remove_questions(nb)
         return nb, resources

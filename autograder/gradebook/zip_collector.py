@@ -1,7 +1,7 @@
 """Collects downloads from Canvas, Moodle and elsewhere, for ``nbgrader zip_collect``.
 
-It collects the same files as ``autograder collect``; nbgrader's own plugins would unpack every
-archive of any size, stop at the first damaged one, and keep notebooks only.
+The plugins collect the same files as ``autograder collect``. nbgrader's own plugins would unpack
+archives of any size, stop at the first damaged archive, and keep only notebooks.
 """
 
 from pathlib import Path, PurePosixPath
@@ -23,11 +23,11 @@ from autograder.submission.place import entry_at, open_entries
 from autograder.submission.roster import Roster
 from autograder.submission.worksheet import Worksheet
 
-MAX_UNPACKED = 16 * 2**20  # bytes of one file: what a graded notebook may have
+MAX_UNPACKED = 16 * 2**20  # bytes of one file; as many as a graded notebook may have
 
 
 class BoundedExtractor(ExtractorPlugin):
-    """Lays the submissions of a download out by student, archives as they are."""
+    """Copies the submissions of a download into one folder per student, without unpacking them."""
 
     roster = Unicode(
         "", help="Canvas's gradebook export or students.csv; see `autograder collect --roster`."
@@ -95,7 +95,7 @@ class BoundedExtractor(ExtractorPlugin):
             self.log.warning("%s", remark)
 
     def _unpack(self, archive: Path, extracted: Path) -> None:
-        """Unpack each archive within bounds, for the instructor's regular expression."""
+        """Unpack each archive within bounds, so that ``named_regexp`` can match the files in it."""
         for place in sorted(archive.iterdir()):
             if is_hidden_or_generated(PurePosixPath(place.name)):
                 continue
@@ -115,20 +115,20 @@ class BoundedExtractor(ExtractorPlugin):
 
 
 class ZipCollector(FileNameCollectorPlugin):
-    """Finds the student in the path that ``BoundedExtractor`` made.
+    """Reads the student's id from the path that ``BoundedExtractor`` created.
 
-    An instructor's regular expression, ``named_regexp``, replaces that.
+    If the instructor sets the regular expression ``named_regexp``, the id is taken from it instead.
     """
 
-    valid_ext = List([".ipynb", ".py"]).tag(config=True)  # for a regular expression only
+    valid_ext = List([".ipynb", ".py"]).tag(config=True)  # only with named_regexp
 
     def collect(self, submitted_file: str) -> dict[str, Any] | None:
-        """Return student and file of *submitted_file*, an absolute path; None to skip it."""
+        """Return the student and file of *submitted_file*, an absolute path, or None to skip it."""
         if self.named_regexp:
             collected: dict[str, Any] | None = super().collect(submitted_file)
             return collected
         app = self.parent
-        extracted = Path(app._format_collect_path(app.extracted_directory))  # noqa: SLF001  # nbgrader offers no other way to it
+        extracted = Path(app._format_collect_path(app.extracted_directory))  # noqa: SLF001  # nbgrader has no public method for it
         path = PurePosixPath(Path(submitted_file).relative_to(extracted))
         if len(path.parts) < 2 or path.name == STAMP:  # noqa: PLR2004  # <student>/<file>
             return None

@@ -1,1 +1,1 @@
-"""Packs a course for Gradescope, and grades a submission in Gradescope's container."""
+"""Packs a course for Gradescope, and grades submissions in Gradescope's containers."""

@@ -1,10 +1,10 @@
-"""Packs the bundle: the zip for the *Configure Autograder* page of a Gradescope assignment.
+"""Packs the zip for the *Configure Autograder* page of a Gradescope assignment.
 
-It follows Gradescope's autograder specification: ``setup.sh`` and ``run_autograder`` lie at the
-root. Gradescope unpacks the zip into ``/autograder/source``, runs ``setup.sh`` once as root to
-build an image, and ``run_autograder``, also as root, in a fresh container for each submission.
-Without a valid ``results.json`` Gradescope reports that the autograder failed, which is the only
-way to give no grade. Gradescope itself handles deadlines and late penalties.
+The zip follows Gradescope's autograder specification, with ``setup.sh`` and ``run_autograder`` at
+its root. Gradescope unpacks it into ``/autograder/source``, runs ``setup.sh`` once as root to build
+an image, and runs ``run_autograder``, also as root, in a new container for each submission. Without
+a valid ``results.json``, Gradescope reports that the autograder failed; there is no other way to
+give no grade. Gradescope itself handles deadlines and late penalties.
 """
 
 import hashlib
@@ -39,25 +39,25 @@ from autograder.sandbox.isolation import Isolation
 from autograder.submission.files import is_hidden_or_generated
 
 FILE: Final = "gradescope.zip"
-OWN_MIB: Final = 512  # two Pythons with torch: 494 at most, shared memory counted once
+OWN_MIB: Final = 512  # two processes with torch: at most 494, shared memory counted once
 SCRIPTS: Final = ("setup.sh", "run_autograder", "as_nobody")
-_ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # a fixed time: the same course, the same bytes
+_ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the same course gives the same bytes
 
 Files = dict[str, bytes]  # contents by name
 
 REQUIRED: Final = ("msgspec", "numpy", "pytest", "torch")  # the packages that grading imports
 CONSTRAINTS: Final = "constraints.txt"
-COURSE_FOLDER: Final = "course"  # the one folder that student code must not read
+COURSE_FOLDER: Final = "course"  # student code must not read this folder
 BUNDLE_FILE: Final = "bundle.toml"
 
 
 def build_zip(
     course: Course, stages: Sequence[Stage] = (), *, least: Isolation = "process"
 ) -> ExportFile:
-    """Pack *stages*, by default all, for one assignment of Gradescope.
+    """Pack *stages*, by default all, for one Gradescope assignment.
 
-    *least* is the isolation that the container must give for a grade: ``full``, or ``process`` as
-    the user ``nobody``, who owns nothing. Raises ``CourseError``.
+    *least* is the weakest isolation in which the container may grade: ``full``, or ``process`` as
+    the user ``nobody``, who owns nothing. Raises ``CourseError`` if a file can't be packed.
     """
     stages = tuple(stages) or course.stages
     names = tuple(stage.name for stage in stages)
@@ -91,22 +91,22 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
-            entry.create_system = 3  # Unix: else no program reads the permissions below
+            entry.create_system = 3  # Unix, because programs otherwise ignore the permissions
             entry.external_attr = (stat.S_IFREG | (0o755 if name in SCRIPTS else 0o644)) << 16
             archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
 class BundleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``bundle.toml``, written with the bundle and read when it grades."""
+    """Holds the content of ``bundle.toml``, which the container reads before it grades."""
 
     format_version: Literal[1]
     stages: tuple[Name, ...]
-    isolation: Isolation  # the least that the container must give
+    isolation: Isolation  # the weakest in which the container may grade
 
 
 def to_toml(config: BundleConfig) -> bytes:
-    """Write *config*; a ``Name`` holds nothing that TOML would have to escape."""
+    """Return *config* as TOML; a ``Name`` has no characters that must be escaped."""
     stages = ", ".join(f'"{stage}"' for stage in config.stages)
     return (
         f"format_version = {config.format_version}\n"
@@ -116,13 +116,13 @@ def to_toml(config: BundleConfig) -> bytes:
 
 
 def kit_files() -> Files:
-    """Return this package, from wherever it is installed."""
+    """Return the files of this package, wherever it is installed."""
     root = Path(autograder.__file__).parent
     return {f"autograder/{name}": content for name, content in _below(root).items()}
 
 
 def requirements(course: Course) -> Files:
-    """Return the packages to install, in the versions that the course pins, else in ours."""
+    """Return the list of packages to install, and the versions that the course or we pin."""
     pinned = course.root / CONSTRAINTS
     ours = "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in REQUIRED)
     return {
@@ -134,7 +134,7 @@ def requirements(course: Course) -> Files:
 def course_files(course: Course, stages: Sequence[Stage]) -> Files:
     """Return the files that grading *stages* reads: solutions, hidden suites, documented tensors.
 
-    The ``stage.toml`` of every stage is included, since stages name each other.
+    The ``stage.toml`` of every stage is included, because stages name each other.
     """
     hidden = course.documented.parent
     paths = [course.root / COURSE_FILE, course.documented, *hidden.glob("*.py")]
@@ -143,7 +143,7 @@ def course_files(course: Course, stages: Sequence[Stage]) -> Files:
     paths += [path for path in hints if path.is_file()]
     paths += [stage.solution for stage in stages]
     paths += [stage.fingerprints for stage in stages if stage.fingerprints.is_file()]
-    paths += [stage.lab for stage in stages if stage.lab.is_file()]  # to know it when submitted
+    paths += [stage.lab for stage in stages if stage.lab.is_file()]  # recognized if submitted
     files = {path.relative_to(course.root).as_posix(): _read(path) for path in paths}
     for stage in stages:
         folder = stage.hidden.relative_to(course.root).as_posix()
@@ -154,16 +154,16 @@ def course_files(course: Course, stages: Sequence[Stage]) -> Files:
 
 
 def derived_secret(secret: bytes) -> bytes:
-    """Return the secret of a bundle, empty where the course has none.
+    """Derive the bundle's secret from the course's *secret*; empty if the course has none.
 
-    A bundle does not hold the course's own: the bundle's secret does not reveal the course's
-    inputs.
+    The bundle does not contain the course's secret, so a leaked bundle does not reveal the hidden
+    inputs of the course.
     """
     return hmac.new(secret, b"bundle", hashlib.sha256).hexdigest().encode() if secret else b""
 
 
 def _below(root: Path) -> Files:
-    """Return the files below *root*, without hidden and generated ones."""
+    """Return the files below *root*, except hidden and generated files."""
     paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     return {
         name: _read(path)

@@ -1,9 +1,10 @@
-"""Grades the one submission of a container in Gradescope's layout; ``run_autograder`` starts it.
+"""Grades one submission in a Gradescope container; ``run_autograder`` starts this module.
 
     python -I -m autograder.gradescope.container ROOT [--try]
 
-Only instructors see what it prints. Exit code 0 when there is a grade, of any value; otherwise
-there is no ``results.json``. With ``--try`` it grades the solutions, to test the installation.
+Only instructors see its output. The exit code is 0 if there is a grade, even one of 0 points;
+otherwise no ``results.json`` is written. With ``--try``, it grades the solutions instead, to test
+the installation.
 """
 
 import os
@@ -42,7 +43,7 @@ for path in sys.argv[1:]:
 
 
 class Container:
-    """A container's folders, and the configuration of the bundle in it."""
+    """Grades in a container whose files are below *root*."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -52,11 +53,12 @@ class Container:
         self.stages: tuple[Stage, ...] = tuple(map(self.course.stage, self.config.stages))
 
     def choose_sandbox(self) -> tuple[Isolation, str]:
-        """Return the best isolation there is and the Python that starts the sandbox.
+        """Return the best available isolation and the Python that starts the sandbox.
 
-        Below ``full`` that Python runs as the user ``nobody``, who owns nothing: a process of
-        root's could read the solutions and write its own grade.
-        Raises ``SandboxError`` for less than the bundle's configuration demands.
+        If the isolation is not ``full``, this Python runs as the user ``nobody``, who owns nothing,
+        because a process of root could read the solutions and write its own grade.
+
+        Raises ``SandboxError`` if the isolation is weaker than the bundle requires.
         """
         if self.config.isolation == "full" or detect_capabilities().level == "full":
             return choose_isolation("full", self.course.root, _LESS_ISOLATION), sys.executable
@@ -71,7 +73,7 @@ class Container:
         return "process", str(self.source / "as_nobody")
 
     def grade_solutions(self) -> Results:
-        """Grade every stage's solution; raises ``GraderError`` for less than full marks."""
+        """Grade the solution of every stage; raise ``GraderError`` below full marks."""
         solutions = [
             collect_one(stage.solution, "solution", stage, self.course.stages)
             for stage in self.stages
@@ -85,13 +87,13 @@ class Container:
         return results
 
     def grade_submission(self) -> Results:
-        """Grade the submission, all its stages as one."""
+        """Grade the submission, and combine the results of its stages into one."""
         student = read_student(self.root / "submission_metadata.json")
         found = collect_submissions(self.root / SUBMISSION, student, self.stages)
         return combine_stages(self._grade(found), self.stages)
 
     def write(self, content: bytes) -> None:
-        """Write ``results.json`` completely, or not at all."""
+        """Write ``results.json`` completely or not at all."""
         folder = self.root / RESULTS
         folder.mkdir(exist_ok=True)
         unfinished = folder / "results.json.part"
@@ -103,7 +105,7 @@ class Container:
         return grade(self.course, found, isolation=level, jobs=1, diagnose=diagnose, python=python)
 
     def _self_test(self) -> None:
-        """Raise ``SandboxError`` if the user ``nobody`` can read what only root may read."""
+        """Raise ``SandboxError`` if the user ``nobody`` can list a folder reserved for root."""
         folders = [self.course.root, self.root / RESULTS, self.root / SUBMISSION]
         existing = [str(folder) for folder in folders if folder.exists()]
         command = [str(self.source / "as_nobody"), "-I", "-c", _LIST_FOLDERS, *existing]
@@ -123,19 +125,20 @@ class _SubmissionMetadata(msgspec.Struct, frozen=True):
 
 
 def read_student(metadata: Path) -> str:
-    """Return the student's number in Gradescope, or the group's: only a label, never a path."""
+    """Return the number of the student or group in Gradescope; it is a label, never a path."""
     try:
         users = msgspec.json.decode(metadata.read_bytes(), type=_SubmissionMetadata).users
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        users = ()  # a container that was started by hand has none
+        users = ()  # the container was started by hand
     return student_id("+".join(str(user.id) for user in users) or "student")
 
 
 def collect_submissions(folder: Path, student: str, stages: Sequence[Stage]) -> list[Submission]:
-    """Return a submission for each of *stages* for which *folder* has files.
+    """Return a submission for each of *stages* that has files in *folder*.
 
-    Of a single stage there always is one, which may say why there is nothing to grade; of several
-    stages the files' names decide. Raises ``GraderError`` if *folder* can't be read.
+    A single stage always gets a submission, which may state why there is nothing to grade. Several
+    stages are distinguished by the names of the files. Raises ``GraderError`` if *folder* can't be
+    read.
     """
     place = _only_file(folder) or folder
     if len(stages) == 1:
@@ -144,7 +147,7 @@ def collect_submissions(folder: Path, student: str, stages: Sequence[Stage]) -> 
 
 
 def _only_file(folder: Path) -> Path | None:
-    """Return the only file or folder in *folder*, which may have any name."""
+    """Return the only file or folder in *folder*, or None if there are several or none."""
     try:
         paths = list(folder.iterdir())
     except OSError as error:
@@ -155,9 +158,9 @@ def _only_file(folder: Path) -> Path | None:
 
 
 def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
-    """Return *results* as one submission to all *stages*; a missing stage earns no points.
+    """Combine *results* into one submission of all *stages*; a missing stage earns no points.
 
-    If one stage has no grade, the submission has none.
+    If one stage has no grade, the whole submission has none.
     """
     if len(stages) == 1:
         return results
@@ -167,7 +170,7 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
     message = [f"{result.stage or 'All'}: {result.message}" for result in found if result.message]
     message += [f"Not submitted: {', '.join(absent)}."] if absent else []
     scores = [result.score for result in found if result.score is not None]
-    exercises = (  # named after the stage as well: two stages may have exercises of one name
+    exercises = (  # with the stage in the name, which another stage may use too
         msgspec.structs.replace(exercise, name=f"{result.stage} {exercise.name}")
         for result in found
         for exercise in result.exercises
@@ -188,12 +191,12 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
 
 def _status(found: Sequence[SubmissionResult]) -> Status:
     statuses = [result.status for result in found]
-    decisive = (Status.GRADER_ERROR, Status.GRADED)  # one of these decides, in this order
+    decisive = (Status.GRADER_ERROR, Status.GRADED)  # the first of these that occurs
     return next((status for status in decisive if status in statuses), statuses[0])
 
 
 def report_lines(results: Results) -> list[str]:
-    """Return the lines for the instructor that students do not need."""
+    """Return lines for the instructor that students do not need."""
     lines = [_score_line(result) for result in results.submissions]
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
