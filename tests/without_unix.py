@@ -1,7 +1,7 @@
 """Removes from this process what Windows does not have; run it before importing the kit.
 
-Libraries have been imported by then: they look at the real system. The kit sees no fork, no Unix
-signals, no module of Unix, and the name of the other system.
+Libraries are imported first, so they see the real system. The kit sees no fork, no Unix signals and
+no Unix modules, and the system has the name of Windows.
 """
 
 import os

@@ -143,7 +143,7 @@ def test_nothing_is_left_on_the_workers(disturbed: Disturbed, scene: Scene):
 
 
 def test_a_worker_with_another_suite_is_refused(scene: Scene):
-    """A worker with a different suite is refused before the work starts, with both digests."""
+    """A worker with a different suite is refused at the start, and the message has both digests."""
     files = course_files((STAGE,))
     files[f"tests/hidden/{STAGE}/test_tiny.py"] += "\n# changed\n"
     write_files(scene.home / "other", files)

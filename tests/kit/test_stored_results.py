@@ -131,7 +131,7 @@ def test_what_has_the_same_key_is_matched(old: str, new: str):
 
 
 def test_changes_of_scores_are_said_in_one_line(class_: Results):
-    """A student who had no grade before, or has none now, is not a change."""
+    """A student who has a grade in only one of two records is not counted as a change."""
     ada, bert, cleo = class_.submissions
     again = replace(class_, submissions=(replace(bert, score=0.5), ada, replace(cleo, score=1.0)))
 

@@ -161,7 +161,7 @@ def test_a_timestamp_is_read_as_nbgrader_reads_it(text: str, expected: dt.dateti
     .map("".join)
 )  # fmt: skip
 def test_any_text_is_a_timestamp_or_none(text: str):
-    """Any text in a timestamp file is a time or none."""
+    """Any text in a timestamp file gives a time or None, and no error."""
     found = parse_timestamp(text)
 
     assert found is None or found.tzinfo is None

@@ -52,7 +52,7 @@ def exercise(name: str, *checks: CheckResult, by: Slip | None) -> GradedExercise
 
 
 def test_a_check_that_one_slip_fails_keeps_a_share_of_its_points():
-    """The message of a check that fails by a slip states the points that it keeps, and why."""
+    """The message of a check that fails because of a slip states the points it keeps, and why."""
     [result] = priced([exercise("Head", passed(), failed(), by=slip())], HALF)
 
     assert result.score == 2

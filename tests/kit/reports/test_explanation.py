@@ -46,7 +46,7 @@ def test_a_missing_student_is_an_error(results, submission, student, stage, sent
 
 
 def test_the_name_is_printed_with_the_id(results, submission):
-    """The first line has the name if it is known."""
+    """The first line of an explanation has the student's name if it is known."""
     result = submission(status="unreadable")
     first = next(explanation_lines(results(result), result, "Alice Liddell"))
 
@@ -94,7 +94,7 @@ def test_every_check_has_its_points_and_the_reason(results, submission, check):
 
 
 def test_a_record_from_before_the_audit_says_so(results, submission):
-    """A record that is older than the audit claims nothing about the origin of a grade."""
+    """The explanation of a record without an audit states nothing about the origin of a grade."""
     result = submission(score=None, message="The disk broke.")
     text = "\n".join(explanation_lines(results(result), result))
 

@@ -19,7 +19,7 @@ from tests.factories import MakeCheck, MakeSubmission, WriteCourse
 def test_full_marks_name_the_next_stage(
     write_course: WriteCourse, check: MakeCheck, submission: MakeSubmission
 ):
-    """After the last stage the whole course is done."""
+    """Full marks name the next stage; after the last stage, the whole course is done."""
     course = write_course(stages=("01_tiny", "02_tiny"))
     first, last = (
         build_feedback(course, submission(check(), stage=stage)) for stage in ("01_tiny", "02_tiny")

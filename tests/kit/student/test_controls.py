@@ -87,7 +87,7 @@ def test_without_ipywidgets_the_picture_is_there(
 
 
 def test_equal_words_have_equal_numbers():
-    """Capitals do not count, and a sentence ends after ten words."""
+    """Words that differ in case are equal, and a sentence is cut after ten words."""
     words, numbers = embed("The cat sees the dog", 4)
 
     assert words == ["The", "cat", "sees", "the", "dog"]

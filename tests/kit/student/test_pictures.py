@@ -43,7 +43,7 @@ def draw(shown: list[Any]) -> Draw:
     def heatmaps_of(*arguments: Any, **options: Any) -> Drawn:
         heatmaps(*arguments, **options)
         (panels,) = shown
-        assert "<img " in panels._repr_html_()  # no font, label or layout of ours is beyond it
+        assert "<img " in panels._repr_html_()  # it can be drawn with our fonts, labels and layout
         return Drawn(panels, [axis for figure in panels.figures for axis in figure.axes])
 
     return heatmaps_of

@@ -7,6 +7,6 @@ from autograder.student.watch_terminal import Terminal
 
 
 def test_without_a_terminal_it_says_so():
-    """`watch` in a pipe refuses, because there are no keys."""
+    """`watch` refuses to run in a pipe, because a pipe has no keys."""
     with pytest.raises(UsageError, match="needs a terminal"):
         Terminal()
