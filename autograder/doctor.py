@@ -53,7 +53,7 @@ def _worker() -> Finding:
     except (GraderError, OSError) as error:
         return Finding(good=False, text=f"checks do not run here: {error}")
     return Finding(
-        good=True, text="checks run here; there is no course here, and none is needed for that"
+        good=True, text="checks run here; there is no course here, and checks do not need one"
     )
 
 
@@ -63,7 +63,7 @@ def _private_folder(limits: Limits) -> str:
         return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
     return (
         "submissions can't write files: this system does not let a process mount "
-        "(user namespaces); a line that saves a file fails alone"
+        "(user namespaces); only lines that save a file fail"
     )
 
 

@@ -256,7 +256,7 @@ def _other_texts(stage: Stage, known: fingerprints.Fingerprints) -> Iterator[str
     texts = {item.id: written(item) for item in misconceptions.read(stage.misconceptions)}
     for one in known.mistakes:
         if texts.get(one.id) != one:
-            yield f"it says something else of {one.id}"
+            yield f"its text about {one.id} is different"
 
 
 def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:

@@ -25,7 +25,7 @@ SUMMARIES: Final = {
         "check": "Check your own work: what is right, what to fix first, and what comes next.",
         "start": "Create your own folder with every stage; files that you changed are kept.",
         "watch": "Check the exercise that you are working on at each save, one problem at a time.",
-        "hint": "Show a hint: first a question, then a direction, then nearly the line.",
+        "hint": "Show a hint: first a question, then a direction, then almost the whole line.",
         "next": "Show the next exercise, with its file and line.",
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
         "reset": "Reset an exercise to the version you received; a copy of your file is kept.",

@@ -147,7 +147,7 @@ def _mutate(course: Course, stage: Stage) -> int:
     for entry in report.unneeded:
         typer.echo(f"  no longer survives: {entry.was}  →  {entry.becomes}")
     for kind in kinds_report.unnoticed(course, stage):
-        typer.echo(f"  passes, but gives another answer: {kind.exercise}: {kind.change}")
+        typer.echo(f"  passes, but gives a different answer: {kind.exercise}: {kind.change}")
     return len(report.survived) + len(report.unneeded)
 
 

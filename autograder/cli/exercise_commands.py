@@ -54,7 +54,7 @@ def hint(
         Argument(metavar="[N]", min=1, max=3, help="1, 2 or 3 (default: one more each time)."),
     ] = None,
 ) -> None:
-    """Show a hint: first a question, then a direction, then nearly the line."""
+    """Show a hint: first a question, then a direction, then almost the whole line."""
     _, state, task = _task(exercise)
     shown = state.next_hint(task, number)
     typer.echo(f"{task.key}, hint {shown} of {len(task.exercise.hints)}:")
@@ -100,7 +100,7 @@ def progress(
         from autograder.student import course_page  # noqa: PLC0415  # only --report needs it
         from autograder.student.warm_checker import WarmChecker  # noqa: PLC0415  # starts a process that most commands do not need
 
-        typer.echo("Drawing the pictures of your stages; this takes some seconds.")
+        typer.echo("Drawing the pictures of your stages; this takes a few seconds.")
         with closing(WarmChecker(handout)) as checker:
             page = course_page.write_page(handout, state, report, checker.picture)
         typer.echo(f"What you have built: {page}")

@@ -296,7 +296,7 @@ def changes(old: Fingerprints, new: Fingerprints, compared: AbstractSet[str]) ->
     said, to_say = old.words(), new.words()
     for label in sorted(compared & said.keys() & to_say.keys()):
         if said[label] != to_say[label]:
-            yield f"it says something else of {label}"
+            yield f"its text about {label} is different"
     undecided = old.undecided_by_check() | new.undecided_by_check()
     for key in sorted((before.keys() | now.keys()) - undecided):
         check, label = key

@@ -154,7 +154,7 @@ def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
     """Return, for each student, the page name that belongs to the preferred submitted file."""
     if not request.download:
         msg = (
-            "Canvas finds a student by two numbers in the file name of a page, and only the "
+            "Canvas identifies a student by two numbers in the file name of a page, and only the "
             "download from Canvas contains them. Pass that download with --download: the zip "
             "of “Download Submissions”, or its folder."
         )

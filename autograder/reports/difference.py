@@ -92,7 +92,7 @@ def compare(old: Results, new: Results) -> Difference:
         submissions=tuple(sorted(changes, key=lambda change: change[:2])),
         circumstances=(
             *_other_circumstances(old, new),
-            *(f"the suite of {stage} is not the same" for stage in sorted(suites)),
+            *(f"the suite of {stage} differs" for stage in sorted(suites)),
         ),
     )
 
@@ -165,7 +165,7 @@ def _other_circumstances(old: Results, new: Results) -> Iterator[str]:
         before, after = getattr(old.settings, name), getattr(new.settings, name)
         if before != after:
             is_text = isinstance(before, str) and not name.endswith("sha256")
-            yield f"{name}: {before} → {after}" if is_text else f"{name} is not the same"
+            yield f"{name}: {before} → {after}" if is_text else f"{name} differs"
 
 
 def _points(check: Ending | None) -> float:

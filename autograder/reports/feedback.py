@@ -227,7 +227,7 @@ def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bo
     text = "Your grade comes from the same checks on other inputs"
     if hidden_points:
         others = f"{hidden_points:g} of {points:g} points"
-        text += f", and {others} from checks that stay with your instructor"
+        text += f", and {others} from checks that only your instructor has"
     return (
         f"{text}. The hidden suite is here: run `autograder check --hidden`."
         if is_here

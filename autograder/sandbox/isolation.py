@@ -38,7 +38,7 @@ _SYSTEM_ROOTS: Final = (
 WINDOWS: Final = (
     "Other people's code is graded on Linux and macOS, and this is Windows: use WSL or Docker."
 )
-MACOS: Final = "Landlock and seccomp need Linux; this is macOS, where `process` is all there is."
+MACOS: Final = "Landlock and seccomp need Linux; this is macOS, where only `process` is available."
 
 _SAMPLE: Final = ("os", "msgspec", "torch")  # checking every file would take too long
 
@@ -84,7 +84,7 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
     for root in roots:
         if hidden.is_relative_to(Path(root).resolve()):
             msg = (
-                f"{secret} lies inside {root}, which student code must be able to read. "
+                f"{secret} is inside {root}, which student code must be able to read. "
                 "Move the course out of Python's own folders."
             )
             raise SandboxError(msg)

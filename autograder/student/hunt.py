@@ -115,7 +115,7 @@ class Hunt:
         weights = self._right_weights(text)
         chosen = first_named(self._wrong_modules.search(text, weights))
         if chosen is None:
-            msg = "No small change to your code is visible in the picture. Try another stage."
+            msg = "No small change to your code would show in the picture. Try another stage."
             raise UsageError(msg)
         choices = claims.choose(chosen.weights, weights, random.Random())  # noqa: S311  # a hunt is a game
         self._state = HuntState(text, weights, [chosen], choices)

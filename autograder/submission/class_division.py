@@ -181,7 +181,7 @@ class ClassDivision:
         self._remarks += not_in_roster(unknown)
         if nobodys:
             shown = ", ".join(abbreviated_list(nobodys, _MAX_NAMED))
-            self._remarks.append(f"Not submissions, so not looked at: {shown}")
+            self._remarks.append(f"Not submissions, so not read: {shown}")
         if found_by_name and not self._options.worksheet:
             self._remarks.append(_NAMES_ARE_EDITED)
         return _by_number(claims, self._lms) if self._lms else claims

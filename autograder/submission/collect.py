@@ -257,7 +257,7 @@ def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOpt
     parsed = [name for entry, name in names if is_work(entry, name)]
     if roster and people and parsed and all(map(roster.find, parsed)):
         return True
-    known = ", and the roster does not know everybody in it" if people else ""
+    known = ", and the roster does not contain everybody in it" if people else ""
     name, around = visible(place.name), visible(place.parent.name)
     msg = f"{name}, the only entry of {around}, looks like the submissions of a class{known}."
     raise UnclearOwnerError(_unclear(msg))

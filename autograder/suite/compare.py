@@ -66,7 +66,7 @@ def _has_entries(actual: object, expected: Collection[object], what: str) -> Non
     kinds, kind = ((dict,), "dict") if isinstance(expected, dict) else ((list, tuple), "tuple")
     if not isinstance(actual, kinds):
         sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be a {kind}."
-        public = f"{_says(what, 'is')} of another type; {_it(what)} should be a {kind}."
+        public = f"{_says(what, 'has')} the wrong type; {_it(what)} should be a {kind}."
         raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
     if isinstance(expected, dict) and isinstance(actual, dict):
         wanted, given = (" and ".join(f"`{key}`" for key in one) for one in (expected, actual))
@@ -90,7 +90,7 @@ def _is_equal(actual: object, expected: object, what: str) -> None:
         given = actual.item()
     if type(given) is not type(expected):
         sentence = f"{_says(what, 'is')} {_kind(given)}; {_it(what)} should be {_kind(expected)}."
-        public = f"{_says(what, 'is')} of another type; {_it(what)} should be {_kind(expected)}."
+        public = f"{_says(what, 'has')} the wrong type; {_it(what)} should be {_kind(expected)}."
         raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
     if given != expected:
         sentence = f"{_says(what, 'is')} {given!r}; {_it(what)} should be {expected!r}."

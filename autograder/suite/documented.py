@@ -60,7 +60,7 @@ class DocumentedTensor(
             msg = f"{self.name} needs `decimals` or `digits`, and not both"
             raise ValueError(msg)
         if self.digits is not None and (self.digits < 1 or self.exact):
-            msg = f"{self.name}: `digits` is at least 1, and what is exact has `decimals`"
+            msg = f"{self.name}: `digits` must be at least 1, and an exact entry needs `decimals`"
             raise ValueError(msg)
         SpecifierSet(self.torch)  # raises a ValueError that quotes the requirement
 

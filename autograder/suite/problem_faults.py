@@ -22,7 +22,7 @@ LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
 FORMS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
     {
         "bad-output": (Status.BAD_OUTPUT, "returns too much data"),
-        "other-order": (Status.WRONG_VALUE, "takes its arguments in another order"),
+        "other-order": (Status.WRONG_VALUE, "takes its arguments in the wrong order"),
     }
 )
 

@@ -382,4 +382,4 @@ def test_fingerprints_with_another_title_are_a_finding(added: Course):
     with open_recorder(added, [stage]) as recorder:
         (found,) = verify.wrong_records(stage, recorder)
 
-    assert f"it says something else of {first.id}" in found
+    assert f"its text about {first.id} is different" in found

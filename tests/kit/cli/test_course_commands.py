@@ -34,7 +34,7 @@ def test_changes_that_no_check_notices_are_exit_code_1(
         f"{'01_tiny':28} killed    3 (75.0%), equivalent   0, survived   1",
         "  line 7: a + b  →  a - b",
         "  no longer survives: 2 * x  →  x + x",
-        "  passes, but gives another answer: double: a factor",
+        "  passes, but gives a different answer: double: a factor",
     ]
 
 

@@ -296,7 +296,7 @@ def test_the_same_code_is_shown_without_a_claim(
     )
     text = words(class_page(tiny, run))
 
-    assert "2 submissions: the same code but for names and comments ada bob" in text
+    assert "2 submissions: the same code except for names and comments ada bob" in text
     assert "equal code does not show who wrote it" in text
     assert not re.search("cheat|plagiar|copied", text)
 

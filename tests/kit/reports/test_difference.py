@@ -116,9 +116,9 @@ def test_other_circumstances_are_named(results, submission, right):
 
     assert lines(old, new)[1:] == [
         "isolation: full → process",
-        "kit_sha256 is not the same",
+        "kit_sha256 differs",
         "torch: 2.3 → 2.4",
-        "limits is not the same",
-        "the suite of 01_tiny is not the same",
+        "limits differs",
+        "the suite of 01_tiny differs",
     ]
     assert lines(replace(old, settings=None), new)[1] == "isolation: full → process"

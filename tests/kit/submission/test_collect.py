@@ -387,7 +387,7 @@ def test_a_roster_says_what_an_only_entry_is(stages, write_zip, class_, members,
                      identifiers=frozenset({one})) for one in known]  # fmt: skip
     options = FindOptions(roster=Roster(tuple(people)))
     if names is None:
-        with pytest.raises(UnclearOwnerError, match="the roster does not know everybody in it"):
+        with pytest.raises(UnclearOwnerError, match="the roster does not contain everybody in it"):
             find(class_, stages, options=options)
         return
 
@@ -487,9 +487,7 @@ def test_what_is_not_a_submission_is_named(stages, write, class_):
     for name in ("ada.zip", "bob.zip", "marks.csv", "eve.txt"):
         write(name)
 
-    assert find(class_, stages).remarks == (
-        "Not submissions, so not looked at: eve.txt, marks.csv",
-    )
+    assert find(class_, stages).remarks == ("Not submissions, so not read: eve.txt, marks.csv",)
 
 
 def test_a_fault_in_a_packed_class_costs_one_student(stages, write_zip, attention):
