@@ -37,7 +37,7 @@ def test_refuses_a_python_that_only_root_may_read(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("platform", "machine", "reason"),
     [
-        pytest.param("darwin", "arm64", "this is macOS, where `process`", id="macos"),
+        pytest.param("darwin", "arm64", "this is macOS, where only `process`", id="macos"),
         pytest.param("win32", "AMD64", "use WSL", id="windows"),
         pytest.param("linux", "riscv64", "not riscv64", id="unknown-machine"),
     ],
