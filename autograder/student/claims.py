@@ -100,6 +100,11 @@ def _largest(weights: Weights) -> str:
 
 
 CLAIMS: Final = (
+    Claim(  # first, because a row with nan does not sum to one either
+        "Some weights are nan.",
+        _no_number,
+        lambda _: "Every cell holds a number.",
+    ),
     Claim(
         "At least one row does not sum to one.",
         _row_sums,
@@ -119,11 +124,6 @@ CLAIMS: Final = (
         "At least one weight is negative.",
         _negative,
         lambda weights: f"The smallest weight is {min(map(min, weights)):.2f}.",
-    ),
-    Claim(
-        "Some weights are nan.",
-        _no_number,
-        lambda _: "Every cell holds a number.",
     ),
     Claim(
         "In each row, all weights are equal.",

@@ -54,6 +54,15 @@ def test_the_true_symptom_is_always_among_the_answers(seed: int):
     assert len(set(choose(wrong, RIGHT, draw)) & set(true)) == 1
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_nan_is_asked_about_before_its_sums(rows: int):
+    """Of a picture with nan, the true answer is the claim about nan, not the one about sums."""
+    wrong = (*((nan,) * 3,) * rows, *RIGHT[rows:])
+    (asked,) = set(choose(wrong, RIGHT, RANDOM)) & set(true_claims(wrong, RIGHT))
+
+    assert CLAIMS[asked].sentence == "Some weights are nan."
+
+
 def test_equal_pictures_do_not_differ():
     """Equal pictures offer no difference."""
     assert not differs(RIGHT, RIGHT)
