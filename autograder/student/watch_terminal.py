@@ -37,6 +37,7 @@ class Terminal:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.write("\n")  # a screen ends without it, and the next words begin a new row
         self._keys.__exit__(*exception)
 
     def wait(self, seconds: float) -> str | None:

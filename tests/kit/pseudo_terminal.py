@@ -114,15 +114,22 @@ class PseudoTerminal:
         deadline = time.monotonic() + PATIENCE
         while is_incomplete():
             assert time.monotonic() < deadline, f"{words!r} is not in: {self.shown}"
-            if select.select([self.master], [], [], 0.2)[0]:
-                self._raw += self._decoder.decode(os.read(self.master, 65536))
+            self._read(0.2)
+
+    def _read(self, seconds: float) -> bool:
+        """Read what arrives within *seconds*; return whether anything did."""
+        readable, _, _ = select.select([self.master], [], [], seconds)
+        if readable:
+            self._raw += self._decoder.decode(os.read(self.master, 65536))
+        return bool(readable)
 
     def ended(self) -> int:
-        """Wait for the end of the program; return its exit code."""
+        """Wait for the end of the program, and read the rest; return its exit code."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < deadline:
-            if select.select([self.master], [], [], 0.05)[0]:
-                self._raw += self._decoder.decode(os.read(self.master, 65536))
+            self._read(0.05)
+        while self._read(0):
+            pass
         return self.process.wait(1)
 
     def close(self) -> None:

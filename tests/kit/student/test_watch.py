@@ -65,6 +65,7 @@ def test_a_learner_goes_from_one_exercise_to_the_next(
     assert "✓ SelfAttentionV1 passes." in passed
     progress = Progress.read(own)
     assert (progress.passed, progress.hints) == ({FIRST}, {FIRST: 2})
+    assert terminal.shown.startswith("\r\nYour progress is in")  # below the keys
     assert termios.tcgetattr(terminal.slave) == terminal.before
 
 
