@@ -181,6 +181,9 @@ def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
     if following is None:
         yield _course_done(state)
         return
+    if state.weights is not None:
+        hunt = f"A bug hunt in this stage: autograder hunt {stage.name}"
+        yield optional(Rank.TITLE, Text(hunt, style="dim"))
     comes = following.stage
     yield optional(Rank.GAPS, "")
     full, short = _next(f"{comes.title}. {comes.file.goal}"), _next(f"{comes.title}.")
@@ -198,8 +201,6 @@ def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Part
     away = Text("The picture has more rows than fit here: press d", style="dim")
     yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
     yield spaced(Rank.MESSAGE, Text(picture.meaning))
-    hunt = f"A bug hunt in this stage: autograder hunt {stage.name}"
-    yield optional(Rank.TITLE, Text(hunt, style="dim"))
 
 
 def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
