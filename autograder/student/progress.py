@@ -70,7 +70,8 @@ class Progress:
     def read(cls, folder: Path) -> Self:
         """Read the progress of *folder*, and ignore invalid parts of the file."""
         file = folder / PROGRESS_FILE
-        known = _json_object(file)
+        found = _json_object(file)
+        known = found or {}
         known.pop("format_version", None)
         hints, checked = known.pop("hints", None), known.pop("checked", None)
         return cls(
@@ -88,7 +89,7 @@ class Progress:
                 if isinstance(digest, str)
             },
             unknown=known,
-            is_on_disk=file.is_file(),
+            is_on_disk=found is not None,
         )
 
     def is_done(self, stage: Stage) -> bool:
@@ -193,12 +194,12 @@ def by_stage(course: Course, progress: Progress) -> Iterator[StageProgress]:
         yield StageProgress(stage, len(done), left)
 
 
-def _json_object(file: Path) -> dict[str, Any]:
+def _json_object(file: Path) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if file.stat().st_size <= MAX_BYTES:
             found = json.loads(file.read_bytes())
-            return found if isinstance(found, dict) else {}
-    return {}
+            return found if isinstance(found, dict) else None
+    return None
 
 
 def _texts(value: object) -> list[str]:
@@ -222,7 +223,9 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
 
 
 def outdated_lines(course: Course, progress: Progress) -> Iterator[str]:
-    """Yield, for each stage that changed since its last check, a line with the command to run."""
+    """Yield what is out of date, each with the command that brings it up to date."""
+    if progress.file.exists() and not progress.is_on_disk:
+        yield f"{progress.file} is damaged: `autograder watch` checks again which exercises pass."
     for stage in course.stages:
         if progress.is_outdated(stage):
             yield f"{stage.name} has changed since its last check: autograder check {stage.name}"

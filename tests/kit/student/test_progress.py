@@ -15,6 +15,7 @@ from autograder.student.progress import (
     by_stage,
     find_task,
     first_open,
+    outdated_lines,
     progress_lines,
     tasks,
 )
@@ -64,6 +65,16 @@ def test_a_file_that_cannot_be_read_is_not_an_error(progress: Progress, tmp_path
     found = Progress.read(tmp_path)
 
     assert (found.passed, found.gave_up, found.hints) == (set(), set(), {})
+
+
+def test_a_damaged_file_is_reported(progress: Progress, course: Course):
+    """`progress` and `next` say that the file is damaged, and which command makes it again."""
+    intact = [*outdated_lines(course, progress)]
+    progress.file.write_text("{damaged")
+    (line,) = outdated_lines(course, Progress.read(progress.file.parent))
+
+    assert not intact
+    assert line.startswith(f"{progress.file} is damaged: `autograder watch`")
 
 
 def test_fields_of_another_version_are_kept(progress: Progress, tmp_path: Path):
