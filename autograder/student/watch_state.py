@@ -19,7 +19,8 @@ if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
 
 PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
 RESTORED: Final = (
-    "progress.json was missing. It has been written again, with the results of this watch."
+    "progress.json was missing or damaged. "
+    "It has been written again, with the results of this watch."
 )
 
 
@@ -116,7 +117,7 @@ class Watch:
         self.paged = self.paged if turned else key if key in PAGED else ""
         self.hidden = self.checker.check_hidden(self.task) if key == "s" else None
         self.notice = ""
-        if key == "h":
+        if key == "h" and not gone(self.own):
             self._read_progress()
             self.progress.next_hint(self.task)
         elif key in {"n", "p"}:
@@ -218,10 +219,12 @@ class Watch:
             self.progress.save()
 
     def _read_progress(self) -> None:
-        """Read changes that another command may have written; write a lost file again."""
+        """Read changes of another command; write a lost or damaged file again."""
         if gone(self.own):
             return
-        if self.progress.is_on_disk and not self.progress.file.exists():
+        found = Progress.read(self.own.root)
+        if self.progress.is_on_disk and not found.is_on_disk:
             self.progress.save()
             self.notice = RESTORED
-        self.progress = Progress.read(self.own.root)
+        else:
+            self.progress = found

@@ -85,6 +85,7 @@ def test_a_finished_stage_says_what_comes_next(own: Path):
     assert "This stage is done: Self-attention as a module" in finished
     assert "journey ███ 1.00     0.00" in finished
     assert "every row sums to one." in " ".join(finished.split())
+    assert f"A bug hunt in this stage: autograder hunt {STAGE}" in finished
     assert f"Next: {course.stages[1].title}. {course.stages[1].file.goal[:20]}" in finished
     assert state.task.stage.name == "05_masked_self_attention"
     assert "05_masked_self_attention, 2 of 2 stages" in shown(state)
@@ -98,6 +99,7 @@ def test_the_last_exercise_ends_the_course(own: Path):
 
     assert "Congratulations on the whole course" in shown(state)
     assert "7 of 7 exercises" in shown(state)
+    assert shown(state).count("autograder hunt") == 1
 
 
 def test_a_lost_progress_file_is_made_again(own: Path):
@@ -282,20 +284,22 @@ def test_an_exercise_that_broke_is_named_until_it_passes_again(own: Path):
     assert [warning in text for text in screens] == [True, True, False]
 
 
-def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path):
-    """A lost progress file is reported and written again, with all that passed."""
+@pytest.mark.parametrize("text", [pytest.param(None, id="missing"), "{damaged", "[]"])
+def test_a_lost_progress_file_is_written_again_while_watch_runs(own: Path, text: str | None):
+    """A lost or damaged progress file is reported and written again, with all that passed."""
     course = handouts(own)
     state = Watch(course, KnownAnswers(FIRST))
     state.begin()
-    Progress.read(own).file.unlink()
+    file = Progress.read(own).file
+    file.unlink() if text is None else file.write_text(text)
     state.saved([course.stages[0]])
 
-    assert "progress.json was missing." in shown(state)
+    assert "progress.json was missing or damaged." in shown(state)
     assert FIRST in Progress.read(own).passed
 
 
 def test_a_folder_that_is_gone_keeps_the_exercise(own: Path):
-    """If the folder is gone, nothing is written and the exercise stays on the screen."""
+    """If the folder is gone, no key writes anything, and the exercise stays on the screen."""
     course = handouts(own)
     checker = KnownAnswers(FIRST)
     state = Watch(course, checker)
@@ -307,6 +311,7 @@ def test_a_folder_that_is_gone_keeps_the_exercise(own: Path):
     before = state.task
     own.rename(own.with_name("elsewhere"))
     state.saved(course.stages[::-1])
+    state.press("h")
 
     assert "passed before" in warned
     assert "passed before" not in shown(state)
