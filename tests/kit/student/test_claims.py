@@ -56,7 +56,7 @@ def test_the_true_symptom_is_always_among_the_answers(seed: int):
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_nan_is_asked_about_before_its_sums(rows: int):
-    """Of a picture with nan, the true answer is the claim about nan, not the one about sums."""
+    """If a picture contains nan, the true answer is the claim about nan, not about sums."""
     wrong = (*((nan,) * 3,) * rows, *RIGHT[rows:])
     (asked,) = set(choose(wrong, RIGHT, RANDOM)) & set(true_claims(wrong, RIGHT))
 
