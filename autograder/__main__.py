@@ -1,4 +1,4 @@
-"""Run the command line: ``autograder`` or ``python -m autograder``."""
+"""Runs the command line, as ``autograder`` or ``python -m autograder``."""
 
 import sys
 from typing import Final
@@ -7,14 +7,14 @@ LOADING_TORCH: Final = frozenset({"check", "hunt", "watch"})
 
 
 def main() -> None:
-    """Run a command; a command that imports torch first prints that it has started.
+    """Run a command; if it imports torch, first print that torch is being loaded.
 
-    On a cold disk the imports take many seconds, so this module imports nothing earlier.
+    From a cold disk, the imports take many seconds, so they must not run before the message.
     """
     if LOADING_TORCH.intersection(sys.argv[1:2]) and sys.stderr.isatty():
         sys.stderr.write("Loading torch …\n")
         sys.stderr.flush()
-    from autograder.cli import app  # noqa: PLC0415  # after the first line is on the screen
+    from autograder.cli import app  # noqa: PLC0415  # after the message
 
     app()
 

@@ -1,4 +1,4 @@
-"""Reads ``course.toml`` and ``source/*/stage.toml``, and derives the path of every other file.
+"""Reads ``course.toml`` and ``source/*/stage.toml``, and derives the paths of all other files.
 
 An unknown key raises ``CourseError`` with its name and place, so that a misspelt key cannot turn
 off a limit unnoticed.
@@ -39,22 +39,22 @@ PUBLIC_RECORD = "public.json"
 LAB = "lab.ipynb"
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
 SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
-ASSIGNMENTS = "assignments"  # what students receive, in a course and in an installed wheel
-SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel, laid out as a course
-GUIDE = "START_HERE.md"  # for students, next to the stages, since it is about all of them
-MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # what students write is between them
+ASSIGNMENTS = "assignments"  # folder for students, in a course or an installed wheel
+SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel with the folders of a course
+GUIDE = "START_HERE.md"  # a guide for students to all stages, next to the stages' folders
+MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # around the code that students write
 
 _Record = TypeVar("_Record")
 
 
 class Stage(msgspec.Struct, frozen=True, dict=True):
-    """A stage and its file paths."""
+    """Describes a stage of a course, and the paths of its files."""
 
     root: Path
     name: str
     file: StageFile
-    written: bool = True  # whether its lab has questions to answer in words
-    kinds: tuple[Group, ...] = GROUPS  # those that wrong programs are made of
+    written: bool = True  # whether its lab asks written questions
+    kinds: tuple[Group, ...] = GROUPS  # the kinds of mistake in generated wrong programs
 
     @property
     def title(self) -> str:
@@ -68,12 +68,12 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
-        """The exercises in the order in which they are to be solved."""
+        """The exercises, in the order in which students solve them."""
         return self.file.exercise
 
     @property
     def solution(self) -> Path:
-        """The instructor's module."""
+        """The solution, which is the instructor's complete module."""
         return self.root / "solutions" / self.name / f"{self.module}.py"
 
     @property
@@ -93,29 +93,29 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def public_record(self) -> Path:
-        """The answers of the solution to the public suite, built by ``release``."""
+        """The solution's answers in the public suite, built by ``release``."""
         return self.source / PUBLIC_RECORD
 
     @property
     def fingerprints(self) -> Path:
-        """The public suite's observations of each misconception, built by ``release``."""
+        """The observations of the public suite on each misconception, built by ``release``."""
         return self.source / "fingerprints.json"
 
     @property
     def effort_file(self) -> Path:
-        """Minutes and difficulty of each exercise, built by ``release``."""
+        """The file with the minutes and difficulty of each exercise, built by ``release``."""
         return self.source / "effort.json"
 
     @cached_property
     def effort(self) -> StageEffort:
-        """Minutes and difficulty; unknown without the file, which is only informative."""
+        """The minutes and difficulty of each exercise; unknown if the file can't be read."""
         try:
             return msgspec.json.decode(self.effort_file.read_bytes(), type=StageEffort)
         except (OSError, ValueError, RecursionError):
             return StageEffort()
 
     def effort_of(self, exercise: Exercise) -> Effort:
-        """Return minutes and difficulty of *exercise*."""
+        """Return the minutes and difficulty of *exercise*."""
         return self.effort.exercises.get(exercise.name, Effort())
 
     @property
@@ -125,7 +125,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def written_points(self) -> float:
-        """The points of the answers that students write into the lab, if it has any questions."""
+        """The points of the written answers in the lab; 0 if it has no written questions."""
         try:
             cells = json.loads(self.lab.read_bytes())["cells"] if self.written else []
         except (OSError, ValueError, KeyError, TypeError):  # a stage may have no lab
@@ -146,12 +146,12 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def hidden_suite(self) -> Path:
-        """The suite that grades."""
+        """The hidden suite, which determines the grade."""
         return self.hidden / f"test_{self.module}.py"
 
     @property
     def rules(self) -> Path:
-        """The rules that checks of all stages grade; a course may have none."""
+        """The rules for student code in all stages; a course may have none."""
         return self.root / "tests" / "hidden" / "rules.toml"
 
     @property
@@ -161,29 +161,29 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def documented(self) -> Path:
-        """The documented tensors of the course."""
+        """The file with the documented tensors of the course."""
         return self.root / "tests" / "hidden" / "documented.toml"
 
     @property
     def variants(self) -> tuple[Path, ...]:
-        """Correct modules in other idioms."""
+        """Correct modules that are written differently from the solution."""
         return tuple(sorted((self.hidden / "variants").glob("*.py")))
 
     @property
     def misconceptions(self) -> Path:
-        """The wrong solutions that the hidden suite must distinguish."""
+        """The wrong solutions, which the hidden suite must distinguish."""
         return self.hidden / "misconceptions.py"
 
 
 class Course(msgspec.Struct, frozen=True, dict=True):
-    """A course on disk."""
+    """Describes a course on disk."""
 
     root: Path
     file: CourseFile
 
     @property
     def id(self) -> str:
-        """Identifier of the course in ``results.json``."""
+        """The identifier of the course in ``results.json``."""
         return self.file.id
 
     @property
@@ -193,22 +193,22 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def reveal(self) -> Reveal:
-        """The contents that feedback may show."""
+        """The settings for hidden checks and documented values in feedback."""
         return self.file.reveal
 
     @property
     def grading(self) -> Grading:
-        """How submissions are graded."""
+        """The settings for grading submissions."""
         return self.file.grading
 
     @property
     def documented(self) -> Path:
-        """The documented tensors."""
+        """The file with the documented tensors of the course."""
         return self.root / "tests" / "hidden" / "documented.toml"
 
     @cached_property
     def every_stage(self) -> tuple[Stage, ...]:
-        """Every stage in the order of ``course.toml``; each ``stage.toml`` is read on first use."""
+        """All stages in the order of ``course.toml``, whose files are read on first use."""
         return tuple(self._read_stage(name) for name in self.file.stages)
 
     @cached_property
@@ -218,17 +218,18 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _by_name(self) -> dict[str, Stage]:
-        """The stages by everything that they may be called."""
+        """The stages by name, by module and by number."""
         return {
             name: stage
-            for stage in reversed(self.every_stage)  # the first of two keeps the name
+            for stage in reversed(self.every_stage)  # so that the first of two wins
             for name in (stage.name, stage.module, *_numbers(stage.name))
         }
 
     def stage(self, wanted: str) -> Stage:
-        """Find a stage by name, number (``04`` or ``4``) or module; raises ``UsageError``.
+        """Find a stage by name, number (``04`` or ``4``) or module.
 
-        If two stages have the same module, the first is returned.
+        If two stages have the same module, the first is returned. Raises ``UsageError`` if no stage
+        matches.
         """
         if found := self._by_name.get(wanted):
             return found
@@ -237,7 +238,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         raise UsageError(msg)
 
     def graded_stage(self, wanted: str) -> Stage:
-        """Find a stage that gives points; ``UsageError`` if it is only for practice."""
+        """Find a stage that gives points; raise ``UsageError`` if it is only for practice."""
         stage = self.stage(wanted)
         if stage not in self.stages:
             msg = f"{stage.name} is a practice stage: it gives no points and is not graded."
@@ -261,7 +262,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
 
 class _HandoutStage(Stage, frozen=True, dict=True):
-    """A stage outside a course; its source is the student's own folder."""
+    """Describes a stage outside a course, whose source is the student's own folder."""
 
     @property
     def source(self) -> Path:
@@ -270,7 +271,10 @@ class _HandoutStage(Stage, frozen=True, dict=True):
 
 
 class Handout(Course, frozen=True, dict=True):
-    """Stages as students received them; *root* is the folder of one stage, or holds several."""
+    """Describes stages as students received them.
+
+    *root* is the folder of one stage, or contains the folders of several.
+    """
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -294,12 +298,12 @@ def handout(folder: Path) -> Handout:
 
 
 def installed_handouts() -> Path:
-    """Return the folder of the stages in the installed kit, which a course's wheel contains."""
+    """Return the folder of the stages that a course's wheel has installed with the kit."""
     return Path(__file__).parent / ASSIGNMENTS
 
 
 def installed_solution(stage: Stage) -> Stage | None:
-    """Return the *stage* whose solution and lab are in the installed wheel; None without one."""
+    """Return *stage* with its solution and lab in the installed wheel, or None without a wheel."""
     try:
         spec = importlib.util.find_spec(SOLUTIONS_PACKAGE)
     except (ImportError, ValueError):
@@ -312,11 +316,11 @@ def installed_solution(stage: Stage) -> Stage | None:
 
 
 def handouts(folder: Path) -> Handout:
-    """Read the stages whose folders are in *folder*, in the order of their names, possibly none."""
+    """Read the stages whose folders are in *folder*, sorted by name; there may be none."""
     root = folder.resolve()
     try:
         stages = tuple(path.name for path in sorted(root.iterdir()) if is_handout(path))
-    except OSError:  # it may be any folder, and need not be readable
+    except OSError:  # *folder* may be unreadable
         stages = ()
     return _handout(root, stages)
 
@@ -326,7 +330,7 @@ def _handout(root: Path, stages: tuple[str, ...]) -> Handout:
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest folder at or above *start* that holds ``course.toml``."""
+    """Return the nearest folder at or above *start* that contains ``course.toml``."""
     start = start.resolve()
     for folder in (start, *start.parents):
         if (folder / COURSE_FILE).is_file():
@@ -352,7 +356,7 @@ def load(root: Path) -> Course:
 
 
 def course_secret(root: Path) -> bytes:
-    """Return the course's secret from the environment or from a file; empty if there is none."""
+    """Return the course's secret from the environment or a file; empty if there is none."""
     if text := os.environ.get(SECRET_VARIABLE, ""):
         return text.encode()
     try:
@@ -362,14 +366,14 @@ def course_secret(root: Path) -> bytes:
 
 
 def read_toml(path: Path, kind: type[_Record]) -> _Record:
-    """Decode *path* strictly as *kind*; ``CourseError`` names the file and the place in it."""
+    """Decode the TOML file *path* as *kind*; raise ``CourseError`` with the place of a mistake."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
     except FileNotFoundError:
         msg = f"{path} is missing."
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8: {error}."
-    except (ValueError, RecursionError) as error:  # also a number of over 4300 digits
+    except (ValueError, RecursionError) as error:  # or a number has over 4300 digits
         msg = f"{path} is not valid TOML: {error}."
     except msgspec.ValidationError as error:
         msg = f"{path}: {error}."

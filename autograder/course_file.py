@@ -7,44 +7,44 @@ import msgspec
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Hints = tuple[str, str, str]
-HARDEST = 3  # marks of difficulty
-Group = Literal["attention", "torch", "python"]  # of kinds of mistake
+HARDEST = 3  # the highest difficulty of an exercise
+Group = Literal["attention", "torch", "python"]  # the groups of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The resources of a submission; limits are far above ordinary use."""
+    """Limits the resources of a submission and its grading, far above ordinary use."""
 
     import_seconds: Positive = 10.0
     call_seconds: Positive = 3.0
     submission_seconds: Positive = 60.0
     restarts_per_exercise: Count = 2
-    memory_mib: Count = 1024  # beyond what the interpreter and torch have mapped already
+    memory_mib: Count = 1024  # in addition to the memory of the interpreter and torch
     disk_mib: Count = 16
     files: Count = 200
-    answer_mib: Count = 16  # of all answers in one check
-    grader_mib: Count = 2048  # of a grading process, beyond what it has mapped already
-    grader_seconds: Positive = 300.0  # of its processor time for one submission
+    answer_mib: Count = 16  # for all answers in one check
+    grader_mib: Count = 2048  # for a grading process, in addition to what it already uses
+    grader_seconds: Positive = 300.0  # of a grading process's processor time, for one submission
 
 
 class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The contents of feedback on hidden checks and on documented values."""
+    """Sets what feedback shows of hidden checks and of documented values."""
 
     hidden_checks: Literal["property", "nothing"] = "property"
     documented_values: bool = True
 
 
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How submissions are graded.
+    """Sets how submissions are graded.
 
-    *carry_forward*: a mistake costs no points in the exercises that use the wrong one; see
-    ``carry_forward``. *same_mistake_once*: a mistake in several exercises costs points in one of
-    them. *slip_credit*: the share of the points that a check keeps if one named mistake is the only
-    fault of its exercise. ``slip_prices`` describes these two. *rule_share*: the share of the
-    points of a computation that code keeps if it breaks a rule that is the point of its stage.
-    *isolation* is the weakest level for student code, unless a command sets a different level. Labs
-    are built without questions to answer in words if *written* is false.
+    If *carry_forward* is true, a mistake costs no points in the exercises that use the wrong one;
+    see ``carry_forward``. If *same_mistake_once* is true, a mistake that is repeated in several
+    exercises costs points in only one of them. *slip_credit* is the share of its points that a
+    check keeps if one named mistake is the only fault of its exercise. ``slip_prices`` describes
+    these two. *rule_share* is the share of its points that a computation keeps if the code breaks a
+    rule that the stage teaches. *isolation* is the weakest level for student code, unless a command
+    sets another. If *written* is false, labs are built without written questions.
     """
 
     carry_forward: bool = True
@@ -56,9 +56,10 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A function or class that students write in the stage's module.
+    """Describes a function or class that students write in the stage's module.
 
-    Its hints are in ``hints.toml``, so that nobody reads all three by accident.
+    Its three hints are in a separate file, ``hints.toml``, so that nobody reads all of them by
+    accident.
     """
 
     name: str
@@ -66,20 +67,20 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """The estimated minutes of an exercise and its difficulty from one to three; 0 is unknown."""
+    """Estimates the minutes that an exercise takes and its difficulty, 1 to 3; 0 means unknown."""
 
     minutes: int = 0
     difficulty: int = 0
 
     def __str__(self) -> str:
-        """Show both in a few characters; empty if they are unknown."""
+        """Return the difficulty as dots, and the minutes; empty if they are unknown."""
         if not self.minutes:
             return ""
         return f"{'●' * self.difficulty}{'○' * (HARDEST - self.difficulty)} {self.minutes} min"
 
 
 class StageEffort(msgspec.Struct, frozen=True):
-    """The estimated minutes of a stage, those for reading, and the figures of each exercise."""
+    """Estimates the minutes of a stage, the minutes of reading, and the effort of each exercise."""
 
     minutes: int = 0
     reading: int = 0
@@ -90,11 +91,11 @@ CAPTION: Final = "Rows: queries. Columns: keys. Fuller cells: larger weights."
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Attention weights that the code of a finished stage computes.
+    """Describes a picture of attention weights, which the code of a finished stage computes.
 
-    *code* defines ``attention_picture()`` in the module that a learner has written: it returns a
-    tensor with a row for each of the *tokens* and a column for each of the *keys*, by default the
-    same tokens. *meaning* says in a sentence what it shows, and *caption* what its cells are.
+    *code* runs in the learner's module and defines ``attention_picture()``. This function returns a
+    tensor with a row for each of *tokens* and a column for each of *keys*, by default the same
+    tokens. *meaning* states in one sentence what the picture shows. *caption* explains its cells.
     """
 
     tokens: tuple[str, ...]
@@ -110,14 +111,14 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A text on the web, which the page about a learner's course names."""
+    """Names a text on the web, to which the learner's course page links."""
 
     title: str
     url: Annotated[str, msgspec.Meta(pattern="^https://")]
 
 
 class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The content of ``stage.toml``; a stage that is not *graded* is only for practice."""
+    """Holds the content of ``stage.toml``; a stage that is not *graded* is only for practice."""
 
     format_version: Literal[1]
     title: str
@@ -131,7 +132,7 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The content of ``course.toml``."""
+    """Holds the content of ``course.toml``."""
 
     format_version: Literal[1]
     id: Name
@@ -141,4 +142,4 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     limits: Limits = Limits()
     reveal: Reveal = Reveal()
     grading: Grading = Grading()
-    points: dict[str, Positive] = {}  # by stage: what its ten points, and others, count in exports
+    points: dict[str, Positive] = {}  # the points of a stage in exports, by stage

@@ -1,4 +1,4 @@
-"""Writes files and folders completely, or leaves the existing ones unchanged."""
+"""Writes files and folders completely, or leaves the previous ones unchanged."""
 
 import os
 import sys
@@ -10,21 +10,21 @@ from tempfile import TemporaryDirectory, TemporaryFile, gettempdir, mkdtemp
 if sys.platform != "win32":
     import fcntl
 
-UNFINISHED = ".unfinished-"  # begins the names of what an interrupted run may leave
-OWNED = "autograder-private-"  # begins the names of the temporary folders of a run
-PRIVATE = "submission-"  # begins the names of all that they hold
-PROBE = 2**20  # bytes; the record of a class, or about ten notebooks
+UNFINISHED = ".unfinished-"  # prefix of the files that an interrupted run may leave behind
+OWNED = "autograder-private-"  # prefix of the temporary folders of a run
+PRIVATE = "submission-"  # prefix of everything in these folders
+PROBE = 2**20  # bytes, enough for the record of a class or about ten notebooks
 
 
 def replace_file(file: Path, content: bytes) -> None:
-    """Write *file* at once, so that an interrupted run leaves the old file or the new one."""
+    """Write *file* so that an interrupted run leaves either the old file or the new one."""
     with replacing_file(file) as draft:
         draft.write_bytes(content)
 
 
 @contextmanager
 def replacing_file(file: Path) -> Iterator[Path]:
-    """Yield the path of a draft that replaces *file* at the end, unless there is an exception."""
+    """Yield the path of a draft, which replaces *file* at the end unless an exception occurs."""
     with TemporaryDirectory(dir=file.parent, prefix=UNFINISHED) as folder:
         draft = Path(folder) / file.name
         yield draft
@@ -33,7 +33,7 @@ def replacing_file(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that replaces *folder* at the end; an exception leaves the old one."""
+    """Yield an empty folder, which replaces *folder* at the end unless an exception occurs."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent, prefix=UNFINISHED) as temporary:
         new = Path(temporary) / "new"
@@ -45,11 +45,12 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 
 class OwnedFolder:
-    """A temporary folder of this process and its forks; *remove* removes it with all its contents.
+    """Creates a temporary folder for this process and its forks, and removes it on ``close``.
 
-    The kernel unlocks it with the last of these processes, for any end of them, so making one
-    removes the folders of this user whose processes are gone. Others may pass through it, but not
-    list it.
+    *remove* deletes a folder with all its contents. The folder is locked, and the kernel unlocks it
+    when the last of these processes ends, even if it is killed. Therefore the constructor can also
+    remove this user's folders whose processes have ended. Other users may open files in the folder,
+    but not list it.
     """
 
     def __init__(self, remove: Callable[[Path], None]) -> None:
@@ -61,7 +62,7 @@ class OwnedFolder:
         self._descriptor = os.open(new, os.O_RDONLY)
         _lock_folder(self._descriptor)
         new.chmod(0o711)
-        new.rename(self.path)  # only now may another process find it, locked
+        new.rename(self.path)  # visible to other processes only when it is locked
 
     def close(self) -> None:
         """Remove the folder."""
@@ -70,15 +71,15 @@ class OwnedFolder:
 
 
 def _remove_unlocked(folder: Path, remove: Callable[[Path], None]) -> None:
-    """Remove *folder* if it is this user's, and no process holds its lock."""
+    """Remove *folder* if it belongs to this user and no process holds its lock."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:  # another run has just removed it, or it is another user's
+    except OSError:  # another run has removed it, or it belongs to another user
         return
     try:
         is_ours = os.fstat(descriptor).st_uid == os.geteuid() and all(
             name.startswith(PRIVATE)
-            for name in os.listdir(descriptor)  # noqa: PTH208  # the folder that is open, not its name
+            for name in os.listdir(descriptor)  # noqa: PTH208  # the open folder, not its path
         )
         if is_ours and _lock_folder(descriptor):
             remove(folder)
@@ -87,32 +88,32 @@ def _remove_unlocked(folder: Path, remove: Callable[[Path], None]) -> None:
 
 
 def _lock_folder(descriptor: int) -> bool:
-    """Lock an open folder for this process and its forks; False if others have locked it."""
+    """Lock an open folder for this process and its forks; return False if others hold the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # or the file system knows no locks: then nothing there is removed
+    except OSError:  # or the file system has no locks, so that nothing is removed
         return False
     return True
 
 
 def lock(descriptor: int) -> bool:
-    """Lock an open file until this process ends; False if another process has locked it.
+    """Lock an open file until this process ends; return False if another process holds the lock.
 
-    Forks do not inherit the lock, so none of them keeps it after this process.
+    Forks do not inherit the lock, so no fork can hold it longer than this process.
     """
-    if sys.platform == "win32":  # nothing is graded there
+    if sys.platform == "win32":  # Windows does not grade
         return True
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # systems differ in what they raise
+    except (BlockingIOError, PermissionError):  # depending on the system
         return False
-    except OSError:  # some network folders know no locks
+    except OSError:  # some network folders have no locks
         return True
     return True
 
 
 def require_space(folder: Path) -> None:
-    """Raise ``OSError`` if no file can be written into *folder*, which is created if necessary."""
+    """Create *folder* if necessary, and raise ``OSError`` if no file can be written into it."""
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=folder) as probe:
         probe.write(bytes(PROBE))

@@ -1,6 +1,6 @@
-"""Examines the machine: its isolation, and whether documented values hold on it.
+"""Examines the machine's isolation, and whether it reproduces the documented values.
 
-Without a course it examines only whether a worker answers, which a student needs.
+Without a course, it only examines whether checks run, which is what a student needs.
 """
 
 import platform
@@ -20,14 +20,14 @@ from autograder.suite import documented
 
 
 class Finding(NamedTuple):
-    """One examined property of the machine, and whether it is good."""
+    """Describes one property of the machine, and whether it is good."""
 
     good: bool
     text: str
 
 
 def examine(course: Course | None) -> Iterator[Finding]:
-    """Examine machine and course, if there is one; yield one finding after the other."""
+    """Yield the findings about the machine, and about the course if there is one."""
     found = detect_capabilities()
     machine = f"{found.platform} {found.architecture}"
     yield Finding(good=True, text=f"Python {platform.python_version()} on {machine}")
@@ -37,15 +37,15 @@ def examine(course: Course | None) -> Iterator[Finding]:
         return
     yield Finding(found.level == "full", f"isolation {found.level}: {found.reason}")
     if found.level == "full":
-        yield Finding(good=True, text=_private_folder(course.limits))  # both are safe
+        yield Finding(good=True, text=_private_folder(course.limits))  # with or without files
     yield _documented(course)
     public = "the same in every public copy: set a course secret before grading"
     inputs = "secret" if course_secret(course.root) else public
-    yield Finding(good=True, text=f"hidden inputs are {inputs}")  # both are allowed
+    yield Finding(good=True, text=f"hidden inputs are {inputs}")  # good in either case
 
 
 def _worker() -> Finding:
-    """Start a worker as `check` does; full isolation is for other people's code."""
+    """Start a worker as `check` does, without the isolation that other people's code needs."""
     try:
         with own_workers(Limits()) as fork_server:
             fork_server.wait_ready()
@@ -58,7 +58,7 @@ def _worker() -> Finding:
 
 
 def _private_folder(limits: Limits) -> str:
-    """Describe the folder in which a worker may write."""
+    """Return a sentence on the files that a submission may write."""
     if private_folder.is_available():
         return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
     return (

@@ -1,15 +1,12 @@
-"""Defines the errors of the kit, one class per cause.
+"""Defines the exceptions of the kit, one class per cause.
 
-``CourseError``: the course's files are wrong; the course's author corrects them. ``SandboxError``:
-this machine can't run student code in the requested isolation. ``ClusterError``: a cluster can't be
-used: it does not answer, or its machines differ. ``GraderError``: a bug of the kit; no grade is
-written. A failure of student code is not an error here: it is an outcome (see ``results``).
+Failures of student code raise none of them; they are outcomes (see ``results``).
 """
 
 import errno
 from typing import Final
 
-NO_MEMORY: Final = (  # in texts of torch's errors and of the system's
+NO_MEMORY: Final = (  # parts of error messages of torch and of the system
     "can't allocate memory",
     "out of memory",
     "Cannot allocate memory",
@@ -24,39 +21,39 @@ class AutograderError(Exception):
 
 
 class CourseError(AutograderError):
-    """A file of the course is missing, malformed or contradicts another."""
+    """Raised if a file of the course is missing, malformed or contradicts another."""
 
 
 class SandboxError(AutograderError):
-    """The requested isolation is not available on this machine."""
+    """Raised if this machine can't run student code in the requested isolation."""
 
 
 class ClusterError(AutograderError):
-    """The cluster does not answer, is not private, or has a machine that differs."""
+    """Raised if the cluster does not answer, is not private, or has a machine that differs."""
 
 
 class GraderError(AutograderError):
-    """The grader itself failed; the submission has no grade."""
+    """Raised if the grader itself fails, so that the submission has no grade."""
 
 
 class LostProcessError(GraderError):
-    """A process of the sandbox was killed from outside, or hangs; a new process may do the work."""
+    """Raised if a sandbox process hangs or was killed; a new process may do the work."""
 
 
 class OutOfMemoryError(LostProcessError):
-    """A process has no memory left for a submission; a new one may grade it."""
+    """Raised if a process has no memory left for a submission; a new one may grade it."""
 
 
 class UsageError(AutograderError):
-    """A command was called with something that it can't use."""
+    """Raised if a command is called with an argument or a file that it can't use."""
 
 
 class UnclearOwnerError(UsageError):
-    """It is unclear whether a student or an instructor packed something; nothing was written."""
+    """Raised if the owner of a submission is unclear; nothing has been written."""
 
 
 def lacks_memory(error: BaseException | None) -> bool:
-    """Whether this process had no memory left when *error* was raised, or one that led to it."""
+    """Whether *error*, or one that led to it, means that this process ran out of memory."""
     chain: list[BaseException] = []
     while error is not None and error not in chain:
         if isinstance(error, MemoryError) or _says_no_memory(error):
@@ -67,14 +64,17 @@ def lacks_memory(error: BaseException | None) -> bool:
 
 
 def require_memory(error: BaseException | None) -> None:
-    """Raise ``OutOfMemoryError`` if *error* means that this process had no memory left."""
+    """Raise ``OutOfMemoryError`` if *error* means that this process ran out of memory."""
     if lacks_memory(error):
         msg = f"The grading process has no memory left ({type(error).__name__}: {error})."
         raise OutOfMemoryError(msg) from error
 
 
 def _says_no_memory(error: BaseException) -> bool:
-    """Whether Python's system calls or a library report it; other texts may quote a student's."""
+    """Whether a system call or a library reports that memory ran out.
+
+    The messages of other exceptions are not searched, because they may quote student code.
+    """
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     by_library = isinstance(error, _RAISED_BY_LIBRARIES)

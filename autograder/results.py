@@ -1,7 +1,7 @@
-"""Defines the results and their JSON form, ``results.json``.
+"""Defines the results of grading and their JSON form, ``results.json``.
 
-``docs/results.md`` describes the format for readers who write their own exporter. Every record
-bounds and sanitizes its own texts when it is made, changed or read.
+``docs/results.md`` describes the format for authors of exporters. Every record bounds and sanitizes
+its texts when it is created, changed or read.
 """
 
 import re
@@ -27,11 +27,11 @@ from autograder.sanitize import (
 
 FORMAT_VERSION: Final = 1
 MAX_NOTICES: Final = 20
-MAX_IGNORED: Final = 51  # 50 names, and how many more there are
-MAX_LIMITS: Final = 50  # five times as many as there are
+MAX_IGNORED: Final = 51  # 50 names and the number of further ones
+MAX_LIMITS: Final = 50  # five times the present number of limits
 MAX_SIDE: Final = 8  # rows and columns of a grid
-MAX_TITLES: Final = 1200  # characters; several mistakes have the title "Either: ... Or: ..."
-MAX_TITLE: Final = 80  # characters, one line of a terminal; a longer sentence ends at a clause
+MAX_TITLES: Final = 1200  # characters; the title of several mistakes is "Either: ... Or: ..."
+MAX_TITLE: Final = 80  # characters, one line of a terminal; a longer sentence is cut after a clause
 _PIECE_END: Final = re.compile(r"\.\s+")
 _LEADS: Final = re.compile(r"^(?:Same error as: |Two mistakes: |Either: |Or: )+")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
@@ -41,16 +41,16 @@ _CLAUSE_END: Final = re.compile(
 
 
 class Outcome(StrEnum):
-    """The outcome of one check."""
+    """Names the outcome of one check."""
 
     PASSED = "passed"
-    FAILED = "failed"  # the code answered, wrongly
-    ERRORED = "errored"  # the code broke, hung or never ran
-    SKIPPED = "skipped"  # what it depends on did not pass
+    FAILED = "failed"  # the code gave a wrong answer
+    ERRORED = "errored"  # the code raised, crashed, hung or never ran
+    SKIPPED = "skipped"  # a check on which it depends did not pass
 
 
 class Status(StrEnum):
-    """The reason for the outcome of a check or of a whole submission."""
+    """Names the reason for the outcome of a check or a whole submission."""
 
     OK = "ok"
     WRONG_VALUE = "wrong-value"
@@ -73,16 +73,16 @@ class Status(StrEnum):
     GRADER_ERROR = "grader-error"
 
 
-SEVERAL = " / "  # between the ids of mistakes that showed the same
-TOGETHER = " + "  # between the ids of two mistakes that showed what neither shows alone
-FIRST, SECOND = "There are two mistakes. First: ", " Second: "  # before their explanations
-SAME_ERROR: Final = "(This mistake raises the same error.)"  # behind an explanation
+SEVERAL = " / "  # between the ids of mistakes with the same effect
+TOGETHER = " + "  # between the ids of two mistakes with a joint effect
+FIRST, SECOND = "There are two mistakes. First: ", " Second: "  # before the explanations
+SAME_ERROR: Final = "(This mistake raises the same error.)"  # after an explanation
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """The mistake's id, a sentence that explains it, a guiding question, and its title.
+    """Describes a mistake by its id, an explanation, a guiding question and a title.
 
-    Without a title, as in older records, it gets a title from the explanation.
+    Older records have no title; it is then derived from the explanation.
     """
 
     misconception: str
@@ -104,7 +104,10 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def parts(self) -> tuple["Diagnosis", ...]:
-        """The mistake, or each of two with a joint effect; the question is that of the first."""
+        """The mistake itself, or each of two mistakes with a joint effect.
+
+        Only the first of two has a question.
+        """
         first, both, second = self.explanation.removeprefix(FIRST).partition(SECOND)
         names = self.misconception.split(TOGETHER)
         if len(names) == 1 or not both:
@@ -113,7 +116,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """The title, or the explanation if the title only repeats its sentences."""
+        """The title, or the explanation if the title repeats more than its beginning."""
         pieces = list(filter(None, (one.strip(" .") for one in _PIECE_END.split(self.title))))
         if not all(_LEADS.sub("", piece) in self.explanation for piece in pieces):
             return self.title
@@ -122,16 +125,16 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def beyond_headline(self) -> str:
-        """The part of the explanation that follows the headline, to be written right after it."""
+        """The rest of the explanation, to be appended to the headline."""
         if self.explanation.startswith(self.headline):
             return self.explanation.removeprefix(self.headline)
         return f".\n{self.explanation}"
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A documented tensor next to the student's, at most 8 by 8, digits as printed.
+    """Compares a documented tensor with the student's, at most 8 by 8, with digits as printed.
 
-    *rows* and *columns* name the tokens if an axis has one entry per token, otherwise they are
+    *rows* and *columns* name the tokens if an axis has one entry per token; otherwise they are
     empty.
     """
 
@@ -153,7 +156,10 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One check, as the student reads it; only one of a public suite has what was *printed*."""
+    """Holds the result of one check, as the student reads it.
+
+    *printed* is the output of the code; only results of a public suite contain it.
+    """
 
     name: str
     title: str
@@ -165,7 +171,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: Diagnosis | None = None
     grid: Grid | None = None
     printed: str = ""
-    given: str = ""  # the exercise whose mistake showed here: the points are carried forward
+    given: str = ""  # the exercise whose mistake costs this check no points
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))
@@ -177,7 +183,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The checks of one exercise, in the order in which they build on each other."""
+    """Holds the results of an exercise's checks, in the order in which they build on each other."""
 
     name: str
     checks: tuple[CheckResult, ...]
@@ -190,7 +196,7 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, name: str, checks: tuple[CheckResult, ...]) -> "ExerciseResult":
-        """Add up *checks*."""
+        """Return the result of the exercise *name*, with the sums of the points of *checks*."""
         return cls(
             name=name,
             checks=checks,
@@ -200,23 +206,24 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def carried(self) -> float:
-        """How many of the points were earned given a mistake in another exercise."""
+        """The points that were earned despite a mistake in another exercise."""
         return add(check.points for check in self.checks if check.given)
 
     @property
     def credited(self) -> float:
-        """How many of the points are credit for checks that fail by one slip."""
+        """The points credited for checks that fail because of a single slip."""
         return add(check.points for check in self.checks if check.outcome is not Outcome.PASSED)
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """The origin of a grade: the time, the *seconds* that it took, and the isolation.
+    """Records the origin of a grade: its time, the *seconds* that it took, and the isolation.
 
-    *suite_sha256* covers the stage's solution and hidden suite; *key* covers everything that
-    affects the grade, the submission included, so results with one key differ only in times.
+    *suite_sha256* covers the stage's solution and hidden suite. *key* covers everything that
+    affects the grade, including the submission, so results with the same key differ only in their
+    times.
     """
 
-    graded: str = msgspec.field(name="judged")  # UTC; the key that format 1 has
+    graded: str = msgspec.field(name="judged")  # UTC; format 1 calls it "judged"
     seconds: float
     isolation: str
     suite_sha256: str
@@ -228,15 +235,15 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a run: digests of files, versions, and the limits of a submission."""
+    """Records the settings of a run: digests of files, versions, and the limits of a submission."""
 
     kit: str
     kit_sha256: str
-    course_sha256: str  # of what all stages share
+    course_sha256: str  # of the files that all stages share
     python: str
     torch: str
     machine: str
-    packages_sha256: str  # of the names and versions of what is installed
+    packages_sha256: str  # of the names and versions of the installed packages
     limits: dict[str, float]
 
     def __post_init__(self) -> None:
@@ -249,11 +256,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one student in one stage; *printed* is the output of importing the file.
+    """Holds the result of one student in one stage.
 
-    As in checks, only results of the public suite contain it. *syntax_sha256* is that of the code
-    without its own names, comments, docstrings and formatting; empty if it is not valid Python.
-    Older records have no *audit*.
+    *printed* is the output of importing the file; only results of a public suite contain it.
+    *syntax_sha256* is the digest of the code without its own names, comments, docstrings and
+    formatting, or empty if the code is not valid Python. Older records have no *audit*.
     """
 
     student: str
@@ -283,17 +290,20 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def carried(self) -> float:
-        """How many of the points are carried forward."""
+        """The points that were earned despite a mistake in another exercise."""
         return add(exercise.carried for exercise in self.exercises)
 
     @property
     def credited(self) -> float:
-        """How many of the points are credit for checks that fail by one slip."""
+        """The points credited for checks that fail because of a single slip."""
         return add(exercise.credited for exercise in self.exercises)
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole grading run; *submissions* is a tuple, or reads each submission when needed."""
+    """Holds the results of a grading run.
+
+    *submissions* is a tuple, or a sequence that reads each submission when it is needed.
+    """
 
     course: str
     isolation: str
@@ -310,7 +320,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _make_floats(record: msgspec.Struct, *names: str) -> None:
-    """Write points as floats, because 2 and 2.0 are equal but not the same JSON."""
+    """Convert points to floats, because 2 and 2.0 are equal but differ in JSON."""
     for name in names:
         value = getattr(record, name)
         force_setattr(record, name, None if value is None else float(value))
@@ -325,17 +335,17 @@ def title_of(explanation: str) -> str:
 
 
 def add(points: Iterable[float]) -> float:
-    """Sum *points* without the rounding errors of binary fractions (0.1 + 0.2)."""
+    """Return the sum of *points*, without the rounding errors of binary fractions (0.1 + 0.2)."""
     return round(sum(points), 6)
 
 
 def to_json(results: Results) -> bytes:
-    """Encode as indented UTF-8 JSON; NaN and infinities can't occur in points."""
+    """Encode *results* as indented UTF-8 JSON."""
     return b"".join(json_parts(results))
 
 
 def json_parts(results: Results) -> Iterator[bytes]:
-    """Yield the JSON of *results* in parts, of which none is longer than one submission's."""
+    """Yield the JSON of *results* in parts, each with at most one submission."""
     head = _indented(replace(results, submissions=()))
     before, empty, after = head.partition(b'"submissions": []')
     if not results.submissions:
@@ -343,7 +353,7 @@ def json_parts(results: Results) -> Iterator[bytes]:
         return
     yield before + empty.removesuffix(b"]")
     for number, result in enumerate(results.submissions):
-        # A text in JSON holds no line break, so only the structure is moved to the right.
+        # JSON strings contain no line breaks, so this indents only the structure.
         yield (b"," if number else b"") + b"\n    " + _indented(result).replace(b"\n", b"\n    ")
     yield b"\n  ]" + after + b"\n"
 
@@ -353,5 +363,5 @@ def _indented(record: msgspec.Struct) -> bytes:
 
 
 def from_json(text: bytes) -> Results:
-    """Decode and check what ``to_json`` wrote; raises ``msgspec.ValidationError``."""
+    """Decode and validate the output of ``to_json``; raise ``msgspec.ValidationError``."""
     return msgspec.json.decode(text, type=Results)

@@ -1,8 +1,8 @@
-"""Removes control sequences from text that others wrote, and bounds its length.
+"""Removes control sequences from untrusted text, and bounds its length.
 
-``results`` sends every text of a record through here, so no view can forget a field; autoescape and
-``rich.text.Text`` keep what is left plain. Each function leaves its own output unchanged: a record
-that is written and read again stays equal.
+``results`` passes every text of a record through this module, so no view can forget a field.
+Autoescape and ``rich.text.Text`` then keep the text from being read as markup. Each function leaves
+its own output unchanged, so a record stays equal if it is written and read again.
 """
 
 import hashlib
@@ -10,13 +10,13 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-MAX_WORD = 80  # a name on one line of a wide terminal
-MAX_FILE_NAME = 120  # what `submission.files` shows of one
+MAX_WORD = 80  # a name must fit on one line of a wide terminal
+MAX_FILE_NAME = 120  # the same as in `submission.files`
 MAX_SENTENCE = 400
-MAX_MESSAGE = 2000  # a screenful: enough for an exception with its text
+MAX_MESSAGE = 2000  # about a screenful, enough for an exception with its message
 MAX_LINES = 30  # a screenful
-MAX_DIGITS = 12  # "-1234.567890": what fits under a token of a sentence
-MAX_MARKS = 3  # accents on one letter; more of them climb over the lines above
+MAX_DIGITS = 12  # "-1234.567890" fits below a token of a sentence
+MAX_MARKS = 3  # accents on one letter; more of them would cover the lines above
 
 _ESCAPE = re.compile(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,2000}(?:\x07|\x1b\\|\x9c)"  # titles
@@ -25,18 +25,18 @@ _ESCAPE = re.compile(
 )
 _PATH = re.compile(r"(?<![\w/.:])/(?:[\w.+@~-]+/)+")
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_JOINERS = frozenset("\u200c\u200d")  # Persian, Indic scripts and emoji are wrong without them
+_JOINERS = frozenset("\u200c\u200d")  # needed by Persian, Indic scripts and emoji
 
 
 def line(text: str, limit: int) -> str:
-    """Put *text* on one line of at most *limit* characters."""
-    if not text:  # as most texts of a record are
+    """Return *text* on one line of at most *limit* characters."""
+    if not text:  # most texts of a record are empty
         return ""
     return _cut(" ".join(_visible(text, limit).split()), limit, len(text))
 
 
 def lines(text: str, limit: int = MAX_MESSAGE) -> str:
-    """Keep the lines of *text*: at most *limit* characters and ``MAX_LINES`` lines."""
+    """Return *text*, shortened to at most *limit* characters and ``MAX_LINES`` lines."""
     if not text:
         return ""
     kept = [item.rstrip() for item in _visible(text, limit).strip().split("\n")]
@@ -46,7 +46,7 @@ def lines(text: str, limit: int = MAX_MESSAGE) -> str:
 
 
 def last_lines(text: str, limit: int = MAX_MESSAGE) -> str:
-    """Keep the end of *text*, of which there may be any amount, within the bounds of ``lines``."""
+    """Return the end of *text*, with at most *limit* characters and ``MAX_LINES`` lines."""
     if not text:
         return ""
     shown = _visible(text[-8 * limit :], limit).split("\n")
@@ -59,7 +59,7 @@ def last_lines(text: str, limit: int = MAX_MESSAGE) -> str:
 
 
 def listed(items: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
-    """Put each of *items* on one line; beyond *most* of them, say how many are left out."""
+    """Return at most *most* of *items*, each on one line, and the number of items left out."""
     known = list(items)
     if len(known) > most:
         known[most - 1 :] = [f"… ({len(known) - most + 1} more)"]
@@ -67,20 +67,21 @@ def listed(items: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
 
 
 def name_and_id(name: str, student: str) -> str:
-    """Return the *name* of a *student* in front of the id, or the id alone."""
+    """Return the *name* followed by the id *student*, or the id alone if the name is empty."""
     name = line(name, MAX_WORD)
     return f"{name} ({student})" if name else student
 
 
 def without_folders(text: str) -> str:
-    """Shorten absolute paths to the file's name: students need not know the folders of a server."""
+    """Shorten absolute paths in *text* to the file's name, to hide the folders of a server."""
     return _PATH.sub("…/", text)
 
 
 def identifier(text: str, limit: int = MAX_WORD) -> str:
-    """Return *text* itself if it is printable and short enough.
+    """Return *text* as a printable identifier of at most *limit* characters.
 
-    Otherwise it is changed, and a digest at its end keeps two different ids different.
+    A text that is already printable and short enough is not changed. Any other text gets a digest
+    at its end, so that different ids stay different.
     """
     if text.isprintable() and len(text) <= limit:
         return text
@@ -90,7 +91,7 @@ def identifier(text: str, limit: int = MAX_WORD) -> str:
 
 
 def digits(entry: str) -> str:
-    """Keep a number as printed; one with hundreds of digits before the point gets an exponent."""
+    """Return a printed number, with an exponent if it is longer than ``MAX_DIGITS``."""
     if len(entry) <= MAX_DIGITS:
         return line(entry, MAX_DIGITS)
     try:
@@ -100,8 +101,8 @@ def digits(entry: str) -> str:
 
 
 def _visible(text: str, limit: int) -> str:
-    """Drop control characters; replace bidirectional controls by their code."""
-    text = text[: 8 * limit]  # enough to fill the limit even between many escapes
+    """Return *text* without control characters, and with codes for bidirectional controls."""
+    text = text[: 8 * limit]  # enough for *limit* visible characters among many escapes
     if text.isascii() and text.isprintable():
         return text
     kept: list[str] = []
@@ -111,7 +112,7 @@ def _visible(text: str, limit: int) -> str:
         shown = _shown(character, category)
         if category in {"Mn", "Me"}:
             marks += 1
-        elif shown and character not in _JOINERS:  # what can't be seen starts no new letter
+        elif shown and character not in _JOINERS:  # an invisible character starts no new letter
             marks = 0
         if marks <= MAX_MARKS:
             kept.append(shown)
@@ -126,17 +127,17 @@ def _shown(character: str, category: str) -> str:
     if category == "Zs" or character == "\t":
         return " "
     if category == "Cs":
-        return "\N{REPLACEMENT CHARACTER}"  # half a character, which UTF-8 can't write
+        return "\N{REPLACEMENT CHARACTER}"  # a surrogate, which UTF-8 can't encode
     if category in {"Cc", "Cf"} and character not in _JOINERS:
         return ""
     return character
 
 
 def _cut(text: str, limit: int, length: int) -> str:
-    """Shorten *text*, which had *length* characters, and state this within *limit*."""
+    """Shorten *text* to *limit*, including a note on its original *length*."""
     if len(text) <= limit and length <= 8 * limit:
         return text
     note = f" … (of {length:,} characters)"
-    if 2 * len(note) > limit:  # too short for both: a token above a column of numbers
+    if 2 * len(note) > limit:  # no room, as for a token above a column of numbers
         note = "…"
     return f"{text[: limit - len(note)].rstrip()}{note}".strip()

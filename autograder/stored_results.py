@@ -1,4 +1,4 @@
-"""Reads results on disk one at a time, so a class of any size fits in memory."""
+"""Reads results from disk one at a time, so that a class of any size fits in memory."""
 
 from array import array
 from bisect import insort
@@ -14,8 +14,8 @@ from autograder.errors import UsageError
 from autograder.results import Results, Status, SubmissionResult, from_json
 from autograder.sanitize import identifier
 
-MAX_CHANGES: Final = 50  # named after a regrade; the class report shows everybody
-_OPENS: Final = b"    {\n"  # a submission, in the JSON of a record
+MAX_CHANGES: Final = 50  # the most changes named after a regrade; the class report lists all
+_OPENS: Final = b"    {\n"  # the first line of a submission in a record
 _CLOSES: Final = (b"    },\n", b"    }\n")
 _Key = TypeVar("_Key", bound=Hashable)
 _Old = TypeVar("_Old")
@@ -23,7 +23,7 @@ _New = TypeVar("_New")
 
 
 class SubmissionScore(msgspec.Struct, frozen=True):
-    """The student and the points of a result; the rest is not decoded."""
+    """Decodes only the student, the stage, the score and the status of a result."""
 
     student: str
     stage: str
@@ -40,15 +40,15 @@ class SubmissionScore(msgspec.Struct, frozen=True):
         return self.student, self.stage
 
 
-Place = tuple[int, int]  # of a result's JSON in its file: where it begins and ends
+Place = tuple[int, int]  # the start and the end of a result's JSON in its file
 Read = Callable[[Iterable[Place]], Iterator[bytes]]
 _Struct = TypeVar("_Struct", SubmissionResult, SubmissionScore)
 
 
 class StoredResults(Sequence[SubmissionResult]):
-    """The results at *places* in a file, whose JSON *read* yields.
+    """Reads results from *places* in a file; *read* yields their JSON.
 
-    Raises ``UsageError`` where one can't be read; *file* names it there.
+    Raises ``UsageError`` if a result can't be read; *file* names the file in the message.
     """
 
     def __init__(self, read: Read, places: Iterable[Place], file: object) -> None:
@@ -66,7 +66,7 @@ class StoredResults(Sequence[SubmissionResult]):
     def __getitem__(self, index: slice) -> Sequence[SubmissionResult]: ...
 
     def __getitem__(self, index: int | slice) -> SubmissionResult | Sequence[SubmissionResult]:
-        """Read one result, or choose some."""
+        """Return one result, or a lazy sequence of several."""
         chosen = range(len(self))[index]
         if isinstance(chosen, int):
             return next(self._read([chosen], SubmissionResult))
@@ -76,7 +76,7 @@ class StoredResults(Sequence[SubmissionResult]):
         return self._read(range(len(self)), SubmissionResult)
 
     def scores(self) -> Iterator[SubmissionScore]:
-        """Read only the scores, which takes a tenth of the time."""
+        """Yield only the scores, in a tenth of the time."""
         return self._read(range(len(self)), SubmissionScore)
 
     def _place(self, index: int) -> Place:
@@ -93,10 +93,10 @@ class StoredResults(Sequence[SubmissionResult]):
 
 
 def read_record(file: Path) -> Results:
-    """Read the record in *file*; raises ``UsageError`` for an invalid one, now or on use.
+    """Read the record in *file*; raise ``UsageError`` if it is invalid, now or when it is used.
 
-    As ``results.to_json`` writes a record, one result of it is in memory at a time; in another
-    layout, all are.
+    If the record is laid out as ``results.to_json`` writes it, only one result is in memory at a
+    time. Otherwise all results are.
     """
     edges = array("Q")
     try:
@@ -114,7 +114,7 @@ def read_record(file: Path) -> Results:
 
 
 def _next_to_submissions(lines: Iterable[bytes], edges: "array[int]") -> Iterator[bytes]:
-    """Yield the lines that belong to no submission; add where each submission begins and ends."""
+    """Yield the lines outside submissions; append each submission's start and end to *edges*."""
     at = 0
     for line in lines:
         is_inside = len(edges) % 2
@@ -145,7 +145,7 @@ def _damaged(file: object, error: msgspec.MsgspecError) -> UsageError:
 
 
 class ScoreChanges:
-    """Counts the scores that differ from earlier ones, and names the first of them."""
+    """Counts the scores that differ from earlier scores, and lists the first of them."""
 
     def __init__(self) -> None:
         self._compared = 0
@@ -153,7 +153,7 @@ class ScoreChanges:
         self._named: list[tuple[str, str, float, float]] = []
 
     def add(self, student: str, stage: str, before: float | None, after: float | None) -> None:
-        """Compare two scores of *student* in *stage*; ``None`` means no score, or no change."""
+        """Compare two scores of *student* in *stage*; if one is None, do nothing."""
         if before is None or after is None:
             return
         self._compared += 1
@@ -163,7 +163,7 @@ class ScoreChanges:
             del self._named[MAX_CHANGES:]
 
     def __str__(self) -> str:
-        """Say in one line which scores changed; empty where none was there before."""
+        """Return one line on the scores that changed, or "" if no scores were compared."""
         if not self._compared:
             return ""
         named = [
@@ -198,10 +198,10 @@ def scores_of(results: Results) -> Iterator[SubmissionScore]:
 def matched(
     old: Iterable[tuple[_Key, _Old]], new: Iterable[tuple[_Key, _New]]
 ) -> Iterator[tuple[_Key, _Old | None, _New | None]]:
-    """Yield each key with its value in both lists, ``None`` where a list does not have it.
+    """Yield each key with its values in *old* and *new*, or None for a list without the key.
 
-    Only entries without a match stay in memory: few if the orders are nearly the same. Equal keys
-    in one list are matched with different entries.
+    Only entries without a match stay in memory, which are few if the orders are nearly the same.
+    Equal keys in one list are matched with different entries of the other.
     """
     sources: tuple[Iterator[tuple[_Key, Any]], ...] = (iter(old), iter(new))
     waiting: tuple[dict[_Key, list[Any]], ...] = ({}, {})

@@ -1,4 +1,4 @@
-"""Defines the commands that write the files of a course."""
+"""Defines the commands that create the files of a course."""
 
 from pathlib import Path
 from typing import Annotated
@@ -84,7 +84,7 @@ def new_course(
 
 
 def _report_stale(findings: list[str], kept: list[str]) -> None:
-    """Print the stale files; exit code 1 if there is one."""
+    """Print *findings* and *kept*, if any, and exit with code 1."""
     output.print_remarks(f"✗ {finding}" for finding in [*findings, *kept])
     if findings:
         typer.echo("Run `autograder release` to build the stale files.", err=True)

@@ -89,7 +89,7 @@ def hunt(
 
 
 def _small_changes(text: str, lines: Sequence[range]) -> list[tuple[str, str]]:
-    """List each small change within *lines* of *text*, and the text after it."""
+    """Return the label and the changed text of each small change within *lines* of *text*."""
     from autograder.authoring.mutation import mutants_in  # noqa: PLC0415  # imports torch
 
     return [(mutant.label, mutant.text) for mutant in mutants_in(text, lines)]

@@ -9,7 +9,7 @@ from typer.main import get_group
 
 from autograder.errors import AutograderError, UnclearOwnerError
 
-# Optional libraries by the name that is imported, and the extra that installs each.
+# The extra that installs each optional library, by the name under which it is imported.
 EXTRAS: Final = {
     "distributed": "cluster",
     "jupyterlab": "lab",
@@ -17,9 +17,9 @@ EXTRAS: Final = {
     "nbformat": "instructor",
     "nbgrader": "instructor",
 }
-_WORDS: Final = f"{__name__}.words"  # the key of the words after the group's own options
+_WORDS: Final = f"{__name__}.words"  # the context's key for the command's words
 
-# `--help` is quick because it reads this table, and imports no command.
+# `--help` reads this table and is therefore quick: it imports no command.
 SUMMARIES: Final = {
     "Learners": {
         "check": "Check your own work: what is right, what to fix first, and what comes next.",
@@ -65,7 +65,7 @@ SUMMARIES: Final = {
         ),
     },
 }
-MODULES: Final = {  # by what they import: a hint is not to wait for torch
+MODULES: Final = {  # grouped by imports, so that `hint` does not load torch
     "check_commands": ("check", "watch", "hunt"),
     "exercise_commands": ("start", "hint", "next", "progress", "reset", "solution"),
     "grade_commands": ("grade", "collect", "extend"),
@@ -76,7 +76,7 @@ MODULES: Final = {  # by what they import: a hint is not to wait for torch
 
 
 class CommandGroup(TyperGroup):
-    """Lists the commands of ``SUMMARIES``, and imports the one that is used."""
+    """Lists the commands of ``SUMMARIES``, and imports a command when it is used."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -87,7 +87,7 @@ class CommandGroup(TyperGroup):
         }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the command that *args* name, with its options and arguments."""
+        """Return the command at the beginning of *args*, with its options and arguments."""
         ctx.meta[_WORDS] = tuple(args)
         name, _, rest = super().resolve_command(ctx, args)
         return name, name and load_command(name), rest
@@ -95,8 +95,7 @@ class CommandGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; print an error as one message, without a traceback, and exit.
 
-        The exit code is 2, or 1 if the owner of a submission is unclear, or submissions are set
-        aside.
+        The exit code is then 2, or 1 if the owner of a submission is unclear.
         """
         try:
             return super().invoke(ctx)
@@ -105,7 +104,7 @@ class CommandGroup(TyperGroup):
             raise typer.Exit(1 if isinstance(error, UnclearOwnerError) else 2) from None
         except ModuleNotFoundError as error:
             library = (error.name or "").partition(".")[0]
-            if library not in EXTRAS:  # a bug, and its traceback says where
+            if library not in EXTRAS:  # a bug, so keep the traceback
                 raise
             install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
             typer.echo(f"`autograder {_command(ctx)}` needs {library}: {install}", err=True)

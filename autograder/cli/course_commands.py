@@ -1,4 +1,4 @@
-"""Defines the commands that run the code of a course; all of them import torch."""
+"""Defines the commands that run a course's code; all of them import torch."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -152,7 +152,7 @@ def _mutate(course: Course, stage: Stage) -> int:
 
 
 def _course_here() -> Course | None:
-    """Return the course around this folder; None where there is none."""
+    """Return the course that contains the current folder, or None if there is none."""
     try:
         root = find_root(Path.cwd())
     except CourseError:

@@ -147,7 +147,7 @@ def solution(
 
 
 def _task(exercise: str) -> tuple[Handout, Progress, Task]:
-    """Find *exercise* in the learner's folder, and the learner's progress there."""
+    """Return the learner's folder, the progress recorded there, and the task *exercise*."""
     handout = inputs.find_handout(None)
     state = Progress.read(handout.root)
     try:
@@ -159,7 +159,7 @@ def _task(exercise: str) -> tuple[Handout, Progress, Task]:
 
 
 def _choose(name: str, choices: Sequence[Task]) -> Task:
-    """Ask which of the exercises with this *name* is meant."""
+    """Ask the learner to choose one of several exercises called *name*."""
     output.print_lines(f"  {number}  {task.key}" for number, task in enumerate(choices, start=1))
     number = 0
     while not 1 <= number <= len(choices):

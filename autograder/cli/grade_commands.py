@@ -196,7 +196,7 @@ def extend(
 def _find_options(
     roster: Roster | None, worksheet: Path | None, groups: Path | None, *, unwrap: bool | None
 ) -> FindOptions:
-    """Return the instructor's options about the students in a download."""
+    """Return the options that assign the submissions in a download to students."""
     return FindOptions(
         roster=roster,
         worksheet=Worksheet.read(worksheet) if worksheet else None,
@@ -208,7 +208,7 @@ def _find_options(
 def _find_submissions(
     course: Course, paths: Sequence[Path], stage: Stage | None, options: FindOptions
 ) -> list[FoundSubmissions]:
-    """Recognize each path, and print what it is."""
+    """Find the submissions at each path, and print what was found."""
     places = find_all(paths, course.stages, stage, options)
     for place in places:
         typer.echo(f"{place.what}.", err=True)
@@ -224,7 +224,7 @@ def _require_none_set_aside(places: Sequence[FoundSubmissions]) -> None:
 
 
 def _grade_and_print(run: Run) -> None:
-    """Grade; print the results, and exit with code 1 where some are missing."""
+    """Grade, save and print the results; exit with code 1 if something failed."""
     with run.open_journal() as journal:
         results = _grade(run, journal)
         saved = run.save(results)
@@ -239,7 +239,7 @@ def _grade_and_print(run: Run) -> None:
 
 
 def _grade(run: Run, journal: Journal) -> Results:
-    """Grade, and show the progress."""
+    """Grade the submissions, and show the progress."""
     if not course_secret(run.course.root):
         typer.echo(
             "No course secret is set, so hidden inputs are the same in every public copy "
@@ -255,7 +255,7 @@ def _grade(run: Run, journal: Journal) -> Results:
 
 @contextmanager
 def _saying_where_to_go_on(journal: Path | None) -> Iterator[None]:
-    """After Ctrl-C or an error of the cluster, print how to resume the run."""
+    """Print how to resume the run if Ctrl-C or a ``ClusterError`` ends it."""
     try:
         yield
     except (KeyboardInterrupt, ClusterError) as error:
@@ -269,7 +269,7 @@ def _saying_where_to_go_on(journal: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar on a terminal, nothing in a pipe."""
+    """Show a progress bar on a terminal, and nothing otherwise."""
     columns = (*ProgressBar.get_default_columns(), MofNCompleteColumn())
     with ProgressBar(*columns, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("grading", total=total)
@@ -277,7 +277,7 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
 
 def _print_results(course: Course, results: Results, names: Mapping[str, str]) -> None:
-    """Print a single submission in full, and the table."""
+    """Print the tables of the class, after the full feedback if there is only one submission."""
     if len(results.submissions) == 1:
         width, colour = output.terminal()
         typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
@@ -288,7 +288,7 @@ def _print_results(course: Course, results: Results, names: Mapping[str, str]) -
 
 
 def _report_faults(results: Results, faults: list[str]) -> None:
-    """Print the files that could not be written; exit code 1 for these, or after a grader error."""
+    """Print *faults*; exit with code 1 if there are any, or if the grader itself failed."""
     output.print_remarks(f"✗ {fault}" for fault in faults)
     is_graded = all(score.status is not Status.GRADER_ERROR for score in scores_of(results))
     if not is_graded:

@@ -1,4 +1,4 @@
-"""Reads the inputs that commands share: the course, its gradebook, and a roster."""
+"""Reads the inputs that several commands share: the course, its gradebook, and a roster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ def find_course(folder: Path | None) -> Course:
 
 
 def find_handout(folder: Path | None) -> Handout:
-    """Find the learner's folder, from the current one by default."""
+    """Find the learner's folder at or near *folder*, by default the current folder."""
     return learner_folder.find(folder if folder is not None else Path.cwd())
 
 
@@ -32,7 +32,7 @@ def open_gradebook(course: Course) -> "CourseGradebook":
 def read_roster(
     file: Path | None, book: "CourseGradebook | None", id_column: str = ""
 ) -> Roster | None:
-    """Read the roster, or ask the gradebook; None if there are no other ids."""
+    """Read the roster from *file* or from *book*; return None if neither has one."""
     if id_column and file is None:
         msg = "--id-column names a column of the roster. Pass the roster too, with --roster."
         raise UsageError(msg)
@@ -44,7 +44,7 @@ def read_roster(
 def read_names(
     file: Path | None, id_column: str, *, gradebook: bool, course: Path | None
 ) -> dict[str, str]:
-    """Return the names of students by id, from a roster and from the course's gradebook."""
+    """Return the names of the students by id, from a roster and the course's gradebook."""
     book = open_gradebook(find_course(course)) if gradebook else None
     roster = read_roster(file, book, id_column)
     return {**(book.names() if book else {}), **(roster.names if roster else {})}

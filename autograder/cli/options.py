@@ -1,4 +1,4 @@
-"""Declares the options and arguments that commands share."""
+"""Declares the options and arguments that several commands share."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,5 +79,5 @@ UnwrapOption = Annotated[
 
 
 def out_option(default: str) -> Any:
-    """Make the option that names the file to write."""
+    """Return the option ``--out``, which names the file to write."""
     return Option("--out", "-o", metavar="FILE", help=f"The file to write (default: {default}).")

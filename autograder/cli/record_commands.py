@@ -1,4 +1,4 @@
-"""Defines the commands that read the record of a class."""
+"""Defines the commands that read the record of a grading run."""
 
 from pathlib import Path
 from typing import Annotated, Literal
