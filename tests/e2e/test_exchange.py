@@ -159,7 +159,7 @@ def by_another_user(home: Path, work: Callable[[], object]) -> int | None:
 def test_another_user_of_the_system_gets_the_feedback(
     open_home: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A student fetches a page by name and cache, without access to the course's folder."""
+    """A student without access to the course's folder submits, and fetches the feedback."""
     ask_alembic_once(monkeypatch)
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(open_home / "jupyter"))

@@ -72,7 +72,7 @@ def test_no_class_name_occurs_twice():
 
 @pytest.mark.parametrize("path", TESTS_WITHOUT_MODULE)
 def test_each_excepted_test_file_exists(path):
-    """Each exception of the first list is still needed."""
+    """Each test file that is listed as having no module exists, and has no module."""
     module = (ENGINE / path).with_name(Path(path).name.removeprefix("test_"))
 
     assert (TESTS / path).is_file()
@@ -81,7 +81,7 @@ def test_each_excepted_test_file_exists(path):
 
 @pytest.mark.parametrize("path", MODULES_WITHOUT_TEST)
 def test_each_excepted_module_exists(path):
-    """Each exception of the second list is still needed."""
+    """Each module that is listed as having no test file exists, and has no test file."""
     test = (TESTS / path).with_name(f"test_{Path(path).name}")
 
     assert (ENGINE / path).is_file()

@@ -629,7 +629,7 @@ def test_attached_pictures_are_kept():
     ],
 )
 def test_attachments_that_are_not_pictures_are_removed(attachments: object):
-    """Only base64 of formats that can hold no script is kept."""
+    """An attachment is kept only if it is base64 of a format that can hold no script."""
     assert safe_images(attachments) == {}
 
 

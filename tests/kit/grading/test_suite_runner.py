@@ -462,7 +462,7 @@ def test_documented_tensors_that_checks_used_are_known(tiny: Course):
 
 
 def test_the_points_of_each_exercise_are_summed(tiny: Course):
-    """Two checks of `double` and one of `Scale` give points."""
+    """The points of `double` and of `Scale` are the sums of their checks' points."""
     with open_suites(tiny, tiny.stages) as runner:
         assert runner.points(tiny.stages[0]) == {"double": 5, "Scale": 5}
 

@@ -46,7 +46,7 @@ NAMESAKES = "2 files are named a.py; b/a.py was graded. Submit one."
 def test_what_points_cannot_show_is_a_reason(
     submission: MakeSubmission, failed_check: CheckResult, facts: dict[str, object], reason: str
 ):
-    """Each reason is one line."""
+    """A submission whose points do not show everything has a reason of one line."""
     assert list(review_reasons(submission(failed_check, **facts))) == [reason]
 
 

@@ -136,7 +136,7 @@ def test_a_thread_that_has_started_before_is_counted(watching):
 
 
 def test_nothing_is_counted_between_two_counts(watching):
-    """Each count begins at zero."""
+    """Each count of functions and operators begins at zero."""
     with watching.counting():
         torch.ones(2).exp()
     in_a_thread(lambda: torch.ones(2).exp())

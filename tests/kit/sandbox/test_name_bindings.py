@@ -80,7 +80,7 @@ def test_an_import_binds_a_dotted_name(source: str, name: str, dotted: str):
     ],
 )
 def test_a_binding_that_may_not_run_is_nested(source: str, is_nested: object):
-    """Only a plain statement and the body of a `with` surely run."""
+    """A binding is nested unless it is in a plain statement or in the body of a `with`."""
     assert next(item for item in bindings(source) if item.name == "a").is_nested is is_nested
 
 

@@ -331,7 +331,7 @@ def source_of_many(number: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", source_of_many(1))
 def test_the_names_of_a_source_are_limited(kind: str):
-    """The names of a source are limited to some thousands."""
+    """The names of a source are limited to a few thousand."""
     found = definitions(parse((source_of_many(6_000)[kind].encode(),)))
 
     assert len(found) <= MAX_DEFINITIONS + 1

@@ -69,7 +69,7 @@ def test_pictures_are_taken_from_pages_and_displays(lab: Path):
     "data", ["no base64", base64.b64encode(b"<svg onload=alert(1)>").decode(), ""]
 )
 def test_what_is_no_picture_is_left_out(lab: Path, data: str):
-    """Only a PNG is shown; a page's other elements are not."""
+    """Only a PNG in the output of a cell is shown; other elements of a page are not."""
     page = f'<script>alert(1)</script><img src="data:image/png;base64,{data}">'
     write(lab, CHECKED, ("draw()", [shown("image/png", data), shown("text/html", page)]))
 

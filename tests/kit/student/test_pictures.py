@@ -96,7 +96,7 @@ def test_keys_may_be_other_words_than_queries(draw: Draw):
 
 
 def test_row_i_is_the_query_and_column_j_the_key(draw: Draw):
-    """The first row is on top, and numbers are in their own cells."""
+    """The first row of a heatmap is on top, and each number is in its own cell."""
     (axis,) = draw({"weights": WEIGHTS}, WORDS).axes
     places = {text.get_position(): text.get_text() for text in axis.texts}
 

@@ -39,7 +39,7 @@ def test_the_bar_is_full_only_when_every_exercise_passes(own: Handout):
 
 
 def test_the_list_shows_where_the_learner_is(own: Handout):
-    """Each exercise has a line, with a mark if it has passed."""
+    """The list of `watch` has a line for each exercise, with a mark if it has passed."""
     first, second, *_ = tasks(own)
     parts = exercise_list(own, Progress(own.root, passed={first.key}), second)
     lines = [line.strip() for line in render(parts, 80, colour=False).splitlines()]

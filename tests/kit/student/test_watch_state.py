@@ -103,7 +103,7 @@ def test_the_last_exercise_ends_the_course(own: Path):
 
 
 def test_a_lost_progress_file_is_made_again(own: Path):
-    """Exercises that pass are skipped, without a stop at the end of a stage."""
+    """Without its progress file, `watch` skips what passes, and does not stop after a stage."""
     course = handouts(own)
     every = [task.key for task in tasks(course)]
     state = Watch(course, KnownAnswers(*every[:-1]))

@@ -41,7 +41,7 @@ def test_a_member_is_found(groups: Groups, student: str, number: str, group: str
 
 
 def test_the_members_of_a_group_have_ids_and_names(groups: Groups):
-    """The id is the SIS id, or otherwise the login."""
+    """A member's id is the SIS id, or the login if there is no SIS id."""
     found = [(one.student, one.first_name, one.last_name) for one in groups.members("Project 1")]
 
     assert found == [("s101", "Ada", "Lovelace"), ("jean", "Jr., Jean", "de la Cruz")]
