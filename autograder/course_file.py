@@ -38,13 +38,14 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sets how submissions are graded.
 
-    If *carry_forward* is true, a mistake costs no points in the exercises that use the wrong one;
+    If *carry_forward* is true, a mistake costs no points in the exercises that use the wrong code;
     see ``carry_forward``. If *same_mistake_once* is true, a mistake that is repeated in several
     exercises costs points in only one of them. *slip_credit* is the share of its points that a
     check keeps if one named mistake is the only fault of its exercise. ``slip_prices`` describes
-    these two. *rule_share* is the share of its points that a computation keeps if the code breaks a
-    rule that the stage teaches. *isolation* is the weakest level for student code, unless a command
-    sets another. If *written* is false, labs are built without written questions.
+    *same_mistake_once* and *slip_credit*. *rule_share* is the share of its points that a
+    computation keeps if the code breaks a rule that the stage teaches. *isolation* is the weakest
+    level for student code, unless a command sets another. If *written* is false, labs are built
+    without written questions.
     """
 
     carry_forward: bool = True

@@ -35,7 +35,7 @@ def write_solutions(course: Course, stages: Sequence[Stage], folder: Path) -> Pa
 
 
 def stale(course: Course) -> list[Path]:
-    """List the files of the course's ``handout/`` that are missing or stale; none without it."""
+    """List the missing and stale files of the course's ``handout/``, if it has this folder."""
     folder = course.root / DEFAULT
     if not folder.is_dir():
         return []

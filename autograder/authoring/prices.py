@@ -26,8 +26,8 @@ STAGE_POINTS: Final = 10.0
 LEAST: Final = 5.0  # points of a module with one slip
 ONE_MEDIAN: Final = (6.5, 9.0)
 TWO_MEDIAN: Final = (4.0, 7.5)
-RULE_LOSS: Final = 5.0  # points lost by breaking a rule that a stage teaches, or this share
-RULE_SHARE: Final = 0.625  # of the points of its exercises, if these are fewer than 8
+RULE_LOSS: Final = 5.0  # points lost by breaking a rule that a stage teaches
+RULE_SHARE: Final = 0.625  # of the points, lost instead if they are fewer than 8
 HOLLOW: Final = 2.5
 MODULES: Final = 16  # the most modules for each column of the table
 

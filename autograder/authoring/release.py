@@ -368,7 +368,7 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 def json_lines(path: Path) -> list[str]:
     """List the lines of the different strings in the JSON file *path*; empty if it is not JSON."""
-    strings = dict.fromkeys(_JSON_STRING.findall(_read_text(path)))  # most of a record is numbers
+    strings = dict.fromkeys(_JSON_STRING.findall(_read_text(path)))  # numbers are not decoded
     try:
         lines = "\n".join(map(json.loads, strings)).split("\n")
     except ValueError:

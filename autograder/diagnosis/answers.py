@@ -223,7 +223,7 @@ def is_specific(error: BaseException | None) -> bool:
     """Whether the end of a check is more specific than the type of an exception.
 
     A text with sizes or names is specific, and so are a refusal and endless code. The number of an
-    axis is not, because every step with an axis may raise it.
+    axis is not specific, because every step with an axis can raise such an error.
     """
     text = str(getattr(error, "text", ""))
     tells_step = bool(SPECIFIC.search(text)) and not text.startswith(AXIS_ONLY)

@@ -114,7 +114,7 @@ class Diagnostician:
         else:
             below.left_out.append(case.exercise)
         exercise, explained = case.exercise, found.explanation
-        own = mistakes and not left_out  # above garbage, the garbage may look like a slip
+        own = mistakes and not left_out  # failures from garbage below may look like a slip
         slip = find_slip(self.source, exercise, explained, failures) if own else None
         return Findings(found.diagnoses, given, slip)
 

@@ -36,7 +36,7 @@ from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
 
 MAX_BYTES = 500_000  # of one stage; students download those of all stages, 4.7 MB in this course
-IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # items
+IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # per line
 PARTS = "parts"  # the key of an answer with named parts
 ENTRIES = "of"  # the key of an answer that is a list of tensors
 NO_GRADIENTS = "NoGradients"  # replaces the type of an exception
@@ -222,7 +222,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.mistakes[number].id if number < count else kind_label(number - count)
 
     def words(self) -> dict[str, tuple[str, str]]:
-        """Return explanation and question of each program that fails a check, by its label."""
+        """Return the explanation and question of each program that fails a check, by its label."""
         numbers = {number for numbers in self._failing.values() for number in numbers}
         mistakes = {self.label(number): self.mistake(number) for number in numbers}
         return {label: (one.explanation, one.question) for label, one in mistakes.items()}

@@ -157,8 +157,8 @@ class LiveSource:
     def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
         """Return the steps of *item* to an answer, as a share of the solution's steps.
 
-        *checks* are those of its exercise. If the share is small, as in code that returns an
-        argument, most of the exercise was never written.
+        *checks* are the checks of the exercise of *item*. If the share is small, as in code that
+        returns an argument, most of the exercise was never written.
         """
         if item not in self._shares:
             program = channel_of(self._stage, item, self._solution)
@@ -317,7 +317,10 @@ class LiveEvidence:
 
 
 def _is_no_probe(check: pytest.Item) -> bool:
-    """Whether *check* is not a probe; documented numbers may make a step unnecessary."""
+    """Return a sort key that puts probes first.
+
+    With documented numbers, a program may need fewer steps.
+    """
     return layer_of(check) is not Layer.PROBE
 
 

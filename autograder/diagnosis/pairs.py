@@ -151,7 +151,7 @@ class PairSearch:
 class Compared:
     """Compares the wrong answers of a submission with those of programs with one kind of mistake.
 
-    These programs have the first *count* numbers.
+    The programs are those with numbers below *count*.
     """
 
     def __init__(self, evidence: PairEvidence, ranking: Ranking, count: int) -> None:

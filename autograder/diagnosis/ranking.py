@@ -1,11 +1,12 @@
 """Chooses the mistake that best explains the failed checks of one exercise.
 
 The evidence comes from wrong programs that run in this process or, on a student's machine, from
-their results when the course was built. The rule is the same for both. A mistake that certainly
-fails a check which the code passed is never named. The first explanation that exists is used: one
-mistake that explains every wrong answer, or every exception if no answer is wrong; two mistakes
-together; the mistake that explains most failures, and then the one that explains most of the rest.
-If mistakes explain the same number of failures, those written by an author come first.
+their results when the course was built. The choice follows the same rules for both kinds of
+evidence. A mistake that certainly fails a check which the code passed is never named. The first
+explanation that exists is used: one mistake that explains every wrong answer, or every exception if
+no answer is wrong; two mistakes together; the mistake that explains most failures, and then the one
+that explains most of the rest. If mistakes explain the same number of failures, those written by an
+author come first.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -71,7 +71,7 @@ class RecordedEvidence:
             return CheckEnd.FAILS
         return CheckEnd.PASSES if self._known.passes(check, key[0]) else CheckEnd.UNDECIDED
 
-    def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # an argument of ``Evidence``
+    def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # ``Evidence`` needs this argument
         """Return nothing, because two mistakes at once have no fingerprints."""
         return []
 
@@ -84,7 +84,7 @@ class RecordedSource:
 
     def explain(
         self,
-        exercise: str,  # noqa: ARG002  # an argument of ``LiveSource``; the checks belong to one exercise
+        exercise: str,  # noqa: ARG002  # ``LiveSource`` needs this argument
         failures: Sequence[Failure],
         passed: Sequence[pytest.Item],
     ) -> Explanation:

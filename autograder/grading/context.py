@@ -161,7 +161,7 @@ class RecordingContext(SuiteContext):
 
 
 class StandaloneContext(SuiteContext):
-    """The context of plain pytest: runs *submission*, or the solutions, in its own sandbox."""
+    """Provides the context for plain pytest; runs *submission*, or the solutions, in a sandbox."""
 
     def __init__(self, submission: Path | None, isolation: str | None) -> None:
         super().__init__(None)

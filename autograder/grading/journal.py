@@ -229,7 +229,7 @@ def _open(file: Path) -> FileIO:
 
 
 def _temporary() -> FileIO:
-    """Open a temporary file, which is deleted when it is closed; raises ``UsageError``."""
+    """Open a file that is deleted when it is closed; raise ``UsageError`` if that fails."""
     try:
         return TemporaryFile(buffering=0)
     except OSError as error:

@@ -184,7 +184,7 @@ def import_submission(session: Session) -> Fault | None:
 
 
 def missing_exercise(session: Session, name: str, exercises: Collection[str]) -> Fault | None:
-    """Return the reason why exercise *name* can't be graded, or None; *exercises* are all names."""
+    """Return why exercise *name* can't be graded, or None; *exercises* holds all names."""
     try:
         if session.ask("has", name=name).value is True:
             return None

@@ -10,7 +10,7 @@ from autograder.results import CheckResult, Outcome, Status, SubmissionResult
 
 # With fewer submissions, chance alone gives correlations of 0.5.
 LEAST_SUBMISSIONS: Final = 20
-LEAST_EACH: Final = 3  # that pass, and that fail; with fewer, one student decides the sign
+LEAST_EACH: Final = 3  # passes, and failures; with fewer, one student decides the sign
 _MILLION: Final = 10**6
 _UNWRITTEN: Final = frozenset((Status.NOT_IMPLEMENTED, Status.MISSING))
 

@@ -20,7 +20,7 @@ class StudentLink(msgspec.Struct, frozen=True):
 
 
 class MistakeCount(msgspec.Struct, frozen=True):
-    """A mistake with the numbers of its students and checks, and a question for the class.
+    """Counts the students and checks with one mistake, and has a question about it for the class.
 
     *exercises* maps the names of the exercises in which it was found to their numbers.
     """

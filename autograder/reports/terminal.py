@@ -24,7 +24,7 @@ from autograder.results import SubmissionResult
 from autograder.sanitize import line
 
 NARROWEST = 20  # columns; in fewer, words break anyway
-WIDE = 60  # columns; in fewer, names need the space of the states
+WIDE = 60  # columns; a narrower overview leaves out the states
 INDENT = 2
 BLOCKS = 20  # length of a bar, which fits next to the points in 40 columns
 MAX_PATH = 400  # characters; a student's own path may be long

@@ -14,7 +14,7 @@ from autograder.reports.feedback import TensorCell, TensorTable
 
 SHADES = " ░▒▓█"
 BLOCK = 3  # columns of a shaded cell, so that it is about square
-PICTURE_CELL = BLOCK + 5  # with a number after it
+PICTURE_CELL = BLOCK + 5  # columns of a shaded cell with its number
 SMALL_CELL = 4  # for pictures side by side: a shade and .32, or -.32
 ALMOST_ONE = 0.995  # larger numbers are shown as 1.0
 GAP = 3  # columns between pictures

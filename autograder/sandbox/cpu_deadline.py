@@ -23,7 +23,7 @@ class CpuDeadline:
 
     @property
     def granted(self) -> float:
-        """The seconds that all calls so far have been given."""
+        """The seconds that were granted to all calls so far."""
         return self.seconds * self._calls
 
     def renew(self) -> None:

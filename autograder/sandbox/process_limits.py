@@ -51,7 +51,10 @@ def mapped_bytes() -> int:
 
 
 def end_with_parent(parent: int) -> None:
-    """Let Linux end this process with the thread of *parent* that started it; end now if it has."""
+    """End this process when *parent* ends, or now if *parent* has already ended.
+
+    Linux ends it together with the thread of *parent* that started it.
+    """
     if sys.platform == "linux":
         syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent ended before the line above

@@ -30,7 +30,7 @@ PRINTED_MARK = b"\0"  # a worker with pipes prints it after each reply
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # UTF-8 has at most four for a character
 MAX_PARTS = 20_000  # of all replies in one check; honest code needs some hundreds
-MAX_SOURCE_PARTS = 60_000  # of the names in a source, which `static_names` limits
+MAX_SOURCE_PARTS = 60_000  # of a reply about a source's names, which `static_names` limits
 SHORT_REPLY = 65_536  # bytes of a reply without tensors; the longest problem has about 10,000
 MAX_LINE = 1 << 20  # a module has at most this many bytes, and so no more lines
 MAX_PROBLEMS = 50  # of one import; a student needs only the first ones
@@ -72,13 +72,13 @@ class ObjectValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 class ListValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="list"):
-    """A list."""
+    """Encodes a list."""
 
     items: tuple["Value", ...]
 
 
 class TupleValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tuple"):
-    """A tuple."""
+    """Encodes a tuple."""
 
     items: tuple["Value", ...]
 
@@ -192,7 +192,7 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def silent(self) -> Silent | None:
-        """``none`` for no value, ``module`` for a new torch module, else ``None``."""
+        """The kind of reply: ``none`` without a value, ``module`` for a new module, or None."""
         if self.problem is not None or self.changed:
             return None
         if isinstance(self.value, ObjectValue):

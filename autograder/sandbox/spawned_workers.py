@@ -24,7 +24,7 @@ from autograder.sandbox.supervisor import ONE_THREAD, OPEN_FILES, ForkServer
 from autograder.sandbox.wires import PipeWire
 from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Worker
 
-_FOLDER: Final = "autograder-own-"  # other runs do not remove this prefix as abandoned
+_FOLDER: Final = "autograder-own-"  # no run removes folders with this prefix
 VARIABLE: Final = "AUTOGRADER_WORKERS"  # "fork" or "spawn"
 _START: Final = "import gc; gc.disable(); from autograder.sandbox.piped_worker import main; main()"
 # On Windows, Ctrl-C must end only the supervisor, and a notebook must open no window.
@@ -38,7 +38,7 @@ class _Process:
 
     def __init__(self) -> None:
         try:
-            self._popen = subprocess.Popen(  # noqa: S603  # this Python, this package
+            self._popen = subprocess.Popen(  # noqa: S603  # runs this Python and this package
                 [sys.executable, "-P", "-B", "-X", "utf8", "-W", "ignore", "-c", _START],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -137,7 +137,7 @@ class SpawnedWorkers:
             msg = f"a worker's process does not answer (exit code {code})"
             raise LostProcessError(msg) from None
         worker.wait_confined(CONTROL_SECONDS)
-        worker.take_printed()  # by torch, while it was loaded
+        worker.take_printed()  # what torch printed while it was loaded
         return worker
 
     def prepare(self, module: str, *, notebook: bool) -> None:

@@ -44,7 +44,7 @@ class StandIn:
             namespace[name] = self._function(self._found)
 
     def remove(self) -> None:
-        """Restore the code itself."""
+        """Put the original function or methods back into the module."""
         if callable(self._found):
             self._namespace[self.name] = self._found
         for name, method in self._methods.items():
@@ -179,7 +179,7 @@ def mix(arguments: Sequence[object], shape: tuple[int, ...], number: int = 0) ->
     flat = flat.repeat(-(-count // len(flat))) if len(flat) < count else flat
     rows = nn.functional.pad(flat, (0, -len(flat) % count)).view(-1, count)
     first = number * count
-    weights = torch.arange(first, first + rows.numel()).cos().view_as(rows)  # none of them is 0
+    weights = torch.arange(first, first + rows.numel()).cos().view_as(rows)  # no weight is 0
     floats = (tensor for tensor in _tensors(arguments) if tensor.is_floating_point())
     dtype = next((arg.dtype for arg in floats), flat.dtype)
     return (rows * weights).sum(0).view(shape).to(dtype)

@@ -114,7 +114,7 @@ class _Source:
         self._uses_left, self._methods_left = MAX_USES, MAX_METHODS
 
     def definitions(self) -> tuple[Definition, ...]:
-        """List the certain and the possible definitions, then that of ``MODULE`` if it has uses."""
+        """List the certain and possible definitions, and finally ``MODULE`` if it uses names."""
         found: list[Definition] = []
         for name, bindings in self._bindings.items():
             certain = self._certain[name]

@@ -28,14 +28,14 @@ class UnusedCompiler(ModuleType):
         self.__path__ = []  # ``_Submodules`` finds the modules inside
 
     def disable(self, fn: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:
-        """Return *fn*, which nothing compiles."""
+        """Return *fn* itself, because nothing compiles it."""
         return fn
 
     def graph_break(self, msg: str = "") -> None:
         """Do nothing: there is no graph."""
 
     def __getattr__(self, name: str) -> object:
-        """Return *name* of the compiler itself."""
+        """Return the attribute *name* of torch's compiler."""
         if name.startswith("__"):  # requested by code that inspects all modules
             raise AttributeError(name)
         return getattr(import_compiler(), name)

@@ -43,7 +43,7 @@ class Wire(Protocol):
         """Wait for the output before the last reply; return whether some of it is still unread."""
 
     def ask_stack(self) -> None:
-        """Let the worker print the stack of the running code."""
+        """Ask the worker to print the stack of the running code."""
 
     def close(self) -> None:
         """Close this side of the connection; the process has ended."""
@@ -148,7 +148,7 @@ class PipeWire:
             return self._new_output
 
     def ask_stack(self) -> None:
-        """Send an empty message, which another thread of the worker reads."""
+        """Send an empty message, on which a thread of the worker prints the stack."""
         with contextlib.suppress(OSError):
             self.send(memoryview(protocol.framed(b"", 0)))
 

@@ -83,7 +83,7 @@ class Worker:
     _number: int = 0  # of the last message
     _printed: bytes = b""
     _received: bytearray = field(default_factory=bytearray)
-    _dumps_stack: bool = False  # after that, the output also contains the stack
+    _dumps_stack: bool = False  # whether the output also contains the stack
 
     def wait_confined(self, seconds: float = CONTROL_SECONDS) -> None:
         """Wait until the worker has confined itself; no student code has run before that."""

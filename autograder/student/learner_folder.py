@@ -203,7 +203,7 @@ def solution(task: Task, root: Path | None = None) -> str:
 
 
 def solved_stage(stage: Stage, root: Path | None = None) -> Stage | None:
-    """Return *stage* with the solution of the course around it or of the kit, else None."""
+    """Return *stage* with the solution from its course or the kit, or None if neither has one."""
     try:
         course = load(root if root is not None else find_root(stage.source))
         found = course.stage(stage.name)

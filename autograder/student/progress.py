@@ -177,7 +177,7 @@ def find_task(course: Course, progress: Progress, name: str) -> Task:
 
 
 class StageProgress(NamedTuple):
-    """The number of passed exercises of a stage, and an estimate of the minutes left."""
+    """Counts the passed exercises of a stage, and estimates the minutes that are left."""
 
     stage: Stage
     passed: int

@@ -214,7 +214,7 @@ def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
 
 
 def passed_before(state: "Watch") -> Iterator[Part]:
-    """Name the exercises that passed before the last save, and fail now."""
+    """Show which exercises passed before the last save and fail now."""
     here = state.task
     near = [one for one in state.broken if one.key != here.key]
     names = [one.exercise.name if one.stage == here.stage else one.key for one in near]

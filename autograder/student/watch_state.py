@@ -87,7 +87,7 @@ class Watch:
     def check_next(self) -> bool:
         """Check the next waiting exercise; return whether the screen must be drawn again."""
         task = self.waiting.popleft()
-        digest = digest_of(task.stage)  # before the check, which a save may interrupt
+        digest = digest_of(task.stage)  # read first, because the learner may save during the check
         answer = self.checker.check(task)
         passed_before = task.key in self.progress.passed
         self._record(task, answer)

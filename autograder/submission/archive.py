@@ -295,7 +295,7 @@ def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> b
     """Decompress *member* to its real end, but to at most *limit* + 1 bytes.
 
     zipfile stops at the size that the directory claims, so a longer member would not be noticed.
-    With the largest possible claim, zipfile reads to the end.
+    Therefore the copy of *member* claims the largest possible size, and zipfile reads to the end.
     """
     claim = copy.copy(member)
     claim.file_size = sys.maxsize

@@ -116,7 +116,9 @@ def without_files_of(stage: Stage, work: StudentWork) -> Submission:
 def select_code(
     stage: Stage, files: Sequence[SubmittedFile], resolver: StageResolver
 ) -> SelectedCode | None:
-    """Choose and read the code of *stage*; None if there is none; raises ``UnusableFile``.
+    """Choose and read the code of *stage*; return None if there is none.
+
+    Raises ``UnusableFile`` if the chosen file can't be used.
 
     The module comes before the notebook, unless it is the unchanged stub and the notebook defines
     an exercise. If no module has the stage's name, the only other module is used, but next to a

@@ -54,7 +54,7 @@ class Groups(msgspec.Struct, frozen=True):
         )
 
     def find(self, student: str, number: str = "") -> Member | None:
-        """Return the member with the id *student*, else with *number* in Canvas, else None."""
+        """Return the member with the id *student* or with *number* in Canvas, or None."""
         return self.by_identifier.get(comparison_key(student)) or self.by_number.get(number)
 
     def members(self, group: str) -> list[Member]:

@@ -168,7 +168,7 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
-    """Return the file with the name of the stage's module, else a copy of it, else None."""
+    """Return the file with the name of the stage's module, or a copy of it, or None."""
     return _find_named(_latest(files, MODULE), (stage.module,))
 
 

@@ -142,7 +142,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rule: the *sentence* that students read, and the *methods* by which a check grades it.
 
     A rule for the *whole_stage* is written once at the top of the stub, even if not every exercise
-    is graded by it. A docstring that contains the words *stated_by* states the rule already.
+    is graded by it. A docstring that contains the words *stated_by* already states the rule.
     *breaks* is code that breaks it but gives right results: statements around ``exercise(*args,
     **kwargs)`` that use ``torch`` and the *tensors* among the arguments. *point_of* lists the
     stages that teach the rule: there, code that breaks it keeps few points (``withheld_points``).
@@ -158,7 +158,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``rules.toml`` as written."""
+    """Holds the content of ``rules.toml``."""
 
     format_version: Literal[1]
     rule: tuple[Rule, ...]

@@ -33,7 +33,7 @@ class ArgumentOrder(NamedTuple):
         return {"arguments": names, "in_order": name == self.graded} if names else {}
 
     def wrong_answer(self, problem: Problem, name: str) -> WrongOrder | None:
-        """Return the wrong answer to raise if *problem* is a different order, else None."""
+        """Return the wrong answer to raise if *problem* is a different order, otherwise None."""
         names = self.arguments.get(name, ())
         if problem.kind != "other-order" or not names:
             return None

@@ -171,7 +171,7 @@ def avoids(student: Student, exercise: str, names: Collection[str], why: str) ->
 def _named(uses: Sequence[Use], names: Collection[str]) -> Iterator[Use]:
     """Yield the *uses* of an attribute or an imported name that is one of *names*.
 
-    Attributes of it are cut off: ``softmax.__call__`` is a use of ``softmax``.
+    Further attributes are cut off, so ``softmax.__call__`` is a use of ``softmax``.
     """
     for use in uses:
         parts = use.name.split(".")

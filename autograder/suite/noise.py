@@ -152,7 +152,7 @@ _rooms: ContextVar[list[float] | None] = ContextVar("rooms", default=None)
 
 @contextmanager
 def watching_bounds(*, on: bool = True) -> Iterator[list[float]]:
-    """Collect the distances of compared results from the bounds of their checks, if *on*.
+    """Collect the distances of compared results from the bounds of their checks, if *on* is true.
 
     The unit is the noise. A negative distance is beyond the bound, and rounding may decide the
     outcome near zero.

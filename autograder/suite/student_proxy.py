@@ -94,7 +94,7 @@ class Student:
         handle: int = -1,
         **others: object,
     ) -> Any:
-        """Send one request; *handle* is the number of the module that it is for, if any."""
+        """Send one request; *handle* is the number of the module that it addresses, if any."""
         given: Mapping[Any, Any] = {**dict(enumerate(args)), **dict(kwargs or {})}
         if back := dict(_found(given, self._parts)):
             self.given_back[len(self._answers)] = back
@@ -279,7 +279,7 @@ class RemoteModule:
         return self
 
     def move(self, where: str) -> dict[str, str]:
-        """Move to a device or dtype by name; return that of each parameter and buffer."""
+        """Move to the device or dtype *where*; return the new one of each parameter and buffer."""
         moved = self._ask("move", where)
         if not isinstance(moved, dict):
             raise WrongAnswer(Status.BAD_OUTPUT, "Moving the module does not work.")
