@@ -31,7 +31,7 @@ def share_scores(grades: GradeTable, groups: Groups) -> GradeTable:
     for group, own in submitted.items():
         if len(own) > 1:
             names = ", ".join(row.shown_name for row in own)
-            remarks.append(f"{group}: {names} submitted, so the score of none counts for the group")
+            remarks.append(f"{group}: {names} submitted, so each keeps their own score")
             continue
         score = own[0].scores[stage.name]
         for row in _others(groups.members(group), known, own[0]):

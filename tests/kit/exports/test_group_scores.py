@@ -48,7 +48,7 @@ def test_two_submissions_of_one_group_are_not_guessed():
     shared = share_scores(table_of_rows(row("ada", 7.5), row("ben", 3.0)), GROUPS)
 
     assert scores(shared) == {"ada": 7.5, "ben": 3.0}
-    assert shared.remarks == ("P1: ada, ben submitted, so the score of none counts for the group",)
+    assert shared.remarks == ("P1: ada, ben submitted, so each keeps their own score",)
 
 
 def test_groups_are_of_one_assignment():
