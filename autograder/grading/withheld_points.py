@@ -12,7 +12,6 @@ from autograder.suite.checks import CollectedCheck, Layer, read_rules
 NOT_YET: Final = (
     "This is correct, but it counts only if the result is also correct for other inputs."
 )
-_STRUCTURE: Final = {Layer.SIGNATURE, Layer.SHAPES, Layer.PARAMETERS}
 
 
 def withhold(
@@ -26,15 +25,13 @@ def withhold(
     """Return the *results* of the checks of one exercise, without withheld points.
 
     Code that breaks a rule which the stage teaches, such as by using ready-made code, keeps only a
-    *share* of the points for its computation.
+    *share* of its other points.
     """
     results = _withhold_known_values(checks, results, uncompared)
     if not _breaks_point(stage, checks, results):
         return results
     return tuple(
-        _shared(result, share, check.spec.exercise)
-        if result.points and check.spec.layer not in _STRUCTURE
-        else result
+        _shared(result, share, check.spec.exercise) if result.points else result
         for check, result in zip(checks, results, strict=True)
     )
 
