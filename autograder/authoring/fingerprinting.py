@@ -301,7 +301,7 @@ def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> KindWor
 
 
 def encode(stage: Stage, known: Fingerprints) -> bytes:
-    """Encode *known*; raises ``CourseError`` if the file would be too large for students."""
+    """Encode *known*; raise ``CourseError`` if the file would be too large for students."""
     content = to_json(known)
     if len(content) > MAX_BYTES:
         msg = (

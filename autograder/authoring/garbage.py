@@ -115,7 +115,7 @@ def _replaced(exercise: str, code: str) -> Misconception:
 
 
 def _with(stage: Stage, base: Composition, mistakes: Sequence[Misconception]) -> str:
-    """Return *base* with *mistakes*; raises ``CourseError`` if that is not valid Python."""
+    """Return *base* with *mistakes*; raise ``CourseError`` if that is not valid Python."""
     solution = stage.solution.read_text("utf-8")
     try:
         return with_mistakes(base.path, mistakes, solution)

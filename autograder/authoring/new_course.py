@@ -131,7 +131,10 @@ def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> 
 
 
 def with_stages(text: str, names: Sequence[str]) -> str:
-    """Return the ``course.toml`` *text* with the stages *names*; raises ``CourseError``."""
+    """Return the ``course.toml`` *text* with the stages *names*.
+
+    Raises ``CourseError`` if the list of stages is written in an unusual way.
+    """
     listed = "".join(f'  "{name}",\n' for name in names)
     changed = _STAGES.sub(lambda _old: f"stages = [\n{listed}]", text, count=1)
     if tomllib.loads(changed).get("stages") != list(names):

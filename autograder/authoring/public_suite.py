@@ -38,7 +38,7 @@ class SuiteStatement(NamedTuple):
 
 
 def build(suite: str, conftest: str, name: str, constructors: Mapping[str, Sequence[str]]) -> str:
-    """Return the public suite; raises ``CourseError`` if no check of *suite* is public.
+    """Return the public suite; raise ``CourseError`` if no check of *suite* is public.
 
     *constructors* maps each class to the arguments of its constructor.
     """

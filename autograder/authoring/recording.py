@@ -40,7 +40,7 @@ class Recorder:
         self._requests: dict[str, list[Request]] = {}
 
     def record(self, stage: Stage, made_from: str) -> PublicRecord:
-        """Run the public checks of *stage* on its solution; raises ``CourseError`` if one fails."""
+        """Run the public checks of *stage* on its solution; raise ``CourseError`` if one fails."""
         self._context.documented_tensors = None
         replies = {}
         for check in self._public_checks(stage):
@@ -66,7 +66,7 @@ class Recorder:
     def record_json(
         self, stage: Stage, made_from: str, known_text: str, known: PublicRecord | None = None
     ) -> bytes:
-        """Encode the record of *stage*; raises ``CourseError`` if students must not have it.
+        """Encode the record of *stage*; raise ``CourseError`` if students must not have it.
 
         The record must not contain a word that is not in *known_text*, the other files for
         students. Numbers that agree with the *known* record of the last build keep their digits.
@@ -124,7 +124,7 @@ class Recorder:
         return observation, recorder.exchanges if recorder else []
 
     def _run_alike(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run a check; raises ``CourseError`` if its requests to the solution have changed."""
+        """Run a check; raise ``CourseError`` if its requests to the solution have changed."""
         observation, exchanges = self._run(item, channel)
         requests = [exchange.request for exchange in exchanges]
         if requests != self._requests[item.nodeid][: len(requests)]:

@@ -34,7 +34,7 @@ RECORDS_VERSION = 12  # increase it when the same sources would give different n
 
 
 def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
-    """Return the content of every built file; raises ``CourseError`` if one contains secrets.
+    """Return the content of every built file; raise ``CourseError`` if one contains secrets.
 
     Records and fingerprints are read from disk; ``outdated_stages`` lists the stale ones. With
     *stages*, only their files and the guide are built, and the digests of other stubs stay.

@@ -59,7 +59,7 @@ class _Marker(msgspec.Struct, frozen=True):
 
 
 def strip_solutions(text: str, name: str) -> str:
-    """Turn the solution *text* into the stub; raises ``CourseError`` for a misplaced marker.
+    """Turn the solution *text* into the stub; raise ``CourseError`` for a misplaced marker.
 
     A region in a function becomes ``raise NotImplementedError``. A region in the body of a module
     or class, such as a helper or an import that only the solution needs, is removed.
@@ -87,7 +87,7 @@ def strip_solutions(text: str, name: str) -> str:
 
 
 def regions(text: str, name: str) -> tuple[Region, ...]:
-    """Return all regions of the module *text*; raises ``CourseError`` for a misplaced marker."""
+    """Return all regions of the module *text*; raise ``CourseError`` for a misplaced marker."""
     tree = _parse(text, name)
     tokens = tuple(tokenize.generate_tokens(io.StringIO(text).readline))
     comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}

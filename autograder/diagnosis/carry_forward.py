@@ -106,8 +106,7 @@ class CarryForward:
     ) -> Carried | None:
         """Return the first set of *mistakes* that explains all *failures*, and the carried checks.
 
-        Only mistakes count that are in exercises which *source* uses, or which a check passes to
-        *exercise*.
+        Only mistakes in exercises that *source* uses, or that a check passes to *exercise*, count.
         """
         handed = {name for one in failures if (spec := spec_of(one.item)) for name in spec.needs}
         used = [

@@ -337,7 +337,7 @@ def to_json(known: Fingerprints) -> bytes:
 
 
 def from_json(text: bytes) -> Fingerprints:
-    """Decode the output of ``to_json``; raises ``msgspec.MsgspecError`` and ``IndexError``."""
+    """Decode the output of ``to_json``; raise ``MsgspecError`` or ``IndexError`` if that fails."""
     known = msgspec.json.decode(text, type=Fingerprints)
     for one in chain.from_iterable(known.prints.values()):
         known.shown(one)

@@ -47,7 +47,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "title", self.title or title_of(self.explanation))
 
     def module(self, solution: str) -> str:
-        """Return *solution* with this mistake; raises ``CourseError`` if that is not possible."""
+        """Return *solution* with this mistake; raise ``CourseError`` if that is not possible."""
         start, end = _extent(solution, self.exercise)
         lines = solution.splitlines(keepends=True)
         before, body, after = map("".join, (lines[:start], lines[start:end], lines[end:]))

@@ -39,7 +39,7 @@ def read_entries(path: Path, kind: type[E]) -> Iterator[tuple[str, E]]:
 
 
 def fill(sentence: str, words: Mapping[str, object], entry: str) -> str:
-    """Fill the placeholders in *sentence* of *entry* with *words*; raises ``CourseError``."""
+    """Fill the placeholders in *sentence*; raise ``CourseError`` if *words* lacks one of them."""
     try:
         return sentence.format_map(words)
     except KeyError as error:

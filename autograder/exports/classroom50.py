@@ -47,7 +47,7 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def push_of(environ: Mapping[str, str], datetime: str) -> Push:
-    """Read the runner's variables from *environ*; raises ``UsageError`` if any is not set."""
+    """Read the runner's variables from *environ*; raise ``UsageError`` if any is not set."""
     values = {
         name: next((environ[item] for item in variables if environ.get(item)), "")
         for name, variables in _VARIABLES.items()
@@ -112,7 +112,7 @@ def _tests(result: SubmissionResult) -> list[dict[str, Any]]:
 
 
 def hundredths(points: float) -> int:
-    """Return *points* in hundredths; raises ``CourseError`` if that is not a whole number."""
+    """Return *points* in hundredths; raise ``CourseError`` if that is not a whole number."""
     scaled = round(points * 100)
     if abs(scaled - points * 100) > _CLOSE:
         msg = f"A check is worth {points} points; Classroom 50 needs whole hundredths of a point."

@@ -101,7 +101,7 @@ def feedback_text(check: CheckResult) -> str:
 
 
 def json_file(answer: dict[str, Any], *remarks: str) -> ExportFile:
-    """Encode *answer* as indented UTF-8 JSON; raises ``ValueError`` for NaN and infinities."""
+    """Encode *answer* as indented UTF-8 JSON; raise ``ValueError`` for NaN and infinities."""
     page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n"
     return ExportFile(lambda: [page], remarks)
 
@@ -181,7 +181,7 @@ def csv_lines(
 
 
 def read_csv(content: bytes, what: str) -> CsvTable:
-    """Decode a CSV file, which *what* describes; raises ``UsageError`` if it is not valid."""
+    """Decode a CSV file, which *what* describes; raise ``UsageError`` if it is not valid."""
     try:
         page = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -34,7 +34,7 @@ PAGE: Final = "feedback.html"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time, so that the same record gives the same bytes
 _READABLE = 0o644 << 16
 _MAX_NAMES = 100_000  # in a download; a class of 1000 students has some thousands
-_MAX_LMS_NAME = 60  # characters of a name in a file name; the number identifies
+_MAX_LMS_NAME = 60  # characters of a name in a file name, which also has a number
 _CANVAS = re.compile(r"[^_]+_(?:late_)?(?P<user>\d+)_(?P<file>\d+)_.+", re.IGNORECASE | re.DOTALL)
 _PREFERRED = (".py", ".ipynb", ".zip")  # the order of files to which Canvas may attach the page
 _CHOOSE = "Choose the assignment's stage with --stage."
@@ -56,7 +56,7 @@ class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> ExportFile:
-    """Pack the page of each student in one stage; raises ``UsageError`` if no student is found."""
+    """Pack the page of each student in one stage; raise ``UsageError`` if no student is found."""
     stage = _stage(course, results, request.stage)
     chosen = _students(results, stage)
     canvas = request.platform == "canvas"
@@ -84,7 +84,7 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
 
 
 def download_names(path: Path) -> tuple[str, ...]:
-    """List the names in a download, packed or unpacked; raises ``UsageError``."""
+    """List the names in a download, packed or unpacked; raise ``UsageError`` if that fails."""
     try:
         if path.is_dir():
             inside = sorted(path.iterdir())
@@ -116,7 +116,7 @@ def final_grade(score: Score, exercises: Collection[str]) -> FinalGrade:
 
 
 def _stage(course: Course, results: Results, wanted: str) -> Stage:
-    """Return the *wanted* stage, or the only stage of the record; raises ``UsageError``."""
+    """Return the *wanted* stage, or the record's only one; raise ``UsageError`` without one."""
     if wanted:
         return course.stage(wanted)
     held = {score.stage for score in scores_of(results)}
@@ -133,7 +133,7 @@ def _remarks(grades: GradeTable | None) -> tuple[str, ...]:
 
 
 def _students(results: Results, stage: Stage) -> dict[str, int]:
-    """Return the indices of the results of *stage* by student; raises ``UsageError``."""
+    """Return each student's result of *stage* by index; raise ``UsageError`` if one has several."""
     found: dict[str, int] = {}
     twice = set()
     for index, score in enumerate(scores_of(results)):

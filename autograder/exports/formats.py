@@ -80,7 +80,7 @@ class ExportFormat(msgspec.Struct, frozen=True):
 
 
 def find_format(name: str) -> ExportFormat:
-    """Return the format called *name*; raises ``UsageError`` with all names."""
+    """Return the format called *name*; raise ``UsageError`` with all names if it is unknown."""
     if name not in FORMATS:
         msg = f"There is no format {name!r}. Formats: {', '.join(FORMATS)}."
         raise UsageError(msg)

@@ -84,7 +84,7 @@ class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_table(results: Results, course: Course) -> GradeTable:
-    """Make the table of *results*; raises ``UsageError`` if a student has a stage twice.
+    """Make the table of *results*; raise ``UsageError`` if a student has a stage twice.
 
     Equal scores are stored once, because most scores of a large class are equal.
     """

@@ -34,8 +34,9 @@ MAX_IMAGE = 4 * 2**20  # characters of base64
 # All HTML markup begins in one of these ways: `<script`, `</p`, `<!--`, `<?`.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _ENTITY = re.compile(r"&(?=[#A-Za-z])")  # `&#60;` would become `<`
-_ADDRESS = re.compile(r":(?=//)|(?<![\w:.-])www(?=\.)|@(?=\w)", re.IGNORECASE)  # auto-linked
-_DIAGRAM = re.compile(r"(?:```|~~~)\s*m(?=ermaid)", re.IGNORECASE)  # a script draws it
+# Web and mail addresses, which viewers turn into links, and diagrams, which a script draws.
+_ADDRESS = re.compile(r":(?=//)|(?<![\w:.-])www(?=\.)|@(?=\w)", re.IGNORECASE)
+_DIAGRAM = re.compile(r"(?:```|~~~)\s*m(?=ermaid)", re.IGNORECASE)
 # The text of a heading becomes its id, and formgrader looks up the box for a grade by id.
 _HEADING = re.compile(r"(?<!#)#{1,6}(?!#)[ \t]*(?=\S)")
 _UNDERLINED = re.compile(r"\S(?=[ \t]*[\r\n]+[ \t>]*(?:=+|-+)[ \t]*(?:[\r\n]|\Z))")

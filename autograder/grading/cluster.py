@@ -159,7 +159,7 @@ class _Tasks:
         return ended
 
     def _result(self, submission: Submission, answer: Answer) -> SubmissionResult:
-        """Return the result in *answer*; raises errors that the submission did not cause."""
+        """Return the result in *answer*; raise errors that the submission did not cause."""
         if isinstance(answer, Died):
             return failed_grading(submission, GraderError(DIED))
         require_equal(self._workers.facts, answer)

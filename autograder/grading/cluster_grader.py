@@ -117,7 +117,7 @@ class GraderProcess:
         return self._process.poll() is None
 
     def ask(self, submission: Submission) -> SubmissionResult | None:
-        """Return the result, or None if the process has died; raises the error of the process."""
+        """Return the result, or None if the process has died; raise the error of the process."""
         with suppress(OSError):  # the process has died; `receive` reports it
             self._pipe.send(submission)
         try:

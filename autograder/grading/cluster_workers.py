@@ -187,7 +187,7 @@ def open_workers(address: str, run: ClusterRun, facts: Facts) -> Iterator[Worker
 
 
 def _connect(address: str) -> Client:
-    """Return a client of the scheduler at *address*; raises ``ClusterError``."""
+    """Return a client of the scheduler at *address*; raise ``ClusterError`` if that fails."""
     try:
         whole = normalize_address(address)
         require_private(whole)
@@ -245,7 +245,7 @@ def _lost() -> ClusterError:
 
 
 def decode(outcome: object, count: int) -> list[Answer]:
-    """Return the *count* answers of a worker; raises ``ClusterError`` for anything else."""
+    """Return the *count* answers of a worker; raise ``ClusterError`` for anything else."""
     if isinstance(outcome, Exception):
         msg = f"A task failed on the cluster: {type(outcome).__name__}: {outcome}"
         raise ClusterError(msg)

@@ -54,7 +54,7 @@ def serve(
 
 
 def receive(pipe: Connection) -> SubmissionResult | None:
-    """Return a fork's result, or ``None`` if the fork has died; raises the fork's exception."""
+    """Return a fork's result, or ``None`` if the fork has died; raise the fork's exception."""
     try:
         answer: SubmissionResult | BaseException = pipe.recv()
     except (EOFError, OSError):

@@ -220,7 +220,7 @@ class _Found:
 
 
 def _open(file: Path) -> FileIO:
-    """Open *file* for reading and appending, without a buffer; raises ``UsageError``."""
+    """Open *file* to read and append without a buffer; raise ``UsageError`` if that fails."""
     try:
         return FileIO(file, "a+")
     except OSError as error:

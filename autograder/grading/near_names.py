@@ -42,7 +42,7 @@ def _is_near(name: str, missing: str) -> bool:
 
 
 def _distance(one: str, other: str) -> tuple[int, int]:
-    """Return the edits without regard to case and underscores, then those with it."""
+    """Return the number of edits apart from case and underscores, and the number of all edits."""
     return _edits(_plain(one), _plain(other)), _edits(one, other)
 
 

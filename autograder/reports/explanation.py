@@ -8,7 +8,7 @@ from autograder.sanitize import name_and_id
 
 
 def find_results(results: Results, student: str, stage: str = "") -> list[SubmissionResult]:
-    """Return the results of *student*, of one *stage* if given; raises ``UsageError`` if none."""
+    """Return the results of *student*, of one *stage* if given; or raise ``UsageError``."""
     own = [one for one in results.submissions if one.student == student]
     found = [one for one in own if not stage or _is_called(one.stage, stage)]
     if not own:

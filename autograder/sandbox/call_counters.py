@@ -132,7 +132,7 @@ def _product(kind: str, given: list[Tensor]) -> str:
 
 def _storage(tensor: Tensor) -> int:
     """Return the address of the memory that *tensor* shares with its views."""
-    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0  # noqa: SLF001  # an empty storage has no other address
+    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0  # noqa: SLF001  # also for empty storages
 
 
 def _tensors(value: object) -> Iterator[Tensor]:

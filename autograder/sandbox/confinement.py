@@ -47,7 +47,7 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def confine(policy: SandboxPolicy, parent: int) -> None:
-    """Confine this process by *policy*; raises ``SandboxError`` if ``full`` is impossible.
+    """Confine this process by *policy*; raise ``SandboxError`` if ``full`` is impossible.
 
     The kernel ends this process with *parent*, even if *parent* has already ended.
     """

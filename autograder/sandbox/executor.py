@@ -150,7 +150,7 @@ class RequestExecutor:
         return {stand_in.name: stand_in.learned for stand_in in removed}
 
     def find(self, handle: int) -> nn.Module:
-        """Return the torch module that *handle* names; raises ``MissingError``."""
+        """Return the torch module that *handle* names; raise ``MissingError`` if there is none."""
         if not 0 <= handle < len(self._objects):
             msg = "the module that this check created no longer exists"
             raise MissingError(msg)

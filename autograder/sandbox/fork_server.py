@@ -162,7 +162,7 @@ def _eye() -> Value:
 
 
 def _answer_all(*requests: Request) -> None:
-    """Answer *requests* as a worker does; raises ``RuntimeError`` for one that has a problem."""
+    """Answer *requests* as a worker does; raise ``RuntimeError`` for one that has a problem."""
     executor = RequestExecutor("warm_up", notebook=False, max_bytes=MAX_CONTROL)
     for request in requests:
         batch = protocol.unpack(protocol.BATCHES, protocol.pack(Batch((request,))))

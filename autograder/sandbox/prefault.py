@@ -30,7 +30,7 @@ class Mapping(NamedTuple):
 
 
 def mappings() -> Iterator[Mapping]:
-    """Yield the mapped memory of this process; raises ``OSError`` if this is not Linux."""
+    """Yield the mapped memory of this process; raise ``OSError`` if this is not Linux."""
     for line in Path("/proc/self/maps").read_text("ascii", "replace").splitlines():
         place, rights, _, _, _, *file = line.split(maxsplit=5)
         start, end = (int(address, 16) for address in place.split("-"))
@@ -61,7 +61,7 @@ def learn(rehearse: Callable[[], None]) -> bytes:
 
 
 def copy_now(ranges: bytes) -> None:
-    """Copy the memory in *ranges* to this process before it writes to it; raises no error."""
+    """Copy the memory in *ranges* to this process before it writes to it; ignore errors."""
     if ranges and not syscalls.populate_all(ranges):
         for start, size in _RANGE.iter_unpack(ranges):
             syscalls.populate(start, size)

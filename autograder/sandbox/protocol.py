@@ -24,7 +24,8 @@ from autograder.sanitize import without_folders
 # request. A worker's message without bytes reports that this request starts after a slow one.
 HEADER = struct.Struct("<IQI")
 SLOW_SECONDS = 0.2  # far below the limit of a call, and far above the time of a call in right code
-# Makes a worker write its stack to its output. Windows has neither the signal nor such workers.
+# The signal that makes a worker write its stack to its output. Windows has neither the signal
+# nor such workers.
 STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
 PRINTED_MARK = b"\0"  # a worker with pipes prints it after each reply
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
@@ -302,7 +303,7 @@ def framed(body: bytes, number: int, last: int = 0) -> bytes:
 
 
 def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Message:
-    """Decode a message without its header; raises ``BadMessageError``, which quotes nothing."""
+    """Decode a message without its header; raise ``BadMessageError`` without quoting it."""
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -311,7 +312,7 @@ def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Messag
 
 
 def read_reply(body: bytes, verb: Verb) -> Reply:
-    """Decode the reply to a request of *verb*; raises ``BadMessageError`` if it is not one."""
+    """Decode the reply to a request of *verb*; raise ``BadMessageError`` if it is not one."""
     reply = unpack(REPLIES, body)
     types = VALUE_TYPES.get(verb)
     if types and reply.problem is None and type(reply.value) not in types:

@@ -95,7 +95,7 @@ class Session:
         return self._definitions
 
     def open(self) -> None:
-        """Import the module now; raises ``Fault`` if nothing of it can be used."""
+        """Import the module now; raise ``Fault`` if nothing of it can be used."""
         self._running_worker()
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class Session:
         return granted + min((free_until - now for free_until in self._free_until), default=0.0)
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Send one request to the worker; raises ``Fault`` if it crashes or hangs."""
+        """Send one request to the worker; raise ``Fault`` if it crashes or hangs."""
         request = request_of(verb, fields)
         if self.transcript is not None and (known := self.transcript.find(request)):
             return known
@@ -174,7 +174,7 @@ class Session:
             raise
 
     def read(self, body: bytes, verb: Verb) -> Reply:
-        """Decode the reply *body* to a request of *verb*; raises ``Fault`` if it is not one."""
+        """Decode the reply *body* to a request of *verb*; raise ``Fault`` if it is not one."""
         try:
             reply = read_reply(body, verb)
         except BadMessageError as error:

@@ -106,7 +106,7 @@ class SpawnedWorkers:
         self._folder.cleanup()
 
     def wait_ready(self, client: int = 0) -> None:  # noqa: ARG002  # it has only one client
-        """Wait until a process has loaded torch; raises ``GraderError`` if that fails."""
+        """Wait until a process has loaded torch; raise ``GraderError`` if that fails."""
         self._ready().wait_ready()
 
     def start(

@@ -84,7 +84,7 @@ class StatementRunner:
                 yield Rebinding(name, *self._bound_at[name])
 
     def _futures(self, tree: ast.Module, source: str) -> int:
-        """Return the compiler flags that *tree* sets; raises an error if it can't be compiled."""
+        """Return the compiler flags that *tree* sets; raise an error if it can't be compiled."""
         try:
             code = self._compile(tree, source)
         except RecursionError:  # a statement is nested too deeply; it alone fails later

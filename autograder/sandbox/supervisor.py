@@ -109,7 +109,7 @@ class ForkServer:
         self._folder.close()
 
     def wait_ready(self, client: int = 0) -> None:
-        """Wait until the fork server has loaded torch; raises ``GraderError`` if that fails."""
+        """Wait until the fork server has loaded torch; raise ``GraderError`` if that fails."""
         if client not in self._ready:
             self._receive(self._controls[client], START_SECONDS, protocol.ForkServerReady)
             self._ready.add(client)

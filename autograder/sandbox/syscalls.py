@@ -93,7 +93,7 @@ def number(numbers: Numbers, arch: Arch) -> int | None:
 
 
 def call(number: int, *arguments: int) -> int:
-    """Make system call *number*; raises ``OSError``. A pointer is passed as its address."""
+    """Make system call *number*, passing pointers as addresses; raise ``OSError`` if it fails."""
     return _checked(_libc().syscall(number, *map(ctypes.c_long, arguments)), f"call {number}")
 
 
@@ -104,12 +104,12 @@ def prctl(option: int, argument: int = 0) -> int:
 
 
 def unshare(flags: int) -> None:
-    """Move this process into new namespaces; raises ``OSError``."""
+    """Move this process into new namespaces; raise ``OSError`` if that fails."""
     _checked(_libc().unshare(flags), "unshare")
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    """Mount a file system, or change how one is mounted; raises ``OSError``."""
+    """Mount a file system, or change how one is mounted; raise ``OSError`` if that fails."""
     texts = (text.encode() or None for text in (source, target, kind))
     result = _libc().mount(*texts, ctypes.c_ulong(flags), options.encode() or None)
     _checked(result, f"mount {target}")

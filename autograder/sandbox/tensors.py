@@ -64,7 +64,7 @@ def _unsupported_kind(tensor: Tensor, max_bytes: int) -> str:
 
 
 def decode_tensor(value: TensorValue) -> Tensor:
-    """Build the tensor that *value* describes; raises ``BadMessageError`` if it can't exist."""
+    """Build the tensor that *value* describes; raise ``BadMessageError`` if it can't exist."""
     dtype = DTYPES.get(value.dtype)
     if dtype is None or len(value.shape) > MAX_DIMENSIONS or min(value.shape, default=0) < 0:
         msg = f"no tensor has dtype {value.dtype[:40]!r} and shape of {len(value.shape)} dimensions"

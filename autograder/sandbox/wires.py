@@ -25,10 +25,13 @@ class Wire(Protocol):
     """A connection to one worker; its output arrives separately."""
 
     def send(self, data: memoryview) -> int:
-        """Send some of *data*; raises ``BlockingIOError`` if none of it can be sent now."""
+        """Send some of *data*; raise ``BlockingIOError`` if none of it can be sent now."""
 
     def receive(self, size: int) -> bytes:
-        """Return up to *size* bytes, none at the end; raises ``BlockingIOError`` to wait."""
+        """Return up to *size* bytes, none at the end of the stream.
+
+        Raises ``BlockingIOError`` if no bytes are ready.
+        """
 
     def wait(self, seconds: float, *, to_send: bool) -> tuple[bool, bool]:
         """Wait until a message can pass or output can be read; return which of both is true."""
@@ -37,7 +40,7 @@ class Wire(Protocol):
         """Wait until the worker has printed something; False if it prints nothing in *seconds*."""
 
     def read_printed(self) -> bytes:
-        """Return printed bytes, none at the end; raises ``BlockingIOError`` to wait."""
+        """Return printed bytes, none at the end; raise ``BlockingIOError`` if none is ready."""
 
     def settle(self) -> bool:
         """Wait for the output before the last reply; return whether some of it is still unread."""

@@ -48,7 +48,7 @@ class CheckTarget(NamedTuple):
 def find_target(
     name: str, start: Path, root: Path | None = None, *, hidden: bool = False
 ) -> CheckTarget:
-    """Find the file to check that *name* means: a stage, a folder or a file; empty for *start*.
+    """Find the file to check: *name* is a stage, a folder or a file, or "" for the folder *start*.
 
     A stage of the learner's own folder comes first, then a path in *start*, then a stage of the
     course at *root* or above *start*. Raises ``UsageError`` with the next step.
@@ -181,7 +181,7 @@ def _no_stage(folder: Path) -> str:
 
 
 def check(target: CheckTarget) -> SelfCheckFeedback:
-    """Run the suites of *target*; raises ``UsageError`` if the file or a suite can't be used."""
+    """Run the suites of *target*; raise ``UsageError`` if the file or a suite can't be used."""
     stage = target.stage
     submission = next(collect(target.file, target.public.stages, stage))
     if submission.code is None:

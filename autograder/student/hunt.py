@@ -110,7 +110,7 @@ class Hunt:
         self._code.close()
 
     def begin(self) -> None:
-        """Write a wrong module for the learner; raises ``UsageError`` if the stage is not done."""
+        """Write a wrong module for the learner; raise ``UsageError`` if the stage is not done."""
         text = _text(self._stage.stub)
         weights = self._right_weights(text)
         chosen = first_named(self._wrong_modules.search(text, weights))
@@ -215,7 +215,7 @@ class Hunt:
         return Report([*fixed, "", *_score(state, missed, test)], done=not missed)
 
     def _right_weights(self, text: str) -> Weights:
-        """Return the weights of the learner's code; raises ``UsageError`` if the code is wrong."""
+        """Return the weights of the learner's code; raise ``UsageError`` if the code is wrong."""
         name = self._stage.name
         if self._stage.file.picture is None:
             msg = f"{name} has no picture for a bug hunt. Try another stage."

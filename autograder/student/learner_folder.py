@@ -98,7 +98,7 @@ def _note_stubs(done: Started) -> None:
 
 
 def find(start: Path) -> Handout:
-    """Find the learner's folder at, in or around *start*; raises ``UsageError`` without one."""
+    """Find the learner's folder at, in or around *start*; raise ``UsageError`` if there is none."""
     found = find_stages(start)
     if found is None:
         msg = (
@@ -188,7 +188,7 @@ def reset(own: Handout, task: Task) -> Path | None:
 
 
 def solution(task: Task, root: Path | None = None) -> str:
-    """Return the solution of one exercise; raises ``UsageError`` if there is none."""
+    """Return the solution of one exercise; raise ``UsageError`` if there is none."""
     stage = solved_stage(task.stage, root)
     text = _text(stage.solution) if stage else ""
     lines = span_of(text, task.exercise.name)

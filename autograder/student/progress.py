@@ -115,7 +115,7 @@ class Progress:
         return known is not None and known != digest_of(stage)
 
     def save(self) -> None:
-        """Write the file atomically; raises ``UsageError`` if that fails."""
+        """Write the file atomically; raise ``UsageError`` if that fails."""
         fields = self.unknown | {
             "format_version": 1,
             "passed": sorted(self.passed),

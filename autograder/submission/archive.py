@@ -66,7 +66,7 @@ class ZipSource(msgspec.Struct, frozen=True):
 
     @contextmanager
     def open(self) -> Iterator[zipfile.ZipFile]:
-        """Open the archive; raises ``UnusableFile`` or an error of zipfile."""
+        """Open the archive; raise ``UnusableFile`` or an error of zipfile if that fails."""
         stream: _BoundedFile | _BoundedBytes
         if self.place is not None:  # zipfile reads only the parts that it needs
             stream = _BoundedFile(open_regular(self.place))
@@ -123,7 +123,7 @@ class ClassListing(dict[str, Listing]):
 
 
 def open_class_archive(path: Path) -> ClassListing:
-    """List the files of each entry at the top of a class's zip; raises ``UnusableFile``.
+    """List the files of each entry in a class's zip; raise ``UnusableFile`` if that fails.
 
     Only the entry that contains a fault is refused. A single folder around everything is skipped.
     """
@@ -190,7 +190,7 @@ class _BoundedBytes(_Bounded, io.BytesIO):
 
 
 def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zipfile.ZipInfo]:
-    """List the members in the directory of a zip; raises ``UnusableFile``.
+    """List the members in the directory of a zip; raise ``UnusableFile`` if that fails.
 
     The bytes that it reads are subtracted from *budget*, even if the archive is refused later.
     """

@@ -152,7 +152,7 @@ def select_code(
 def _read_notebook(
     stage: Stage, notebook: SubmittedFile, files: Sequence[SubmittedFile]
 ) -> SelectedCode:
-    """Read a notebook that is graded in place of the module; raises ``UnusableFile``.
+    """Read a notebook that is graded in place of the module; raise ``UnusableFile`` if that fails.
 
     A released lab whose own cells do not mention an exercise has nothing to grade.
     """

@@ -233,7 +233,7 @@ def _class_in_entry(
 
 
 def _entries_inside(place: Path) -> Entries:
-    """Return the entries of the folder or the zip at *place*; raises ``UsageError``."""
+    """Return the entries of the folder or zip at *place*; raise ``UsageError`` if that fails."""
     if not place.is_symlink() and is_folder(place):
         return entries_of(place)
     try:
@@ -243,7 +243,7 @@ def _entries_inside(place: Path) -> Entries:
 
 
 def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOptions) -> bool:
-    """Return whether *inner*, at *place*, is a class; raises ``UnclearOwnerError``.
+    """Return whether *inner*, at *place*, is a class; raise ``UnclearOwnerError`` if it is unclear.
 
     It is a class if the roster has everybody in *inner* but not *own*, the name around it. It is
     not a class if the roster has *own*.
@@ -309,7 +309,7 @@ def _downloaded(path: Path, resolver: StageResolver, options: FindOptions) -> Pa
 
 
 def _is_file(path: Path) -> bool:
-    """Return whether *path* is a file and not a folder; raises ``UsageError`` for anything else."""
+    """Return whether *path* is a file and not a folder; raise ``UsageError`` for anything else."""
     try:
         kind = stat.S_IFMT(path.lstat().st_mode)
     except OSError as error:

@@ -47,7 +47,7 @@ def packed_class(path: Path, resolver: StageResolver) -> Entries | None:
 
 
 def packed_entries(path: Path) -> Entries:
-    """Return the entries of the zip at *path*; raises ``UnusableFile``."""
+    """Return the entries of the zip at *path*; raise ``UnusableFile`` if that fails."""
     listing = open_class_archive(path)
     return Entries(listing, lambda name: packed_entry(name, listing[name]), listing.wrapper)
 
@@ -89,7 +89,7 @@ def _holds_stages(entry: Entry, resolver: StageResolver) -> bool:
 
 
 def entries_of(folder: Path) -> Entries:
-    """Return the visible entries of *folder*; raises ``UsageError``."""
+    """Return the visible entries of *folder*; raise ``UsageError`` if that fails."""
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208  # a Path takes ten times the memory of a name
     except OSError as error:

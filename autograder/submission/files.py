@@ -67,7 +67,7 @@ def is_hidden_or_generated(path: PurePosixPath) -> bool:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read a regular file of at most *limit* bytes; raises ``UnusableFile`` for anything else."""
+    """Read a regular file of at most *limit* bytes; raise ``UnusableFile`` for anything else."""
     label = visible(path.name)
     with os.fdopen(open_regular(path), "rb") as stream:
         try:
@@ -96,7 +96,7 @@ def open_regular(path: Path) -> int:
 
 
 def check_size(data: bytes, limit: int, label: str) -> bytes:
-    """Return *data*; raises ``UnusableFile`` if it is longer than *limit*."""
+    """Return *data*; raise ``UnusableFile`` if it is longer than *limit*."""
     if len(data) > limit:
         msg = (
             f"{label} is larger than {limit // 1024:,} KiB and was not read. "

@@ -33,7 +33,7 @@ class Groups(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, file: Path) -> Self:
-        """Read the export of a group set; raises ``UsageError``."""
+        """Read the export of a group set; raise ``UsageError`` if that fails."""
         rows = csv_rows(file)
         header = list(rows[0]) if rows else []
         if not set(_COLUMNS) <= set(header):

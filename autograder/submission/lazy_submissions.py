@@ -108,7 +108,7 @@ class LazySubmissions(Sequence[Submission]):
     def __getitem__(self, index: slice) -> Sequence[Submission]: ...
 
     def __getitem__(self, index: int | slice) -> Submission | Sequence[Submission]:
-        """Read a submission; raises ``UsageError`` if its files have changed."""
+        """Read a submission; raise ``UsageError`` if its files have changed."""
         if isinstance(index, slice):
             return LazySubmissions(self._rows, self._indices[index], self._change)
         row = self._indices[index]

@@ -18,7 +18,7 @@ MAX_CONTAINERS = 500_000
 
 
 def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
-    """Return the sources of the code cells in UTF-8; raises ``UnusableFile``.
+    """Return the sources of the code cells in UTF-8; raise ``UnusableFile`` if that fails.
 
     Accepts nbformat 4, 3 and 2. Magics stay in the source.
     """
@@ -39,7 +39,7 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
 
 
 def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
-    """Return every cell as kind, source, metadata and attachments; raises ``UnusableFile``.
+    """Return the kind, source, metadata and attachments of every cell, or raise ``UnusableFile``.
 
     Each kind is ``code``, ``markdown`` or ``raw``. Metadata and attachments come from the student,
     so their values may have any type.

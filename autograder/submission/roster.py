@@ -52,7 +52,7 @@ class Roster(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, file: Path, known: Collection[str] = (), id_column: str = "") -> Self:
-        """Read a roster in Canvas's or nbgrader's format; raises ``UsageError``.
+        """Read a roster in Canvas's or nbgrader's format; raise ``UsageError`` if that fails.
 
         Canvas has three ids for each student. The one in *id_column* is used, else the one that is
         in *known*, the ids of the gradebook.
@@ -127,7 +127,7 @@ def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str])
 
 
 def csv_rows(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file by column, without outer spaces; raises ``UsageError``."""
+    """Return the stripped rows of a CSV file by column; raise ``UsageError`` if that fails."""
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_ROSTER + 1)
@@ -208,7 +208,7 @@ def person_of_nbgrader(row: Mapping[str, str], id_column: str = "id") -> Person 
 
 
 def _unique(people: Iterable[Person], file: Path) -> Iterator[Person]:
-    """Yield *people*; raises ``UsageError`` if two have the same id or number."""
+    """Yield *people*; raise ``UsageError`` if two have the same id or number."""
     people = list(people)
     for values in ([item.student for item in people], [item.number for item in people]):
         twice = [value for value, count in Counter(filter(None, values)).items() if count > 1]

@@ -25,7 +25,7 @@ class Worksheet(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, file: Path) -> Self:
-        """Read a worksheet as Moodle exports it; raises ``UsageError``."""
+        """Read a worksheet as Moodle exports it; raise ``UsageError`` if that fails."""
         rows = csv_rows(file)
         for column in rows[0] if rows else ():
             found = [PARTICIPANT.fullmatch(row.get(column, "")) for row in rows]

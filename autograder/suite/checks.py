@@ -165,7 +165,7 @@ class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_rules(path: Path) -> dict[str, Rule]:
-    """Read ``rules.toml`` at *path*; empty if a course has none; raises ``CourseError``."""
+    """Read ``rules.toml`` at *path*, if it exists; raise ``CourseError`` if it is not valid."""
     if not path.is_file():
         return {}
     file = read_toml(path, RulesFile)

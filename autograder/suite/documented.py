@@ -202,7 +202,7 @@ def proof(tensors: Iterable[DocumentedTensor]) -> str:
 
 
 def read(path: Path) -> DocumentedTensors:
-    """Read ``documented.toml`` at *path*; raises ``CourseError`` if it contradicts itself.
+    """Read ``documented.toml`` at *path*; raise ``CourseError`` if it contradicts itself.
 
     A course without documented values needs no such file.
     """

@@ -220,7 +220,7 @@ def _definitions_in(code: bytes) -> tuple[Definition, ...]:
 
 
 def solution_channel(path: Path) -> LocalChannel:
-    """Import the solution at *path*; raises ``CourseError`` if it is missing."""
+    """Import the solution at *path*; raise ``CourseError`` if it is missing."""
     try:
         return LocalChannel(path.stem, path.read_bytes())
     except FileNotFoundError:

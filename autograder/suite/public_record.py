@@ -85,7 +85,7 @@ class RecordedChannel:
         self._replies = iter(replies)
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Return the next reply; raises ``UsageError`` if a different request was recorded."""
+        """Return the next reply; raise ``UsageError`` if a different request was recorded."""
         found = next(self._replies, None)
         if found is None or found.request != _outline(request_of(verb, fields)):
             msg = f"{self._check} and the record of numbers next to its suite do not match."
@@ -94,7 +94,7 @@ class RecordedChannel:
 
 
 def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, ...]:
-    """Convert the *exchanges* of one check into recorded replies; raises ``CourseError``."""
+    """Convert *exchanges* to recorded replies; raise ``CourseError`` if one has a problem."""
     found = []
     for exchange in exchanges:
         if exchange.reply.problem is not None:
@@ -113,7 +113,7 @@ def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
 
 
 def read(path: Path) -> PublicRecord:
-    """Read the record at *path*; raises ``UsageError`` if it is missing or damaged."""
+    """Read the record at *path*; raise ``UsageError`` if it is missing or damaged."""
     found = find(path)
     if found is None:
         msg = f"{path} is missing or damaged. Replace it with the file that you received."

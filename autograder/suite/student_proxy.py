@@ -45,7 +45,7 @@ class Channel(Protocol):
         """The definitions in the source, and the names that they use."""
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Send one request; raises ``Fault`` if there is no answer."""
+        """Send one request; raise ``Fault`` if there is no answer."""
 
 
 class Parameter(NamedTuple):
@@ -355,7 +355,7 @@ def _found(
 
 
 def _identity(value: Any) -> Hashable:
-    """Return a key for an object; that of a tensor is its memory, which a detached one shares."""
+    """Return a key for an object; a tensor and its detached copy have the same key."""
     if isinstance(value, Tensor) and value.numel():
         return value.data_ptr(), value.shape, value.stride()
     return id(value)
