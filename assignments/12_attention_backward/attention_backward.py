@@ -10,7 +10,7 @@ for all arguments. You may use any forward operation, including ``torch.softmax`
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - You compute every gradient yourself: autograd (`backward`, `requires_grad_`, `torch.autograd`,
   `torch.func`) is not allowed, nor are torch's own backward operators.
 - Documented values and properties count only if the results are right for other inputs too.

@@ -7,7 +7,7 @@ vector. Results that are computed from whole numbers alone are in float32.
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -73,8 +73,8 @@ class RotaryAttention(nn.Module):
     features without a bias; out_proj, an ``nn.Linear`` from d_out to d_out features with a bias.
     Each of the *num_heads* heads works on d = d_out / num_heads neighbouring features. *base* is
     that of ``rotary_angles``. Raises ``ValueError`` if *num_heads* does not divide *d_out*, and if
-    d is odd. Your code sets no seed; the caller sets it. Torch's own attention functions and layers
-    (`nn.MultiheadAttention`, ...) are not allowed.
+    d is odd. Your code must not set a seed: the caller sets it. Torch's own attention functions and
+    layers (`nn.MultiheadAttention`, ...) are not allowed.
     """
 
     def __init__(

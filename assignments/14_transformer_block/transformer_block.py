@@ -8,9 +8,9 @@ of a part of the network to its output.
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
-- Your code sets no seed; the caller sets it.
+- Your code must not set a seed: the caller sets it.
 - Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -58,9 +58,9 @@ class LayerNorm(nn.Module):
 
     Parameters, each of size (d_model,): scale, which starts with ones, and shift, with zeros. The
     variance is the mean of the squared distances from the mean: their sum is divided by d_model.
-    *eps* is added to the variance, under the root. Works on the last axis of any tensor. Norms are
-    written out with means and roots: torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`,
-    `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
+    *eps* is added to the variance, under the root. Works on the last axis of any tensor. Write
+    norms out with means and roots: torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`,
+    `F.rms_norm` and the like) are not allowed.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
@@ -77,8 +77,8 @@ class RMSNorm(nn.Module):
 
     The only parameter is scale, of size (d_model,), which starts with ones: no mean is subtracted,
     and nothing is shifted. *eps* is added to the mean square, under the root. Works on the last
-    axis of any tensor. Norms are written out with means and roots: torch's own norms
-    (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
+    axis of any tensor. Write norms out with means and roots: torch's own norms (`nn.LayerNorm`,
+    `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-6) -> None:
@@ -93,7 +93,7 @@ class RMSNorm(nn.Module):
 def gelu(x: Tensor) -> Tensor:
     """Return GELU of each number, in its tanh form: the shape stays.
 
-    GELU(x) = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). GELU and gates are written out: `F.gelu`,
+    GELU(x) = ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))). Write GELU and gates out: `F.gelu`,
     `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu`
     are.
     """
@@ -126,9 +126,9 @@ class FeedForward(nn.Module):
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
     features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
-    "relu". Raises ``ValueError`` for any other activation. GELU and gates are written out:
-    `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and
-    `F.silu` are.
+    "relu". Raises ``ValueError`` for any other activation. Write GELU and gates out: `F.gelu`,
+    `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu`
+    are.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -144,9 +144,9 @@ class SwiGLU(nn.Module):
     """A feed-forward network in which one layer opens and closes the features of another.
 
     Layers, created in this order, all ``nn.Linear`` without a bias: gate and up, each from d_model
-    to d_hidden features, and down, from d_hidden to d_model features. GELU and gates are written
-    out: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`,
-    `torch.sigmoid` and `F.silu` are.
+    to d_hidden features, and down, from d_hidden to d_model features. Write GELU and gates out:
+    `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and
+    `F.silu` are.
     """
 
     def __init__(self, d_model: int, d_hidden: int) -> None:
@@ -167,10 +167,10 @@ class TransformerBlock(nn.Module):
 
     Parts: att is the module *attention* itself, which maps (B, T, d_model) to (B, T, d_model);
     norm1 and norm2 are your ``LayerNorm``, with their default eps; ff is your ``FeedForward`` with
-    *d_hidden* features and *activation*. Norms are written out with means and roots: torch's own
-    norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
-    GELU and gates are written out: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`,
-    `torch.relu`, `torch.sigmoid` and `F.silu` are.
+    *d_hidden* features and *activation*. Write norms out with means and roots: torch's own norms
+    (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed. Write
+    GELU and gates out: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`,
+    `torch.sigmoid` and `F.silu` are.
     """
 
     def __init__(

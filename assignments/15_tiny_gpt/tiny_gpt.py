@@ -8,7 +8,7 @@ to come next. The caller sets the seed.
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Documented values and properties count only if the results are right for other inputs too.
 """
 
@@ -140,11 +140,10 @@ class GPT(nn.Module):
     d_model to d_model features with *num_heads* heads, *qkv_bias* and a dropout of 0. If *tied* is
     true, tok_emb and out_head share one tensor as their weight, so that training one trains both.
     Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
-    Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed. Norms
-    are written out with means and roots: torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`,
-    `F.layer_norm`, `F.rms_norm` and the like) are not allowed. GELU and gates are written out:
-    `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and
-    `F.silu` are.
+    Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed. Write
+    norms out with means and roots: torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`,
+    `F.rms_norm` and the like) are not allowed. Write GELU and gates out: `F.gelu`, `nn.GELU` and
+    `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu` are.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ heads, the same for all arguments.
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
 - Documented values and properties count only if the results are right for other inputs too.
 """

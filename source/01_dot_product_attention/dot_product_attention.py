@@ -11,7 +11,7 @@ weights the rows are queries: row i belongs to the query, column j to the token 
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -27,7 +27,7 @@ def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> flo
 
     *a* and *b* are two lists of numbers or two 1-D tensors, (d,) and (d,); the result is one
     number, a Python number or a tensor without axes. Raises ``ValueError`` if the lengths differ.
-    Write it in plain Python, one element after the other, without functions or operators of torch.
+    Write it in plain Python, one element at a time, without functions or operators of torch.
     """
     raise NotImplementedError
 

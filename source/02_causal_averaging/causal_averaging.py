@@ -11,7 +11,7 @@ tokens, and each token can give different weights to the tokens before it.
 Rules for this stage, which are graded like the results:
 
 - Tensors in float32 give a result in float32.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """

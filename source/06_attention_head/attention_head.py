@@ -7,7 +7,7 @@ columns are keys.
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -41,9 +41,9 @@ class AttentionHead(nn.Module):
 
     Layers, created in this order, each an ``nn.Linear`` from embedding_dim to head_size features
     without bias: key, query, value. Register a buffer ``tril`` as well; you choose what it holds,
-    for example a lower triangle of ones of shape (block_size, block_size). Your code sets no seed;
-    the caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`, ...)
-    are not allowed. As a buffer, the mask moves with the module and is not trained.
+    for example a lower triangle of ones of shape (block_size, block_size). Your code must not set a
+    seed: the caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`,
+    ...) are not allowed. As a buffer, the mask moves with the module and is not trained.
     """
 
     def __init__(self, embedding_dim: int, head_size: int, block_size: int) -> None:

@@ -7,7 +7,7 @@ a batch axis. Rows of a (T, T) matrix are queries, columns are keys.
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -46,9 +46,9 @@ class CausalAttention(nn.Module):
     only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
     1 - dropout. Register a buffer ``mask`` as well; you choose what it holds, for example ones
-    above the diagonal of a (context_length, context_length) matrix. Your code sets no seed; the
-    caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are
-    not allowed. As a buffer, the mask moves with the module and is not trained.
+    above the diagonal of a (context_length, context_length) matrix. Your code must not set a seed:
+    the caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`, ...)
+    are not allowed. As a buffer, the mask moves with the module and is not trained.
     """
 
     def __init__(

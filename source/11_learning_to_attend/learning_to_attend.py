@@ -9,7 +9,7 @@ Softmax turns them into probabilities. Autograd computes the gradients: ``loss.b
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call does not change the tensors that it gets: no in-place operations on them.
+- A call must not change the tensors that it gets, so use no in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -48,9 +48,9 @@ class Reader(nn.Module):
     Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb,
     an ``nn.Embedding`` of *context_length* vectors; W_query, W_key, W_value, each an ``nn.Linear``
     from d_model to d_model features; out_head, an ``nn.Linear`` from d_model to *vocab_size*
-    features. All vectors have d_model features, and no linear layer has a bias. Your code sets no
-    seed; the caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`,
-    ...) are not allowed.
+    features. All vectors have d_model features, and no linear layer has a bias. Your code must not
+    set a seed: the caller sets it. Torch's own attention functions and layers
+    (`nn.MultiheadAttention`, ...) are not allowed.
     """
 
     def __init__(self, vocab_size: int, d_model: int, context_length: int) -> None:
