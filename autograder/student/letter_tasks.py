@@ -56,15 +56,15 @@ def numbers_of(text: str) -> Tensor:
 
 def train(model: nn.Module, task: Task, steps: int) -> list[float]:
     """Train *model* on *task*; return the loss of each step."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.03)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     losses = []
     for _ in range(steps):
         tokens, wanted = task(BATCH)
         scores = _scores(model, tokens, wanted)
         loss = functional.cross_entropy(scores.flatten(0, -2), wanted.flatten())
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
     return losses
 
