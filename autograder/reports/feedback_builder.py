@@ -177,7 +177,7 @@ def _exercise(
 ) -> ExerciseFeedback:
     problems = [check for check in result.checks if check.outcome is not Outcome.PASSED]
     passed = [check for check in result.checks if check.outcome is Outcome.PASSED]
-    found = _checks(problems, shown)
+    found = _checks(_most_useful_first(problems), shown)
     return ExerciseFeedback(
         number=number,
         name=result.name,
@@ -190,6 +190,17 @@ def _exercise(
         hints=tuple(zip(HINTS, filter(None, hints), strict=False)) if problems else (),
         carried=carried_points(result.carried, result.credited),
     )
+
+
+def _most_useful_first(problems: list[CheckResult]) -> list[CheckResult]:
+    """Move the first named mistake to the front if the first failed check has no diagnosis.
+
+    The same mistake may fail that check on some machines only, and then it has no name there.
+    """
+    if problems and problems[0].outcome is Outcome.FAILED and problems[0].diagnosis is None:
+        named = [check for check in problems if check.diagnosis and check.diagnosis.misconception]
+        return named[:1] + [check for check in problems if check not in named[:1]]
+    return problems
 
 
 def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:

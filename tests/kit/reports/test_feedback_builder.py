@@ -85,6 +85,24 @@ def test_a_mistake_is_described_once_on_a_page(
     assert card.first.diagnosis == diagnosis
 
 
+def test_a_named_mistake_comes_before_wrong_numbers_without_a_name(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, diagnosis: Diagnosis
+):
+    """What to change is more useful to read first than that numbers differ."""
+    plain = check(Outcome.FAILED, title="Numbers differ.")
+    named = check(Outcome.FAILED, title="Has a name.", diagnosis=diagnosis)
+    error = check(Outcome.ERRORED, title="Raised.")
+    [one] = build_feedback(tiny, submission(plain, error, named)).exercises
+    [other] = build_feedback(tiny, submission(error, plain, named)).exercises
+
+    assert [item.title for item in (one.first, *one.later)] == [
+        "Has a name.",
+        "Numbers differ.",
+        "Raised.",
+    ]
+    assert other.first.title == "Raised."
+
+
 def test_an_import_error_is_shown_once(tiny: Course, check: MakeCheck, submission: MakeSubmission):
     """An import error is shown once and not in every exercise."""
     lost = check(Outcome.SKIPPED, message="double is not defined: line 3 is broken", title="")
