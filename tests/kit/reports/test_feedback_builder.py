@@ -88,7 +88,7 @@ def test_a_mistake_is_described_once_on_a_page(
 def test_a_named_mistake_comes_before_wrong_numbers_without_a_name(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, diagnosis: Diagnosis
 ):
-    """What to change is more useful to read first than that numbers differ."""
+    """A student reads the name of a mistake first, before a check that only found a difference."""
     plain = check(Outcome.FAILED, title="Numbers differ.")
     named = check(Outcome.FAILED, title="Has a name.", diagnosis=diagnosis)
     error = check(Outcome.ERRORED, title="Raised.")

@@ -41,8 +41,9 @@ def compute(seconds: float) -> None:
         pass
 
 
-def test_the_time_of_other_threads_does_not_count():
-    """Time that torch spends in its own threads does not count."""
+def test_the_time_of_other_threads_does_not_count(monkeypatch: pytest.MonkeyPatch):
+    """Time that torch spends in its own threads does not count, however busy the machine is."""
+    monkeypatch.setattr("autograder.suite.run_limits.WAITING", 1000)
     thread = threading.Thread(target=compute, args=(0.4,))
 
     with limited(0.2, 512):
