@@ -131,7 +131,7 @@ CLAIMS: Final = (
         lambda weights: f"The first row is {_numbers(weights[0])}.",
     ),
     Claim(
-        "At least one row has its largest weight in a different column than in yours.",
+        "In some row, the largest weight is in a different column than in yours.",
         _moved,
         lambda _: "In each row, the largest weight is in the same column as in yours.",
     ),
