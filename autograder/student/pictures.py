@@ -20,8 +20,10 @@ SHARP = 2  # pixels of the image in a pixel of the page, for screens with a high
 
 LABELS = ("query: asks", "key: looked at")  # of the rows and the columns of a heatmap
 
-WIDTH = 340  # pixels of a diagram; a narrow screen has 400
+WIDTH = 340  # pixels of a diagram, if its texts are short; a narrow screen has 400
+LETTER = 8  # pixels; the mean in DejaVu Sans, the widest of the usual fonts
 BOX, ARROW = 46, 34  # heights of a row of boxes, and of the step between two
+GAP, INDENT = 8, 56  # between two boxes, and from the left edge to the text of a step
 
 
 class Panels:
@@ -55,16 +57,16 @@ class Diagram:
         )
 
     def _repr_html_(self) -> str:
-        top, drawn = 2, []
+        top, drawn, width = 2, [], max([WIDTH, *map(_needed_width, self._parts)])
         for part in self._parts:
-            drawn.append(_step(part, top) if isinstance(part, str) else _boxes(part, top))
+            drawn.append(_step(part, top) if isinstance(part, str) else _boxes(part, top, width))
             top += ARROW if isinstance(part, str) else BOX
-        size = f'width="{WIDTH}" height="{top + 2}" viewBox="0 0 {WIDTH} {top + 2}"'
+        size = f'width="{width}" height="{top + 2}" viewBox="0 0 {width} {top + 2}"'
         svg = (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" '
             f'font-size="14"><rect width="100%" height="100%" fill="white"/>{"".join(drawn)}</svg>'
         )
-        return _image("svg+xml", svg.encode(), repr(self), WIDTH)
+        return _image("svg+xml", svg.encode(), repr(self), width)
 
 
 def shapes(*parts: Mapping[str, str] | str) -> Diagram:
@@ -186,12 +188,20 @@ def _image(kind: str, data: bytes, alternative: str, width: int) -> str:
     )
 
 
-def _boxes(row: Mapping[str, str], top: int) -> str:
-    """Return a row of boxes as SVG, each with a name and a shape."""
-    width = (WIDTH - 8 * (len(row) - 1) - 2) / len(row)
+def _needed_width(part: Mapping[str, str] | str) -> int:
+    """Return the pixels that a row or a step needs, so that no text of it is cut off."""
+    if isinstance(part, str):
+        return INDENT + LETTER * len(part)
+    longest = max(len(text) for box in part.items() for text in box)
+    return len(part) * (LETTER * longest + GAP)
+
+
+def _boxes(row: Mapping[str, str], top: int, page: int) -> str:
+    """Return a row of boxes as SVG, *page* pixels wide, each with a name and a shape."""
+    width = (page - GAP * (len(row) - 1) - 2) / len(row)
     drawn = []
     for number, (name, shape) in enumerate(row.items()):
-        left = 1 + number * (width + 8)
+        left = 1 + number * (width + GAP)
         middle = left + width / 2
         drawn.append(
             f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{BOX - 4}" rx="6" '
@@ -207,5 +217,5 @@ def _step(text: str, top: int) -> str:
     """Return a downward arrow with *text* next to it as SVG."""
     return (
         f'<path d="M40 {top}v{ARROW - 8}m-5 -6l5 6l5 -6" fill="none" stroke="black"/>'
-        f'<text x="56" y="{top + 18}" font-size="13">{escape(text)}</text>'
+        f'<text x="{INDENT}" y="{top + 18}" font-size="13">{escape(text)}</text>'
     )

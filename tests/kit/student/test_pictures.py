@@ -245,6 +245,17 @@ def test_shapes_stand_in_rows_with_steps_between():
     assert int(drawn.attrib["width"]) < 400
 
 
+def test_a_diagram_is_wide_enough_for_its_longest_text():
+    """A long step and long names widen the diagram, so that no text is cut off."""
+    long = "forward: project, compare, softmax, mix, predict"
+    stepped = svg(shapes({"x": "(T, d)"}, long, {"loss": "one number"}))
+    named = svg(shapes({"grad_x": "(T, d)", "grad_W_query, grad_W_key, grad_W_value": "(d, d)"}))
+    [_page, box, *_others] = named.iter(f"{SVG}rect")
+
+    assert int(stepped.attrib["width"]) > 56 + 7 * len(long)
+    assert float(box.attrib["width"]) > 7 * len("grad_W_query, grad_W_key, grad_W_value")
+
+
 def test_a_diagram_is_an_image_with_its_text_next_to_it():
     """A diagram is an image with a text: Jupyter removes inline SVG."""
     page = shapes({"q": "(T, d)"})._repr_html_()
