@@ -6,6 +6,7 @@ The notebook's kernel grades nothing: every check runs in a separate worker, as 
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -140,18 +141,18 @@ class Lab:
                 yield
         except NotImplementedError:
             are = "they are" if len(exercises) > 1 else "it is"
-            _say(f"First write {names}: this cell runs once {are} implemented.")
+            _give_up(f"First write {names}: this cell runs once {are} implemented.")
         except NotReadyError as error:
-            _say(f"This cell waits for {names}. {error}")
+            _give_up(f"This cell waits for {names}. {error}")
         except _OutOfTimeError as error:
             number = line_in(error, self._file)
             where = f"in line {number} of {self._file.name}" if self._file and number else "here"
-            _say(
+            _give_up(
                 f"This cell was stopped after {CELL_SECONDS:g} s, {where}. "
                 f"Does a loop in {names} never end?"
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001  # half-written code may raise anything
-            _say(
+            _give_up(
                 f"This cell could not run with {names} as it is now "
                 f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
             )
@@ -261,8 +262,11 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _say(text: str) -> None:
-    print(text)  # noqa: T201  # a notebook shows printed text
+def _give_up(reason: str) -> None:
+    """Print why a cell stops, and close its figures: Jupyter would show them half drawn."""
+    print(reason)  # noqa: T201  # a notebook shows printed text
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 def _ago(moment: float) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from matplotlib import pyplot as plt
 
 from autograder.course import load
 from autograder.course_file import Limits
@@ -354,6 +355,15 @@ def test_a_notebook_goes_on_after_any_exception(
     )
     assert shown.out.count("\n") == 1
     assert shown.err == ""
+
+
+def test_a_cell_that_stops_leaves_no_empty_figure():
+    """A figure that a cell began before it met unwritten code is closed, so it is not shown."""
+    with Lab().needs("project"):
+        plt.subplots()
+        raise NotImplementedError
+
+    assert plt.get_fignums() == []
 
 
 def test_a_cell_can_be_interrupted():
