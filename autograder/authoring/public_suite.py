@@ -156,7 +156,7 @@ def _bound(node: ast.Assign | ast.AnnAssign) -> frozenset[str]:
 
 
 def _uses(node: ast.AST) -> frozenset[str]:
-    """Return the names that *node* uses; a parameter may be the name of a fixture."""
+    """Return the names that *node* uses, including parameters, which may name fixtures."""
     return frozenset(
         part.id if isinstance(part, ast.Name) else part.arg
         for part in ast.walk(node)

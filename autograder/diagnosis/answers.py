@@ -132,7 +132,7 @@ def tells(answer: Any) -> bool:
 def more_than_a_constant(answer: Any) -> bool:
     """Whether *answer* contains more than NaN or one constant, which any code could return.
 
-    If a mistake makes everything NaN, an answer of code that uses the result shows nothing.
+    If a mistake makes every number NaN, the answers of code that uses them reveal nothing.
     """
     match answer:
         case Tensor():

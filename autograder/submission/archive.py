@@ -182,11 +182,11 @@ class _Bounded:
 
 
 class _BoundedFile(_Bounded, io.FileIO):
-    """A zip on disk."""
+    """Reads a zip on disk, and refuses large pieces."""
 
 
 class _BoundedBytes(_Bounded, io.BytesIO):
-    """A zip inside another one, decompressed in memory."""
+    """Reads a zip that was decompressed from another zip, and refuses large pieces."""
 
 
 def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zipfile.ZipInfo]:

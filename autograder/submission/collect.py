@@ -92,8 +92,8 @@ def find(
 
     The student is the name of the folder or the stem of the file; ``names.parse_download_name``
     parses the names that Canvas and Moodle make. If that is the name of a stage, the student is the
-    nearest folder above that does not have the name of a stage. The stage is that of the nearest
-    folder with a stage's name, else that of the file's name, else *only*.
+    nearest folder above that does not have the name of a stage. The stage is determined by the
+    nearest folder with a stage's name, then by the file's name, then by *only*.
 
     Raises ``UsageError`` if *path* can't be used, or is neither a submission nor a class, and
     ``UnclearOwnerError`` if an only entry needs to be confirmed. A problem inside a submission
