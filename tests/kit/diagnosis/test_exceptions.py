@@ -271,6 +271,8 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("list_as_tensor", "torch.exp((A,))", "A tuple is used where a tensor"),
     ("name_not_defined", "softmax(A, -1)", "softmax is not defined. torch has a function"),
     ("waits_for_input", "with nobody(): input()", "nobody can type while checks run"),
+    ("ends_the_program", "exit()", "ends the whole program"),
+    ("ends_the_program", "exit(2)", "ends the whole program"),
     (
         "waits_in_debugger",
         "pdb.Pdb(stdin=io.StringIO(), stdout=io.StringIO()).set_trace()",
