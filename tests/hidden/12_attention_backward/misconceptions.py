@@ -183,7 +183,9 @@ MISCONCEPTIONS = (
                     loss = torch.nn.functional.cross_entropy(given, targets)
                 return torch.autograd.grad(loss, given)[0]
         """,
-        explanation="Autograd computes the gradient, but in this stage you do that yourself.",
+        explanation=(
+            "Autograd computes the gradient, but in this stage you must compute it yourself."
+        ),
         question="What are the derivatives of log(sum of exponentials), and of minus one logit?",
     ),
     # softmax_jacobian
@@ -196,6 +198,23 @@ MISCONCEPTIONS = (
             "grows, the other weights fall."
         ),
         question="What happens to weight 0 if score 1 grows?",
+    ),
+    Misconception(
+        id="subtracts_no_products",
+        exercise="softmax_jacobian",
+        swaps=((JACOBIAN, "return torch.diag(weights)"),),
+        explanation=(
+            "Only the weights are on the diagonal, and the products of two weights are not "
+            "subtracted."
+        ),
+        question="What happens to weight 0 if score 1 grows?",
+    ),
+    Misconception(
+        id="forgets_the_weights_on_the_diagonal",
+        exercise="softmax_jacobian",
+        swaps=((JACOBIAN, "return -torch.outer(weights, weights)"),),
+        explanation="The diagonal lacks the weight itself: it is -w², and it must be w - w².",
+        question="If a score grows, does its own weight grow or fall?",
     ),
     Misconception(
         id="lets_the_others_grow",
@@ -559,7 +578,9 @@ MISCONCEPTIONS = (
                     context = torch.softmax(scores, dim=-1) @ given[2]
                 return torch.autograd.grad(context, given, grad_context)
         """,
-        explanation="Autograd computes the gradients, but in this stage you do that yourself.",
+        explanation=(
+            "Autograd computes the gradients, but in this stage you must compute them yourself."
+        ),
         question=(
             "Which step of the forward pass is the last, and which two gradients does it pass back?"
         ),
@@ -749,7 +770,9 @@ MISCONCEPTIONS = (
                     context = torch.softmax(scores, dim=-1) @ values
                 return torch.autograd.grad(context, given, grad_context)
         """,
-        explanation="Autograd computes the gradients, but in this stage you do that yourself.",
+        explanation=(
+            "Autograd computes the gradients, but in this stage you must compute them yourself."
+        ),
         question="Which rule gives both gradients of a product x @ W?",
     ),
 )
