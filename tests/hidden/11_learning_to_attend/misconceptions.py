@@ -370,6 +370,33 @@ MISCONCEPTIONS = (
         question="When the second batch is used, how have the parameters changed since the start?",
     ),
     Misconception(
+        id="keeps_the_last_loss_only",
+        exercise="train",
+        swaps=(
+            (
+                "losses.append(train_step(model, ids, targets, learning_rate))",
+                "losses = [train_step(model, ids, targets, learning_rate)]",
+            ),
+        ),
+        explanation=(
+            "The list holds the loss of the last batch only; it must hold one loss for each batch, "
+            "in their order."
+        ),
+        question=(
+            "After three batches, how many losses are in your list, and which line removes the "
+            "others?"
+        ),
+    ),
+    Misconception(
+        id="returns_the_last_loss",
+        exercise="train",
+        swaps=(("return losses", "return losses[-1]"),),
+        explanation=(
+            "The last loss is returned as a number; the result must be the list of all losses."
+        ),
+        question="How can the caller draw the loss curve of all steps?",
+    ),
+    Misconception(
         id="returns_the_mean_loss_so_far",
         exercise="train",
         swaps=(
