@@ -96,7 +96,7 @@ class LayerNorm(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        """Normalize the last axis: (..., d_model) -> (..., d_model)."""
         ### BEGIN SOLUTION
         mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
         variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
@@ -121,7 +121,7 @@ class RMSNorm(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        """Normalize the last axis: (..., d_model) -> (..., d_model)."""
         ### BEGIN SOLUTION
         mean_square = (x**2).mean(dim=-1, keepdim=True)  # (..., 1)
         return self.scale * x / torch.sqrt(mean_square + self.eps)
@@ -253,7 +253,7 @@ class TransformerBlock(nn.Module):
 
         If *norm_first* is true (pre-norm), att gets the features after norm1, and ff gets them
         after norm2; each result is added to the features as they were before that norm. Otherwise
-        (post-norm) att and ff get the features as they are, and norm1 and norm2 normalise the two
+        (post-norm) att and ff get the features as they are, and norm1 and norm2 normalize the two
         sums.
         """
         ### BEGIN SOLUTION

@@ -2,6 +2,7 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
+ONE_HEAD = "H, d = 1, queries.shape[-1]"
 GELU_THEN_SHORTCUT = """
             output = gelu(layer(x))
             x = x + output if self.use_shortcut and x.shape == output.shape else output
@@ -29,6 +30,24 @@ NORM_THEN_SHORTCUT = """
             x = self.norm2(x)
             return x + self.ff(x)
 """
+FIRST_FROM_THE_NORM = """
+            x = self.norm1(x)
+            x = x + self.att(x)
+            return x + self.ff(self.norm2(x))
+"""
+SECOND_FROM_THE_NORM = """
+            x = x + self.att(self.norm1(x))
+            x = self.norm2(x)
+            return x + self.ff(x)
+"""
+NO_FIRST_SHORTCUT = """
+            x = self.att(self.norm1(x))
+            return x + self.ff(self.norm2(x))
+"""
+NO_SECOND_SHORTCUT = """
+            x = x + self.att(self.norm1(x))
+            return self.ff(self.norm2(x))
+"""
 NORM_BEFORE_AND_AFTER = """
             x = self.norm1(x + self.att(self.norm1(x)))
             return self.norm2(x + self.ff(self.norm2(x)))
@@ -39,6 +58,17 @@ FEED_FORWARD_FIRST = """
 """
 
 MISCONCEPTIONS = (
+    # MultiHeadAttention
+    Misconception(
+        id="splits_into_one_head",
+        exercise="MultiHeadAttention",
+        swaps=(("H, d = self.num_heads, queries.shape[-1] // self.num_heads", ONE_HEAD),),
+        explanation=(
+            "The features are not split: there is only one head, whatever num_heads is; each head "
+            "must work on its own block of features."
+        ),
+        question="With 8 features and 2 heads, how many products are added up in one score?",
+    ),
     # LayerNorm
     Misconception(
         id="normalizes_over_the_first_axis",
@@ -53,7 +83,7 @@ MISCONCEPTIONS = (
         title="Mean and variance are computed over the first axis",
         explanation=(
             "Mean and variance are computed over the first axis, so they mix different tokens or "
-            "items; each token must be normalised alone, over its features."
+            "items; each token must be normalized alone, over its features."
         ),
         question="Which axis holds the features of one token, for any number of axes before it?",
     ),
@@ -70,7 +100,7 @@ MISCONCEPTIONS = (
         title="Mean and variance are computed over axis 1",
         explanation=(
             "Mean and variance are computed over axis 1, which holds the tokens of a batch; each "
-            "token must be normalised alone, over its features."
+            "token must be normalized alone, over its features."
         ),
         question="Which axis holds the features of one token, with a batch and without one?",
     ),
@@ -353,6 +383,39 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="has_no_shortcuts_in_pre_norm",
+        exercise="TransformerBlock",
+        swaps=((PRE_NORM, NO_SHORTCUTS),),
+        explanation=(
+            "There are no shortcuts in the pre-norm block: nothing is added to the results of "
+            "attention and of the feed-forward network."
+        ),
+        question=(
+            "What must a pre-norm block return if attention and the feed-forward network return "
+            "zeros?"
+        ),
+    ),
+    Misconception(
+        id="has_no_first_shortcut",
+        exercise="TransformerBlock",
+        swaps=((PRE_NORM, NO_FIRST_SHORTCUT),),
+        explanation=(
+            "The pre-norm block has no first shortcut: the features before norm1 must be added to "
+            "the result of attention."
+        ),
+        question="If attention returns zeros, what is left of the block's input in your result?",
+    ),
+    Misconception(
+        id="has_no_second_shortcut",
+        exercise="TransformerBlock",
+        swaps=((PRE_NORM, NO_SECOND_SHORTCUT),),
+        explanation=(
+            "The pre-norm block has no second shortcut: the sum after attention must be added to "
+            "the result of the feed-forward network."
+        ),
+        question="What must a pre-norm block return if the feed-forward network returns zeros?",
+    ),
+    Misconception(
         id="uses_one_norm_twice",
         exercise="TransformerBlock",
         swaps=(
@@ -379,7 +442,33 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, NORM_THEN_SHORTCUT),),
         explanation=(
-            "The shortcuts start after the norms: the normalised features are added; it must be "
+            "The shortcuts start after the norms: the normalized features are added; it must be "
+            "the features before the norm."
+        ),
+        question=(
+            "What must a pre-norm block return if attention and the feed-forward network return "
+            "zeros?"
+        ),
+    ),
+    Misconception(
+        id="starts_the_first_shortcut_after_the_norm",
+        exercise="TransformerBlock",
+        swaps=((PRE_NORM, FIRST_FROM_THE_NORM),),
+        explanation=(
+            "The first shortcut starts after norm1: the normalized features are added; it must be "
+            "the features before the norm."
+        ),
+        question=(
+            "What must a pre-norm block return if attention and the feed-forward network return "
+            "zeros?"
+        ),
+    ),
+    Misconception(
+        id="starts_the_second_shortcut_after_the_norm",
+        exercise="TransformerBlock",
+        swaps=((PRE_NORM, SECOND_FROM_THE_NORM),),
+        explanation=(
+            "The second shortcut starts after norm2: the normalized features are added; it must be "
             "the features before the norm."
         ),
         question=(
@@ -402,7 +491,7 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, NORM_BEFORE_AND_AFTER),),
         explanation=(
-            "The pre-norm block also normalises the sums after the shortcuts, so each norm is used "
+            "The pre-norm block also normalizes the sums after the shortcuts, so each norm is used "
             "twice."
         ),
         question="How often does each norm appear in a pre-norm block?",
