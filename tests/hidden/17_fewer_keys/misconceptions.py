@@ -252,6 +252,36 @@ MISCONCEPTIONS = (
         question="At which position is the token that follows seven cached ones?",
     ),
     Misconception(
+        id="restarts_positions_and_mask",
+        exercise="DecoderAttention",
+        swaps=((POSITIONS, "positions = torch.arange(T)"),),
+        explanation=(
+            "The positions start at 0 in each call, for the rotation and for the mask, but the "
+            "first new token is at position seen."
+        ),
+        question="At which position is the token that follows seven cached ones?",
+    ),
+    Misconception(
+        id="counts_the_queries_from_zero",
+        exercise="DecoderAttention",
+        swaps=((TURN_QUERIES, "queries = rotate(queries, torch.arange(T), self.base)"),),
+        explanation=(
+            "The queries are rotated as if the text began with this call; the first of them is at "
+            "position seen."
+        ),
+        question="At which position is the token that follows seven cached ones?",
+    ),
+    Misconception(
+        id="counts_the_keys_from_zero",
+        exercise="DecoderAttention",
+        swaps=((TURN_KEYS, "keys = rotate(keys, torch.arange(T), self.base)"),),
+        explanation=(
+            "The new keys are rotated as if the text began with this call; the first of them is at "
+            "position seen."
+        ),
+        question="At which position is the token that follows seven cached ones?",
+    ),
+    Misconception(
         id="counts_positions_from_the_cache",
         exercise="DecoderAttention",
         swaps=(
@@ -306,6 +336,16 @@ MISCONCEPTIONS = (
             "growing when the window is full; they must also count the tokens that were dropped."
         ),
         question="With a window of 4, what are the position and seen after 100 tokens?",
+    ),
+    Misconception(
+        id="counts_seen_from_the_cache",
+        exercise="DecoderAttention",
+        swaps=((SEEN, "seen = 0 if cache is None else cache[0].shape[2]"),),
+        explanation=(
+            "The number of earlier tokens is the length of the given cache, which stops growing "
+            "when the window is full; it must be the third entry of the cache."
+        ),
+        question="With a window of 4, at which position is the hundredth token?",
     ),
     Misconception(
         id="turns_cached_keys_again",
