@@ -352,10 +352,10 @@ MISCONCEPTIONS = (
         exercise="decode",
         swaps=(("W_value, cache)", "W_value, None)"),),
         explanation=(
-            "The cache is not passed on, so each token attends to itself only and the text before "
-            "it has no effect."
+            "The cache has no effect in `decode`: each token attends to itself only, not to the "
+            "text before it."
         ),
-        title="The cache is not passed on",
+        title="The cache has no effect",
         question="How can the third step attend to the first token?",
     ),
     Misconception(
