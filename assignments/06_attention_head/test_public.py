@@ -311,17 +311,6 @@ def test_head_makes_key_query_and_value_in_this_order(student, reference):
         expect(f"{layer}.bias" not in yours, f"The layer {layer} has a bias; it should have none.")
 
 
-@check("AttentionHead", points=0.2, layer="parameters", rules=("buffer",))
-def test_head_keeps_tril_as_a_buffer(student):
-    """`tril` is a buffer: it moves with the module and is not trained."""
-    head = student.new("AttentionHead", C, HEAD, BLOCK)
-
-    expect("tril" not in head.parameters(), "tril is a parameter; an optimizer would train it.")
-    expect("tril" in head.buffers(), "AttentionHead has no buffer named tril.")
-    place = head.move("meta").get("tril", "")
-    expect(place.startswith("meta"), "tril does not move with the module.")
-
-
 @check("AttentionHead", points=0.5, layer="documented")
 def test_head_computes_what_the_document_computes(student, reference, documented):
     """With the documented sizes and seed 42, the context vectors are those of the document."""
@@ -414,6 +403,17 @@ def test_head_refuses_more_tokens_than_its_block(student, probe):
         expect(
             refused, "More tokens than block_size give a result; they should raise a ValueError."
         )
+
+
+@check("AttentionHead", points=0.2, layer="laws", rules=("buffer",))
+def test_head_keeps_tril_as_a_buffer(student):
+    """`tril` is a buffer: it moves with the module and is not trained."""
+    head = student.new("AttentionHead", C, HEAD, BLOCK)
+
+    expect("tril" not in head.parameters(), "tril is a parameter; an optimizer would train it.")
+    expect("tril" in head.buffers(), "AttentionHead has no buffer named tril.")
+    place = head.move("meta").get("tril", "")
+    expect(place.startswith("meta"), "tril does not move with the module.")
 
 
 @check("AttentionHead", points=0.1, layer="laws", rules=("no_seeding",))

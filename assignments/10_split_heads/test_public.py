@@ -322,17 +322,6 @@ def test_heads_take_biases_when_asked(student, reference, probe):
         agrees(found[name].value, parameter.value, name)
 
 
-@check(NAME, points=0.1, layer="parameters", rules=("buffer",))
-def test_heads_keep_mask_as_a_buffer(student):
-    """`mask` is a buffer: it moves with the module and is not trained."""
-    attention = student.new(NAME, 3, 8, 6, 0.0, 2)
-
-    expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
-    expect("mask" in attention.buffers(), "There is no buffer named mask.")
-    place = attention.move("meta").get("mask", "")
-    expect(place.startswith("meta"), "mask does not move with the module.")
-
-
 @check(NAME, points=0.4, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, inputs):
     """Seeded with 123, two heads give the documented context vectors."""
@@ -485,6 +474,17 @@ def test_heads_refuse_more_tokens_than_fit(student, reference, probe):
             "More tokens than context_length give a result; they should raise a ValueError.",
             Status.NOT_REFUSED,
         )
+
+
+@check(NAME, points=0.1, layer="laws", rules=("buffer",))
+def test_heads_keep_mask_as_a_buffer(student):
+    """`mask` is a buffer: it moves with the module and is not trained."""
+    attention = student.new(NAME, 3, 8, 6, 0.0, 2)
+
+    expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
+    expect("mask" in attention.buffers(), "There is no buffer named mask.")
+    place = attention.move("meta").get("mask", "")
+    expect(place.startswith("meta"), "mask does not move with the module.")
 
 
 @check(NAME, points=0.1, layer="laws", rules=("no_seeding",))

@@ -577,7 +577,7 @@ def test_deep_network_goes_from_the_first_size_to_the_last(student):
 
 @check("DeepNetwork", points=0.1, layer="parameters")
 def test_deep_network_draws_its_layers_in_order(student, reference, probe):
-    """There is one nn.Linear for each pair of neighbouring sizes, initialised in order."""
+    """There is one nn.Linear for each pair of neighbouring sizes, initialized in order."""
     sizes = [5, 7, 7, 3]
     wanted = {
         "layers.0.weight": (7, 5),

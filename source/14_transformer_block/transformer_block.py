@@ -68,7 +68,7 @@ class LayerNorm(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        """Normalize the last axis: (..., d_model) -> (..., d_model)."""
         raise NotImplementedError
 
 
@@ -86,7 +86,7 @@ class RMSNorm(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        """Normalize the last axis: (..., d_model) -> (..., d_model)."""
         raise NotImplementedError
 
 
@@ -189,7 +189,7 @@ class TransformerBlock(nn.Module):
 
         If *norm_first* is true (pre-norm), att gets the features after norm1, and ff gets them
         after norm2; each result is added to the features as they were before that norm. Otherwise
-        (post-norm) att and ff get the features as they are, and norm1 and norm2 normalise the two
+        (post-norm) att and ff get the features as they are, and norm1 and norm2 normalize the two
         sums.
         """
         raise NotImplementedError
