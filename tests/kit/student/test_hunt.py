@@ -75,7 +75,7 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
     hunt._fill_bank(state)
     softmax = next(one for one in state.mistakes if "-2" in one.change)
     state.mistakes.sort(key=lambda one: one is not softmax)
-    state.choices = [0, 3]  # rows that do not sum to one; a negative weight
+    state.choices = [1, 4]  # rows that do not sum to one; a negative weight
     hunt.module.write_text(softmax.text)
     asked, refused, seen = step(hunt), step(hunt, 2), step(hunt, 1)
     hunt.module.write_text(f"{softmax.text}\n# only a comment\n")
