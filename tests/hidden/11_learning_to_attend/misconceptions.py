@@ -388,12 +388,10 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        id="returns_the_last_loss",
+        id="returns_one_number",
         exercise="train",
         swaps=(("return losses", "return losses[-1]"),),
-        explanation=(
-            "The last loss is returned as a number; the result must be the list of all losses."
-        ),
+        explanation="A single number is returned; the result must be the list of all losses.",
         question="How can the caller draw the loss curve of all steps?",
     ),
     Misconception(
