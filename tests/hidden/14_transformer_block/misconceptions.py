@@ -64,8 +64,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(("H, d = self.num_heads, queries.shape[-1] // self.num_heads", ONE_HEAD),),
         explanation=(
-            "The features are not split: there is only one head, whatever num_heads is; each head "
-            "must work on its own block of features."
+            "The features are not split: num_heads has no effect, and there is only one head; each "
+            "head must work on its own block of features."
         ),
         question="With 8 features and 2 heads, how many products are added up in one score?",
     ),
