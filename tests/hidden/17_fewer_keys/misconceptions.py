@@ -256,8 +256,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((POSITIONS, "positions = torch.arange(T)"),),
         explanation=(
-            "The positions start at 0 in each call, for the rotation and for the mask, but the "
-            "first new token is at position seen."
+            "The positions and the mask start at 0 in each call, but the first new token is at "
+            "position seen."
         ),
         question="At which position is the token that follows seven cached ones?",
     ),
