@@ -1,6 +1,6 @@
 """Runs `autograder watch`, which checks a learner's exercise each time its file is saved.
 
-torch, the suite of the stage and the fork server stay loaded, so an answer takes a fifth of a
+torch, the suite of the stage and the fork server stay loaded, so an answer takes a tenth of a
 second. The other exercises of the file are checked after the answer is on the screen.
 """
 
