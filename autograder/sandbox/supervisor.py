@@ -131,9 +131,9 @@ class ForkServer:
         self._prepares = True
         self._remove_ended()
         if (module, notebook) not in self._spare:
-            for worker in self._spare.values():
-                worker.remove()
-            self._spare = {(module, notebook): self._fork(module, notebook=notebook)}
+            while self._spare:
+                self._spare.popitem()[1].remove()
+            self._spare[module, notebook] = self._fork(module, notebook=notebook)
 
     def _fork(self, module: str, *, notebook: bool, client: int = 0) -> Worker:
         private = make_private_folder(self._folder.path)

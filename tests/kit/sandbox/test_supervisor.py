@@ -71,3 +71,19 @@ def test_at_most_one_worker_is_prepared(preparing: ForkServer):
     second.remove()
 
     assert not is_alive(first)
+
+
+def test_a_removed_worker_is_not_used_when_no_other_can_start(
+    preparing: ForkServer, monkeypatch: pytest.MonkeyPatch
+):
+    """If the fork server is lost while it prepares, the next check does not get a dead worker."""
+
+    def lose(*_args: object, **_options: object) -> Worker:
+        msg = "the fork server is lost"
+        raise LostProcessError(msg)
+
+    monkeypatch.setattr(preparing, "_fork", lose)
+    with pytest.raises(LostProcessError):
+        preparing.prepare("other", notebook=False)
+
+    assert preparing._spare == {}
