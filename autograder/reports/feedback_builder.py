@@ -198,8 +198,9 @@ def _most_useful_first(problems: list[CheckResult]) -> list[CheckResult]:
     The same mistake may fail that check on some machines only, and then it has no name there.
     """
     if problems and problems[0].outcome is Outcome.FAILED and problems[0].diagnosis is None:
-        named = [check for check in problems if check.diagnosis and check.diagnosis.misconception]
-        return named[:1] + [check for check in problems if check not in named[:1]]
+        has_name = (bool(check.diagnosis and check.diagnosis.misconception) for check in problems)
+        first = next((number for number, named in enumerate(has_name) if named), 0)
+        return [problems[first], *problems[:first], *problems[first + 1 :]]
     return problems
 
 
