@@ -159,7 +159,7 @@ def prepare_forks() -> None:
 
 
 def _reach_by_descriptor(folders: Iterable[str]) -> None:
-    """Let this process use *folders* below a folder that only root may enter, such as /root/.pyenv.
+    """Let this process use *folders* below a folder that only root may enter, such as root's home.
 
     A path that starts at a descriptor needs no permission for the folders above it.
     """
