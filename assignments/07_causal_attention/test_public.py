@@ -358,6 +358,17 @@ def test_attention_has_biases_on_request(student, reference):
         agrees(yours[name].value, parameter.value, name)
 
 
+@check("CausalAttention", points=0.2, layer="parameters", rules=("buffer",))
+def test_attention_keeps_its_mask_as_a_buffer(student):
+    """`mask` is a buffer: it moves with the module and is not trained."""
+    attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
+
+    expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
+    expect("mask" in attention.buffers(), "CausalAttention has no buffer named mask.")
+    place = attention.move("meta").get("mask", "")
+    expect(place.startswith("meta"), "mask does not move with the module.")
+
+
 @check("CausalAttention", points=0.4, layer="documented")
 def test_attention_reproduces_the_documented_context(student, documented, inputs):
     """Seeded with 123, a batch of two equal texts gets the documented context vectors."""
@@ -447,17 +458,6 @@ def test_attention_refuses_more_tokens_than_its_context(student, probe):
             refused,
             "More tokens than context_length give a result; they should raise a ValueError.",
         )
-
-
-@check("CausalAttention", points=0.2, layer="laws", rules=("buffer",))
-def test_attention_keeps_its_mask_as_a_buffer(student):
-    """`mask` is a buffer: it moves with the module and is not trained."""
-    attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
-
-    expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
-    expect("mask" in attention.buffers(), "CausalAttention has no buffer named mask.")
-    place = attention.move("meta").get("mask", "")
-    expect(place.startswith("meta"), "mask does not move with the module.")
 
 
 @check("CausalAttention", points=0.1, layer="laws", rules=("no_seeding",))
