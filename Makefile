@@ -11,7 +11,7 @@ TWO_CORES := -n 2 --dist loadfile
 # come last, and one core waits for the longest of them.
 TESTS := $(TWO_CORES) --no-loadscope-reorder tests --ignore tests/browser
 
-# Many containers set this. Then no process keeps what it compiles, and each one that imports torch
+# Many containers set this. Then no process keeps compiled modules, and each one that imports torch
 # takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -32,21 +32,21 @@ grade: $(READY)  ## Grade the example class into build/results.json
 test: lint  ## Check style, types, the engine, and each stage with the quick proof
 	$(BIN)/python -m pytest $(TESTS) -m "not slow and not nightly"
 
-test-slow: $(READY)  ## Check what takes longer, such as the complete proof of every stage
+test-slow: $(READY)  ## Run the slow checks, such as the complete proof of every stage
 	$(BIN)/python -m pytest $(TESTS) -m "slow and not nightly"
 
-test-nightly: $(READY)  ## Prove for every case what the other tests prove for some
+test-nightly: $(READY)  ## Prove in every case what the other tests prove in some
 	$(BIN)/python -m pytest $(TESTS) -m nightly
 	AUTOGRADER_WORKERS=spawn $(BIN)/python -m pytest $(TWO_CORES) tests/kit/student
 
 test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screenshots in build/browser
 	$(BIN)/python -m pytest tests/browser --shots build/browser
 
-hostile: $(READY)  ## Run every attack, alone and in a class; fail if one gains or costs too much
+hostile: $(READY)  ## Run every attack, alone and in a class; fail if one gains points or costs too much
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.ballast
 
-fuzz: $(READY)  ## Give every reader of foreign bytes, and the collector, 5,000 new inputs
+fuzz: $(READY)  ## Give every reader of untrusted bytes, and the collector, 5,000 new inputs
 	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_fuzzing.py
 	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_collector_fuzzing.py
 
@@ -69,9 +69,9 @@ clean:  ## Remove everything that make and the tools wrote, .venv too
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# uv takes a quarter of pip's processor time, but does not read pip's settings. Those that say where
-# packages come from are passed on; like pip, uv then takes the best version of all indexes. Without
-# any, torch is the CPU build of PyTorch's own index: builds for GPUs have gigabytes.
+# uv takes a quarter of pip's CPU time, but does not read pip's settings. The settings for indexes
+# are passed to uv, which then takes the best version of all indexes, as pip does. Without such
+# settings, torch is the CPU build from PyTorch's own index, because GPU builds take gigabytes.
 define PIP_SETTINGS
 set -a; settings=$$($(PIP) config list | sed 's/\\n/ /g'); \
 setting() { echo "$$settings" | sed -n "s/.*[.]$$1='\(.*\)'/\1/p" | xargs; }; \
@@ -81,8 +81,9 @@ setting() { echo "$$settings" | sed -n "s/.*[.]$$1='\(.*\)'/\1/p" | xargs; }; \
 test "$$UV_FIND_LINKS$$UV_INDEX$$UV_DEFAULT_INDEX" || : "$${UV_TORCH_BACKEND=cpu}"
 endef
 
-# A .venv whose Python is missing or too old is built again, and so is one that was interrupted: it
-# may hold half of a package. venv writes `activate` last. Any other is kept, torch is large.
+# A .venv is built again if its Python is missing or too old, or if its installation was
+# interrupted, because it may then hold half of a package. venv writes `activate` last. Any other
+# .venv is kept, because torch is large.
 $(READY): pyproject.toml constraints.txt
 	@new_enough() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
 	test -e $(BIN)/activate && test ! -e $(UNFINISHED) && new_enough $(BIN)/python && exit; \
