@@ -1,13 +1,14 @@
 """Fits the parts of a screen into the rows of a terminal, by shrinking unimportant ones first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
-from autograder.reports.terminal import render
+from autograder.reports.terminal import console, render
 
 Renderables = tuple[RenderableType, ...]
 BLANK = ""  # an empty row
@@ -45,6 +46,19 @@ class Part(NamedTuple):
     ranks: tuple[Rank, ...] = ()
 
 
+class _Drawn:
+    """A layout that is drawn once, both to count its rows and to show it."""
+
+    def __init__(self, shown: Iterable[RenderableType], drawing: Console) -> None:
+        self.lines = [line for item in shown for line in drawing.render_lines(item, pad=False)]
+
+    def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> Iterator[Segment]:
+        """Yield the rows."""
+        for line in self.lines:
+            yield from line
+            yield Segment.line()
+
+
 def kept(*shown: RenderableType) -> Part:
     """Return a part that is always shown."""
     return Part((shown,))
@@ -70,17 +84,17 @@ def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
 
     If even the smallest layouts are too high, rows above the last part are cut.
     """
+    drawing = console(width, colour=True)
+    drawn = [_Drawn(part.layouts[0], drawing) for part in parts]
     chosen = [0] * len(parts)
-    heights = [_height(part.layouts[0], width) for part in parts]
-    while sum(heights) > rows:
+    while sum(len(one.lines) for one in drawn) > rows:
         shrinking = [(part.ranks[at], n) for n, (part, at) in _numbered(parts, chosen)]
         if not shrinking:
             return _cut(parts, width, rows)
         index = min(shrinking)[1]
         chosen[index] += 1
-        heights[index] = _height(parts[index].layouts[chosen[index]], width)
-    shown = [item for part, at in zip(parts, chosen, strict=True) for item in part.layouts[at]]
-    return shown[1:] if shown and shown[0] == BLANK else shown
+        drawn[index] = _Drawn(parts[index].layouts[chosen[index]], drawing)
+    return [one for one in drawn if one.lines]
 
 
 def page(shown: Sequence[RenderableType], width: int, rows: int, number: int) -> Renderables:
@@ -123,8 +137,3 @@ def _cut(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
     end = render(last, width, colour=True).splitlines()[-rows:]
     lines = render([item for shown in above for item in shown], width, colour=True).splitlines()
     return [Text.from_ansi(line) for line in [*lines[: rows - len(end)], *end]]
-
-
-def _height(shown: Renderables, width: int) -> int:
-    """Count the rows of *shown*, including empty ones at both ends."""
-    return render([".", *shown, "."], width, colour=False).count("\n") - 2

@@ -71,9 +71,9 @@ def passed_parts(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
     yield from _printed_by(exercise)
 
 
-def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
-    """Return *parts* as text for a terminal of *width* columns."""
-    console = Console(
+def console(width: int, *, colour: bool) -> Console:
+    """Return a console that draws for a terminal of *width* columns."""
+    return Console(
         file=io.StringIO(),
         width=width,
         color_system="standard" if colour else None,  # 16 colours follow the reader's theme
@@ -82,9 +82,14 @@ def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
         legacy_windows=False,
         _environ={},  # the caller reads NO_COLOR, COLUMNS and TERM
     )
-    with console.capture() as capture:
+
+
+def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
+    """Return *parts* as text for a terminal of *width* columns."""
+    drawing = console(width, colour=colour)
+    with drawing.capture() as capture:
         for part in parts:
-            console.print(part)
+            drawing.print(part)
     rows = (row.rstrip() for row in capture.get().split("\n"))
     return "\n".join(rows).strip("\n") + "\n"
 
