@@ -7,11 +7,9 @@ off a limit unnoticed.
 import importlib.util
 import json
 import os
-import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +26,7 @@ from autograder.course_file import (
     Reveal,
     StageEffort,
     StageFile,
+    read_toml,
 )
 from autograder.errors import CourseError, UsageError
 
@@ -43,8 +42,6 @@ ASSIGNMENTS = "assignments"  # folder for students, in a course or an installed 
 SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel with the folders of a course
 GUIDE = "START_HERE.md"  # a guide for students to all stages, next to the stages' folders
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # around the code that students write
-
-_Record = TypeVar("_Record")
 
 
 class Stage(msgspec.Struct, frozen=True, dict=True):
@@ -363,21 +360,6 @@ def course_secret(root: Path) -> bytes:
         return (root / SECRET_FILE).read_bytes().strip()
     except FileNotFoundError:
         return b""
-
-
-def read_toml(path: Path, kind: type[_Record]) -> _Record:
-    """Decode the TOML file *path* as *kind*; raise ``CourseError`` with the place of a mistake."""
-    try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
-    except FileNotFoundError:
-        msg = f"{path} is missing."
-    except UnicodeDecodeError as error:
-        msg = f"{path} is not UTF-8: {error}."
-    except (ValueError, RecursionError) as error:  # or a number has over 4300 digits
-        msg = f"{path} is not valid TOML: {error}."
-    except msgspec.ValidationError as error:
-        msg = f"{path}: {error}."
-    raise CourseError(msg)
 
 
 def _read_stage_file(folder: Path) -> StageFile:

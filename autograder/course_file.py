@@ -1,8 +1,12 @@
-"""Defines the contents of ``course.toml`` and ``stage.toml``."""
+"""Defines the contents of ``course.toml`` and ``stage.toml``, and reads files of this form."""
 
-from typing import Annotated, Final, Literal, get_args
+import tomllib
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeVar, get_args
 
 import msgspec
+
+from autograder.errors import CourseError
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -11,6 +15,7 @@ HARDEST = 3  # the highest difficulty of an exercise
 Group = Literal["attention", "torch", "python"]  # the groups of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
+_Record = TypeVar("_Record")
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,3 +149,18 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     reveal: Reveal = Reveal()
     grading: Grading = Grading()
     points: dict[str, Positive] = {}  # the points of a stage in exports, by stage
+
+
+def read_toml(path: Path, kind: type[_Record]) -> _Record:
+    """Decode the TOML file *path* as *kind*; raise ``CourseError`` with the place of a mistake."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
+    except FileNotFoundError:
+        msg = f"{path} is missing."
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8: {error}."
+    except (ValueError, RecursionError) as error:  # or a number has over 4300 digits
+        msg = f"{path} is not valid TOML: {error}."
+    except msgspec.ValidationError as error:
+        msg = f"{path}: {error}."
+    raise CourseError(msg)

@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from autograder.authoring import stubs
-from autograder.course import Course, Stage, read_toml
+from autograder.course import Course, Stage
+from autograder.course_file import read_toml
 from autograder.errors import GraderError
 from autograder.grading.grade import grade
 from autograder.submission import Code, Submission

@@ -52,14 +52,13 @@ class StageVerifier:
         self._stage = stage
         self._solution = stage.solution.read_text("utf-8")
         self._bank = misconceptions.read(stage.misconceptions)
-        self._variants = sorted((stage.hidden / "variants").glob("*.py"))
 
     def summary(self) -> str:
         """Return the stage's line of the report."""
         return (
             f"{self._stage.name}: stub 0, solution {STAGE_POINTS:g}, "
             f"{counted(len(self._bank), 'misconception')} caught{self._named}, "
-            f"{counted(len(self._variants), 'correct variant')} right"
+            f"{counted(len(self._stage.variants), 'correct variant')} right"
         )
 
     @property
@@ -76,7 +75,7 @@ class StageVerifier:
         """
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
-        for variant in self._variants:
+        for variant in self._stage.variants:
             yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
             yield from self.check_import(variant)
         if not self._quick:
@@ -194,7 +193,7 @@ class StageVerifier:
 
     def _importable(self) -> Iterator[tuple[str, LocalChannel]]:
         """Yield correct modules by name; ``check_import`` reports those that can't be imported."""
-        for path in (self._stage.solution, *self._variants):
+        for path in (self._stage.solution, *self._stage.variants):
             with contextlib.suppress(CourseError):
                 yield path.name, self._import(path)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from autograder.course import read_toml
+from autograder.course_file import read_toml
 from autograder.errors import CourseError
 
 Sentence = Annotated[str, msgspec.Meta(min_length=1)]

@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from autograder.course import Course, Stage, load, read_toml
+from autograder.course import Course, Stage, load
+from autograder.course_file import read_toml
 from autograder.errors import AutograderError, GraderError, SandboxError
 from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.bundle import BUNDLE_FILE, COURSE_FOLDER, BundleConfig

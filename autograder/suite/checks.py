@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 import msgspec
 import pytest
 
-from autograder.course import duplicates, read_toml
+from autograder.course import duplicates
+from autograder.course_file import read_toml
 from autograder.errors import CourseError
 from autograder.results import Grid, Status
 

@@ -14,7 +14,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from torch import Tensor
 
-from autograder.course import duplicates, read_toml
+from autograder.course import duplicates
+from autograder.course_file import read_toml
 from autograder.errors import CourseError
 from autograder.suite.checks import Notice
 from autograder.suite.compare import (

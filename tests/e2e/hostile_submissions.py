@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.course import Course
-from autograder.course_file import CourseFile
+from autograder.course_file import CourseFile, read_toml
 from autograder.results import CheckResult, Diagnosis, Status, SubmissionResult
 from autograder.submission import Submission, collect
 from autograder.suite.checks import CheckSpec
@@ -106,7 +106,7 @@ def course_with_low_limits(root: Path) -> Course:
         ignored = shutil.ignore_patterns("variants", "__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=ignored)
     (root / ".course-secret").write_text(SECRET)
-    file = courses.read_toml(ROOT / courses.COURSE_FILE, CourseFile)
+    file = read_toml(ROOT / courses.COURSE_FILE, CourseFile)
     limits = replace(
         file.limits,
         # An attack that hangs uses up these limits; honest code needs milliseconds.

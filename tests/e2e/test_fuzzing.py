@@ -20,7 +20,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from autograder import course as courses
-from autograder.course_file import CourseFile, StageFile
+from autograder.course_file import CourseFile, StageFile, read_toml
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox import protocol
 from autograder.sandbox.protocol import BadMessageError, Batch, Problem, Reply, Request, TensorValue
@@ -312,7 +312,7 @@ def test_a_settings_file_is_read_or_refused(tmp_path_factory, data: bytes):
     path.write_bytes(data)
     for kind in (CourseFile, StageFile, RulesFile):
         with budget(), suppress(CourseError):
-            assert isinstance(courses.read_toml(path, kind), kind)
+            assert isinstance(read_toml(path, kind), kind)
 
 
 tables = st.one_of(

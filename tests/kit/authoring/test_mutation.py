@@ -8,7 +8,8 @@ import pytest
 
 from autograder.authoring import mutation
 from autograder.authoring.mutation import EQUIVALENTS, EquivalentsFile, mutants, mutate_stage
-from autograder.course import find_root, load, read_toml
+from autograder.course import find_root, load
+from autograder.course_file import read_toml
 
 COURSE = load(find_root(Path(__file__).parent))
 

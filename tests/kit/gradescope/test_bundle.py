@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.course import Course, find_root, load, read_toml
+from autograder.course import Course, find_root, load
+from autograder.course_file import read_toml
 from autograder.errors import CourseError
 from autograder.gradescope.bundle import (
     REQUIRED,
