@@ -3,10 +3,9 @@
 In each of three rounds, the same honest class is graded by 1 and 2 grading processes of this
 machine, and by 1, 2 and 4 workers of a cluster whose scheduler and workers are also processes of
 this machine. Prints the median cost of one more submission after the first quarter of the class, so
-that starting does not count: the processor time of all processes of the run, that of the supervisor
-and of the scheduler, of which there is one each, and the wall-clock time, which means little on a
-busy machine. The records must be equal except for the times. All numbers are written to
-build/benchmarks/cluster.json.
+that start-up does not count: the processor time of all processes of the run, of the supervisor and
+of the scheduler, and the wall-clock time, which means little on a busy machine. The records must be
+equal except for the times. All numbers are written to build/benchmarks/cluster.json.
 """
 
 import json
@@ -30,13 +29,13 @@ from autograder.submission import Submission
 from benchmarks.measuring import MILLISECONDS, numbered_submission
 
 STAGE = "04"
-START_SECONDS = 60.0  # for a scheduler or a worker to be there, on a busy machine
+START_SECONDS = 60.0  # for a scheduler or a worker to start on a busy machine
 END_SECONDS = 20.0  # for processes to end
 POLL_SECONDS = 0.05
 
 
 class DaskCluster:
-    """A scheduler and *workers* on 127.0.0.1, each a process; ended at the end."""
+    """Runs a scheduler and *workers* on 127.0.0.1, each as a process, until ``close``."""
 
     def __init__(self, home: Path, workers: int) -> None:
         self.address = ""
@@ -130,8 +129,8 @@ class Cost(NamedTuple):
     """The cost of one more submission, in milliseconds."""
 
     processor: float  # of all processes
-    supervisor: float  # of the process that runs the command, alone; there is one
-    scheduler: float  # of the cluster's scheduler, alone
+    supervisor: float  # of the process that runs the command only
+    scheduler: float  # of the cluster's scheduler only
     clock: float
 
 

@@ -70,7 +70,7 @@ SHARES = (0.02, 1.0)  # of them: the least and the largest
 
 
 class KindsOnly(LiveSource):
-    """Names mistakes by their kinds alone: a description in other words is counted apart."""
+    """Names mistakes by their kinds only; other descriptions are counted separately."""
 
     def __init__(self, runner: SuiteRunner, stage: Stage) -> None:
         super().__init__(stage, runner.run, solution_channel(stage.solution), bank=())

@@ -1,8 +1,8 @@
 """Compares a grade with its floor: python -m benchmarks.floor [SUBMISSIONS] [STAGE].
 
-The floor is the same checks on the same code in one process, without any isolation. It and the
-grades with isolation `process` and `full` take turns in one run; each number is processor time of
-all processes for one submission, the median of some rounds.
+The floor is the same checks on the same code in one process, without any isolation. One run
+alternates between it and grading with isolation `process` and `full`. Each number is the processor
+time of all processes for one submission, the median of several rounds.
 
 Most submissions are copies of the solution, so that the floor runs the same code. A check that has
 passed does not run again for the same replies, so different programs take more time: the last row

@@ -59,7 +59,7 @@ class Figures:
     points_gained: float = 0.0
     secrets_read: int = 0
     honest_changed: int = 0
-    left_behind: int | None = 0  # None: not measured
+    left_behind: int | None = 0  # None if not measured
     longest: tuple[float, str] = (0.0, "")
     most_processor: tuple[float, str] = (0.0, "")
     most_added: tuple[float, str] = (0.0, "")
@@ -212,7 +212,7 @@ def graded(course: Course, class_: Sequence[Submission]) -> tuple[Results, float
 
 
 def _peak_of_forks() -> float:
-    """Return the highest memory that a fork of this process has had, the fork server aside."""
+    """Return the highest memory of the forks of this process, except the fork server."""
     lists = Path("/proc/self/task").glob("*/children")
     children = {child for path in lists for child in path.read_text("ascii").split()}
     own = Path("/proc/self/cmdline").read_bytes()
@@ -316,7 +316,7 @@ def _gradebook(folder: Path) -> Figures:
 
 
 def _plain(course: Course, folder: Path) -> tuple[dict[str, float], list[str]]:
-    """Run the attacks against a plain grader; return their points, and which were left out."""
+    """Run the attacks against a plain grader; return their points and the omitted attacks."""
     solution = course.stage(hostile.STAGE).solution
     has_module = [name for name in hostile.attacks() if _has_module(folder / "hostile" / name)]
     names = [name for name in has_module if name not in NO_DISK_LIMIT]

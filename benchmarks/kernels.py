@@ -3,9 +3,9 @@
 The right programs of a course, and its wrong ones in the public suite, run under several sets of
 torch's kernels, which represent other processors. The first table has the largest difference of
 right results, relative to the scale of their tensor: `autograder.suite.noise` states the noise that
-follows from it. The second table counts the failures of wrong programs: those that certainly differ
-between two sets or end differently, and those of them that `release` recorded as decided, of which
-there must be none.
+follows from it. The second table counts the failures of wrong programs: all of them, those that
+certainly differ between two sets, and those that differ although `release` recorded them as
+decided. The last count must be 0.
 """
 
 import os
@@ -33,13 +33,13 @@ from benchmarks.measuring import right_programs, write_json
 from tests.e2e.kernel_sets import SETS
 
 PRINTED = {Layer.PARAMETERS, Layer.DOCUMENTED}  # whose inputs are small
-RIGHT = "right"  # in the place of the label of a wrong program
+RIGHT = "right"  # replaces the label of a wrong program
 Key = tuple[str, bool, str, str]  # stage, whether the inputs are printed, check, program
 Shown = tuple[str, list[Tensor]]  # status, and all numbers
 
 
 class Wrong(NamedTuple):
-    """How many failures wrong programs have, how many differ, how many of these are recorded."""
+    """Counts of failures of wrong programs: all, those that differ, and those of them recorded."""
 
     failures: int
     different: int
@@ -174,7 +174,7 @@ def _print(
             for small in (True, False)
         ]
         print(f"  {stage.name:28}{cells[0]:12.1e}{cells[1]:15.1e}")
-    print("failures of wrong programs: all / that surely differ / of these recorded as decided")
+    print("failures of wrong programs: all / certainly different / of these recorded as decided")
     for stage in stages:
         wrong = _count(stage, base, changed)
         print(f"  {stage.name:28}{wrong.failures:8}{wrong.different:8}{wrong.recorded:8}")

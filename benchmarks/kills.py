@@ -87,7 +87,7 @@ class Scene:
 
 
 def undisturbed(scene: Scene) -> bytes:
-    """Return the record of a run that nobody disturbs."""
+    """Return the record of an undisturbed run."""
     code = scene.start().wait()
     if code:
         sys.exit(f"The undisturbed run ended with exit code {code}.")

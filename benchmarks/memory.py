@@ -2,9 +2,10 @@
 
 For each number of submissions, one run grades them, another regrades them with nothing changed, a
 third also writes the report, one exports the record in each format for a class, and one compares it
-with itself. A quick stub replaces the sandbox: it gives each submission the real result of another
-one of its kind, with its own message. Everything else is the code of the command. The last column
-is the memory of one more submission, from the first number of submissions to the last one.
+with itself. A quick stub replaces the sandbox: it gives each submission the real result of a
+submission of the same kind, with a unique message. Everything else is the code of the command. The
+last column is the memory of one more submission, from the first number of submissions to the last
+one.
 
 With ``sandbox``, the first run grades in the sandbox, and each record is compared with that of a
 submission of its kind in a class of ten.

@@ -1,4 +1,4 @@
-"""Hosts of a network on one machine: network namespaces that a bridge connects (Linux, as root)."""
+"""Provides hosts on one machine: network namespaces that a bridge connects (Linux, as root)."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ def address_of(number: int) -> str:
 
 
 class Network:
-    """The hosts, and the bridge between them; removed at the end."""
+    """Creates the hosts and the bridge between them, and removes them at the end."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
         self._hosts = tuple(hosts)

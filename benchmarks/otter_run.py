@@ -4,7 +4,8 @@ Otter-Grader is installed at first use into a separate environment (``build/benc
 with the versions of ``constraints.txt``. Both grade the same right modules of stage 04:
 
 - ``otter run``, Otter's grader without containers, is one command for each submission;
-- ``otter.api`` is the same in one process for all, so that no start of a command counts;
+- ``otter.api`` grades in the same way in one process, so that the start of a command does not
+  count;
 - ``autograder grade`` is one command for all, and for five times as many.
 
 Otter checks what the four asserts of ``nbgrader_autograde`` check, in a kernel without a sandbox;

@@ -140,14 +140,14 @@ def main(folders: list[str]) -> None:
 
 
 def _private_folder(child: int, is_confined: int) -> int | None:
-    """Open the folder that *child* alone sees, once it is confined; None if it never is."""
+    """Wait until *child* is confined, and open its private folder; None if it never is."""
     if not os.read(is_confined, 1):
         return None
     return os.open(f"/proc/{child}/cwd", os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _run(folder: Path, parent: int, confined: int, may_start: int) -> None:
-    """Run the tests in *folder*, once *may_start* was closed, and write what they earned."""
+    """Run the tests in *folder* after *may_start* was closed, and write the points."""
     policy = SandboxPolicy(
         isolation="full",
         readable=readable_roots(),

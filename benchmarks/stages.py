@@ -2,8 +2,8 @@
 
 Right submissions are the solution; wrong ones are ten of the stage's misconceptions, each submitted
 twice. Only the second submission counts, because the first one loads the wrong programs that it is
-compared with. There is one grading process with isolation `full`, and each number is processor time
-of all processes of the run.
+compared with. The run uses one grading process with isolation `full`, and each number is the
+processor time of all its processes.
 """
 
 import json

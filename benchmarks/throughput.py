@@ -1,7 +1,7 @@
 """Measures the time per submission: python -m benchmarks.throughput [SUBMISSIONS] [STAGE].
 
-One run measures this kit on one core and on all cores, and a new interpreter that grades the same
-submission, so that all numbers come from a machine under the same load.
+One run measures this kit on one core, this kit on all cores, and a new interpreter that grades the
+same submission, so that all numbers come from a machine under the same load.
 """
 
 import os

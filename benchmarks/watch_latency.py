@@ -1,4 +1,4 @@
-"""Measures `watch` from command and save to the screen: python -m benchmarks.watch_latency.
+"""Measures the response times of `watch`: python -m benchmarks.watch_latency.
 
 Linux only: processor time is read from /proc. A cold command finds no file of this environment in
 the memory of the operating system.

@@ -77,7 +77,7 @@ def _write(folder: Path, files: dict[str, bytes], distribution: str) -> None:
             if wheel.name not in files:
                 wheel.unlink()
     except OSError as error:
-        msg = f"{folder} can't be written ({error.strerror}). Name another folder."
+        msg = f"{folder} can't be written ({error.strerror}). Choose a different folder."
         raise UsageError(msg) from None
 
 

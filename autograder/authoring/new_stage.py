@@ -51,7 +51,7 @@ def centered(x: Tensor) -> Tensor:
 SUITE = '''\
 """Hidden suite of stage NUMBER: TITLE."""
 
-# Four errors of first stages, each with the line to write instead:
+# Four common errors in first stages, each with the line to write instead:
 # 1. An exercise has no grade cell in lab.ipynb. The id of the cell is the exercise, its only line:
 #        lab.check("centered")
 # 2. Entries of a dictionary are compared one by one. Compare the whole dictionary:
@@ -67,7 +67,7 @@ from autograder.suite.compare import agrees
 @check("centered", points=10, layer="probe")
 def test_centers_each_token(student, reference, probe):
     """Each token loses the mean of its own features."""
-    x = probe.normal(5, 3)  # sizes that differ, so that a swapped axis shows
+    x = probe.normal(5, 3)  # two different sizes, so that a swapped axis is detected
 
     agrees(student.call("centered", x), reference.call("centered", x), "The centered tokens")
 '''
@@ -81,7 +81,7 @@ def centered(x):
     return torch.zeros_like(x)
 '''
 VARIANT = '''\
-"""A correct solution in another idiom: one token after the other."""
+"""A correct solution in a different idiom: one token at a time."""
 
 import torch
 

@@ -1,7 +1,7 @@
 """Checks that each rule of an exercise is graded: some wrong program must break it.
 
 The wrong programs are those in the fingerprints, whose results in the public suite are known. If
-none of them breaks the rule, it is the solution with the code in ``breaks`` of the rule.
+none of them breaks the rule, the solution with the code in the rule's ``breaks`` must break it.
 """
 
 import textwrap

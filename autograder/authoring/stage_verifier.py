@@ -24,7 +24,7 @@ from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import MARGIN
 
-GARBAGE_POINTS = 1.0  # that code which computes nothing may earn more than blanks
+GARBAGE_POINTS = 1.0  # by which code that computes nothing may exceed blanks
 PLACEHOLDER_SHARE = 0.2  # of the points that zeros of the right shapes may earn
 
 
@@ -127,7 +127,7 @@ class StageVerifier:
             yield f"zeros of the right shapes earn {result.score}."
 
     def check_garbage(self) -> Iterator[str]:
-        """Report correct code above garbage if it earns much more than above blanks."""
+        """Report correct code that uses garbage if it earns much more than with blanks."""
         base = composition(self._stage)
         if base is None:
             return

@@ -78,7 +78,8 @@ def new_course(
     typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")
     if made.mentioned:
         titles = "”, “".join(made.mentioned)
-        typer.echo(f"The labs mention topics that this course leaves out: “{titles}”. Reread them.")
+        typer.echo(f"The labs mention topics that this course leaves out: “{titles}”.")
+        typer.echo("Reread the labs.")
     typer.echo(f"{folder / handout_folder.DEFAULT} is the folder for your class.")
     typer.echo(f"Next: cd {folder}, then autograder verify.")
 

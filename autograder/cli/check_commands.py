@@ -35,7 +35,7 @@ def check(
 ) -> None:
     """Check your own work: what is right, what to fix first, and what comes next.
 
-    Exit code 0 when every check passed, 1 when something is left to do.
+    Exit code 0 if every check passes, 1 if a check does not pass.
     """
     here = Path.cwd()
     target = checking.find_target(name, here, course_folder, hidden=hidden)
@@ -50,7 +50,7 @@ def check(
 
 @app.command()
 def watch(folder: options.LearnerFolder = None) -> None:
-    """Check the exercise that you are working on at each save, one problem at a time."""
+    """Check your current exercise at each save, and show one problem at a time."""
     typer.echo(watching.watch(inputs.find_handout(folder)))
 
 
@@ -61,11 +61,11 @@ def hunt(
     answer: Annotated[
         int | None, Option("--answer", help="The number that answers the question.")
     ] = None,
-    new: Annotated[bool, Option("--new", help="Begin another hunt in this stage.")] = False,
+    new: Annotated[bool, Option("--new", help="Begin a new hunt in this stage.")] = False,
 ) -> None:
     """Hunt a bug planted in your own code: see it, fix it, write a test that catches it.
 
-    Run it again after each step. Exit code 0 when your test catches every mistake, else 1.
+    Run it again after each step. Exit code 0 if your test catches every mistake, otherwise 1.
     """
     from autograder.student.hunt import Hunt  # noqa: PLC0415  # imports torch, which `watch` does not need
 

@@ -24,7 +24,7 @@ SUMMARIES: Final = {
     "Learners": {
         "check": "Check your own work: what is right, what to fix first, and what comes next.",
         "start": "Create your own folder with every stage; files that you changed are kept.",
-        "watch": "Check the exercise that you are working on at each save, one problem at a time.",
+        "watch": "Check your current exercise at each save, and show one problem at a time.",
         "hint": "Show a hint: first a question, then a direction, then almost the whole line.",
         "next": "Show the next exercise, with its file and line.",
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
@@ -36,7 +36,7 @@ SUMMARIES: Final = {
     "Instructors": {
         "grade": "Grade submissions with the hidden suites, each in a sandbox.",
         "diff": "Compare two records: who gained, who lost, and by which check.",
-        "explain": "Explain a grade: what was graded, when, by what, and each check's points.",
+        "explain": "Explain a grade: graded files, time, versions, and the points of each check.",
         "collect": (
             "Collect a download into nbgrader's submitted/ folder, with times and the course's ids."
         ),
@@ -49,10 +49,9 @@ SUMMARIES: Final = {
     "Authors": {
         "release": "Build the stubs and the assignments from the solutions.",
         "verify": (
-            "Check the course: stubs earn 0, solutions earn full marks, misconceptions are found."
+            "Check the course: stubs earn 0, solutions earn full marks, misconceptions are named."
         ),
-        "prices": "Print what slips, broken rules and hollow modules earn in each stage, as a "
-        "table.",
+        "prices": "Print a table of the points that slips, broken rules and hollow modules earn.",
         "mutate": "Change the solutions in small ways and list the changes that no hidden check "
         "notices.",
         "diagnose": (

@@ -23,7 +23,7 @@ def verify(
     *,
     stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
     quick: Annotated[
-        bool, Option("--quick", help="Leave out what takes longest: garbage, prices, most names.")
+        bool, Option("--quick", help="Leave out the slowest parts: garbage, prices, most names.")
     ] = False,
     verbose: Annotated[
         bool,
@@ -33,7 +33,7 @@ def verify(
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Check the course: stubs earn 0, solutions earn full marks, misconceptions are found."""
+    """Check the course: stubs earn 0, solutions earn full marks, misconceptions are named."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
     report = verifying.verify(
@@ -52,7 +52,7 @@ def prices(
     stage: Annotated[str, Option(help="This stage only, by name or number.")] = "",
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Print what slips, broken rules and hollow modules earn in each stage, as a table."""
+    """Print a table of the points that slips, broken rules and hollow modules earn."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else list(course.stages)
     remarks: list[str] = []
@@ -98,7 +98,7 @@ def diagnose(
 def doctor(*, course_folder: options.CourseOption = None) -> None:
     """Check this machine: isolation, torch, and whether it computes the documented tensors.
 
-    Without a course, check only whether checks run here.
+    Without a course, only test whether checks run on this machine.
     """
     healthy = True
     course = _course_here() if course_folder is None else load(course_folder)

@@ -70,7 +70,7 @@ def next_(folder: options.LearnerFolder = None) -> None:
     output.print_lines(outdated_lines(handout, state))
     if task is None:
         typer.echo("Every exercise is done. Congratulations on the whole course!")
-        typer.echo("All of it on one page: autograder progress --report page")
+        typer.echo("To see all of it on one page: autograder progress --report page")
         typer.echo(f"Hunt a bug next: autograder hunt {handout.stages[-1].name}")
         return
     file, line = learner_folder.location(task)
@@ -118,7 +118,7 @@ def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
     state.save()
     typer.echo(f"{task.key} is as you received it.")
     if copy is not None:
-        typer.echo(f"Your file as it was: {copy}")
+        typer.echo(f"A copy of your file: {copy}")
 
 
 @app.command()
@@ -138,7 +138,7 @@ def solution(
         if not i_give_up:
             msg = (
                 f"{task.key} does not pass yet. Try `autograder hint {task.key}` first, "
-                "or look with --i-give-up."
+                "or see the solution with --i-give-up."
             )
             raise UsageError(msg)
         state.gave_up.add(task.key)

@@ -95,9 +95,9 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     With --json, each result is stored in FILE.journal at once: an interrupted run resumes, and a
     regrade grades only what changed.
 
-    Exit code 0 when grading worked, with any grades; 1 when the grader itself failed somewhere,
-    when it could not write all of it, or when it is unclear whose a submission is: it is set aside,
-    or nothing is graded if that holds for all; 2 when nothing could be graded.
+    Exit code 0 if grading worked, even if every grade is 0. Exit code 1 if the grader itself
+    failed, if a file could not be written, or if it is unclear to whom a submission belongs; such a
+    submission is not graded. Exit code 2 if nothing could be graded.
     """
     course = inputs.find_course(course_folder)
     only = course.graded_stage(stage) if stage else None
@@ -149,8 +149,8 @@ def collect(  # noqa: PLR0913  # each parameter is an option of the command
 ) -> None:
     """Collect a download into nbgrader's submitted/ folder, with times and the course's ids.
 
-    No archive is unpacked, and a damaged archive affects only its student. Exit code 1 when it is
-    unclear whose a submission is: it is set aside, or nothing is collected if that holds for all.
+    No archive is unpacked, and a damaged archive affects only its student. Exit code 1 if it is
+    unclear to whom a submission belongs; such a submission is not collected.
     """
     course = inputs.find_course(course_folder)
     book = inputs.open_gradebook(course)
@@ -292,6 +292,6 @@ def _report_faults(results: Results, faults: list[str]) -> None:
     output.print_remarks(f"✗ {fault}" for fault in faults)
     is_graded = all(score.status is not Status.GRADER_ERROR for score in scores_of(results))
     if not is_graded:
-        typer.echo("The grader itself failed; the submissions concerned have no grade.", err=True)
+        typer.echo("The grader itself failed; the affected submissions have no grade.", err=True)
     if faults or not is_graded:
         raise typer.Exit(1)

@@ -22,7 +22,7 @@ LearnerFolder = Annotated[
 ]
 ExerciseName = Annotated[
     str,
-    Argument(metavar="[EXERCISE]", help="NAME or STAGE/NAME (default: the first that is open)."),
+    Argument(metavar="[EXERCISE]", help="NAME or STAGE/NAME (default: the first not passed yet)."),
 ]
 RecordFile = Annotated[
     Path, Argument(metavar="RECORD", help="The file that `autograder grade --json` wrote.")
@@ -34,7 +34,7 @@ RosterOption = Annotated[
         metavar="FILE",
         help=(
             "Canvas's gradebook export, or students.csv with lms_user_id: replaces the ids of a "
-            "download by the ids of the course (default: use the gradebook)."
+            "download with the ids of the course (default: use the gradebook)."
         ),
     ),
 ]
@@ -43,8 +43,8 @@ IdColumnOption = Annotated[
     Option(
         "--id-column",
         metavar="NAME",
-        help="The roster's column with the students' ids, such as 'SIS Login ID' if they submit "
-        "through nbgrader's exchange with this login.",
+        help="The roster's column with the students' ids, such as 'SIS Login ID' if nbgrader's "
+        "exchange identifies them by this login.",
     ),
 ]
 GroupsOption = Annotated[
@@ -71,8 +71,8 @@ UnwrapOption = Annotated[
     Option(
         "--unwrap/--no-unwrap",
         help=(
-            "The folder's only entry, or the zip, is the download of a class, or one student's "
-            "submission (default: refuse an entry that could be either)."
+            "The folder's only entry, or the zip, is the download of a class (--unwrap) or one "
+            "student's submission (--no-unwrap); default: refuse an entry that could be either."
         ),
     ),
 ]

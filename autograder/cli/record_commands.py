@@ -25,7 +25,7 @@ def diff(
 ) -> None:
     """Compare two records: who gained, who lost, and by which check.
 
-    Exit code 0 when every score and every check is the same, 1 when something differs.
+    Exit code 0 if every score and every check is the same, 1 if something differs.
     """
     difference = compare(read_record(old), read_record(new))
     output.print_lines(difference_lines(difference))
@@ -50,7 +50,7 @@ def explain(
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Explain a grade: what was graded, when, by what, and each check's points."""
+    """Explain a grade: graded files, time, versions, and the points of each check."""
     results = read_record(record)
     names = inputs.read_names(roster, id_column, gradebook=gradebook, course=course_folder)
     found = find_student(student, (one.student for one in scores_of(results)), names)

@@ -188,12 +188,12 @@ class CarryForward:
             seen = self._stood_in(student, check, known.shapes).observation
             match = compare(known.observation, seen, self._solve(check))
             if match is Match.NO:
-                reasons.append(f"{check.name}: with stand-ins, {path.name} shows something else")
+                reasons.append(f"{check.name}: with stand-ins, {path.name} gives different results")
                 return frozenset()
             if match is Match.YES and check in failed and _shows_the_exercise(seen):
                 alike.add(check.name)
             elif check in failed:
-                reasons.append(f"{check.name}: its answers show too little of the exercise")
+                reasons.append(f"{check.name}: its answers prove too little about the exercise")
         return frozenset(alike)
 
     def _run_with_stand_ins(

@@ -306,7 +306,7 @@ def changes(old: Fingerprints, new: Fingerprints, compared: AbstractSet[str]) ->
         if left is None or right is None:
             yield f"{check} {'passes' if right is None else 'fails'} {label}"
         elif not agree(left, right):
-            yield f"{check} shows something else for {label}"
+            yield f"{check} has a different result for {label}"
 
 
 def agree(left: Shown, right: Shown) -> bool:

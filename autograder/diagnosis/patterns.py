@@ -68,7 +68,7 @@ def matches_intermediate_step(
     if not answer.is_floating_point() or _constant(answer.double()):
         return None
     if isinstance(expected, Tensor) and _close(answer.double(), expected.double()):
-        return None  # right: the check failed for another reason
+        return None  # right: the check failed for a different reason
     for function, step in steps:
         if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
             return WrongAnswerPattern.of(STEPS[function])

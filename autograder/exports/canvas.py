@@ -198,7 +198,7 @@ def _factor(
     if most is None:
         return 1.0, ()
     row = next((i for i, row in enumerate(cells) if i and row and POINTS in row[0]), len(cells))
-    if row == len(cells):  # Canvas accepts any row; the last one moves no other
+    if row == len(cells):  # Canvas accepts it in any row; at the end it moves no other row
         cells.append([f"    {POINTS}"])
     old = _cell(cells, row, at)
     theirs = points(old) if old else most

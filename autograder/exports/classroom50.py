@@ -68,7 +68,7 @@ def push_of(environ: Mapping[str, str], datetime: str) -> Push:
 
 
 def classroom50(results: Results, push: Push) -> ExportFile:
-    """Return the file about the only submission of *results*, with points in hundredths.
+    """Return the file for the only submission of *results*, with points in hundredths.
 
     Raises ``GraderError`` if there is no grade, and ``CourseError`` if the points of a check are
     not whole hundredths.

@@ -328,5 +328,5 @@ def _match_remark(student: str, rows: list[int], claims: Counter[int], file: str
         lines = ", ".join(str(row + 1) for row in rows)
         return f"{student}: could be any of rows {lines} of the {file}, not exported"
     if claims[rows[0]] > 1:
-        return f"{student}: row {rows[0] + 1} of the {file} fits another student too, not exported"
+        return f"{student}: row {rows[0] + 1} of the {file} fits two students, not exported"
     return ""

@@ -19,7 +19,7 @@ from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, Su
 
 
 def gradescope(results: Results) -> ExportFile:
-    """Return the file about the only submission of *results*.
+    """Return the file for the only submission of *results*.
 
     Raises ``GraderError`` if there is no grade.
     """

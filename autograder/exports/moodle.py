@@ -2,8 +2,9 @@
 
 Its columns have names in the teacher's language, so it must be downloaded first (*View all
 submissions → Download grading worksheet*). The identifier is a word and the participant's number.
-The column after the grade is the maximum grade. A workflow state may follow, and then whether the
-grade can be changed. Moodle ignores a grade outside 0 … maximum without a message.
+The column after the grade is the maximum grade. A workflow state may follow, and then a
+column that states whether the grade is locked. Moodle ignores a grade outside 0 … maximum without a
+message.
 """
 
 from collections.abc import Iterable, Mapping
@@ -170,7 +171,7 @@ def _write_grade(
     old, new = line(cells[at], MAX_WORD), number(score.score, PLACES)
     _require_same_maximum(line(cells[at + 1], MAX_WORD), stage)
     if NO & set(map(comparable, cells[at + 2 : at + 4])):
-        return (f"{who.student}: Moodle says that the grade can't be changed, not changed",)
+        return (f"{who.student}: the grade is locked in Moodle, not changed",)
     cells[at] = new
     if old and number(points(old), PLACES) != new:
         return (f"{who.student}: the grade was {old} and becomes {new}",)

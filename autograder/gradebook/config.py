@@ -26,9 +26,9 @@ def _install_converter() -> None:
 
     nbgrader 0.9.6 has no option, entry point or plugin for the class of its converter.
     ``AutogradeApp.start`` and ``NbGraderAPI.autograde`` create an ``Autograde``, a name that both
-    modules import, so this function replaces the name in both modules. Hooks would not do, because
-    nbgrader ignores their exceptions. ``exporter_class`` would not do either, because it takes
-    effect only after nbgrader has dropped the submissions without a notebook.
+    modules import, so this function replaces the name in both modules. Hooks are not enough,
+    because nbgrader ignores their exceptions. ``exporter_class`` is not enough either, because it
+    takes effect only after nbgrader has dropped the submissions without a notebook.
     """
     for module in (autogradeapp, api):
         if not hasattr(module, "Autograde"):

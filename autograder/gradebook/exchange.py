@@ -30,7 +30,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
                 outside.append(str(folder.relative_to(self.coursedir.root)))
         if outside:
             self.log.warning(
-                "Not submitted through the exchange, where no page can be found without its "
-                "secret; give these pages back another way: %s",
+                "Not submitted through the exchange, which cannot return a page without its "
+                "secret; return these pages in a different way: %s",
                 ", ".join(outside),
             )

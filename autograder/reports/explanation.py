@@ -45,7 +45,7 @@ def _circumstances(results: Results, result: SubmissionResult) -> Iterator[str]:
         yield f"  suite         sha256 {audit.suite_sha256}"
         yield f"  key           {audit.key}"
     else:
-        yield f"  graded        isolation {results.isolation}; the record is from before the audit"
+        yield f"  graded        isolation {results.isolation}; the record is older than the audit"
     yield f"  inputs        {results.hidden_inputs}"
     if settings := results.settings:
         yield f"  course        {results.course}, sha256 {settings.course_sha256}"

@@ -36,7 +36,7 @@ SHORT_REPLY = 65_536  # bytes of a reply without tensors; the longest problem ha
 MAX_LINE = 1 << 20  # a module has at most this many bytes, and so no more lines
 MAX_PROBLEMS = 50  # of one import; a student needs only the first ones
 MAX_NAMES = 40  # that one statement binds; a long import list has about twenty
-NO_REQUEST = "it sends a reply to no request"
+NO_REQUEST = "it sends a reply without a request"
 NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of a student's definition, if the kit is to report it
 _Message = TypeVar("_Message")
 

@@ -220,7 +220,7 @@ class Worker:
 
     def _timeout(self, seconds: float) -> Fault:
         line = self._running_line()
-        at = f"; it was at {line} then" if line else ""
+        at = f"; it was running {line}" if line else ""
         public = "Your code did not finish in time."  # the code chooses the line
         message = f"Your code did not finish within {seconds:.3g} s{at}."
         return NotFinished(message, public=public)

@@ -265,8 +265,8 @@ def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOpt
 
 def _unclear(sentence: str) -> str:
     return (
-        f"{sentence} {_NOTHING} If it is your download, add --unwrap; if it is what one student "
-        "submitted, add --no-unwrap."
+        f"{sentence} {_NOTHING} If it is your download, add --unwrap; if it is one student's "
+        "submission, add --no-unwrap."
     )
 
 

@@ -104,7 +104,7 @@ def server(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium; Playwright has no browser of its own here."""
+    """The system's Chromium; Playwright has not installed its own browser here."""
     expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=shutil.which("chromium"))

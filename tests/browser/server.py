@@ -27,7 +27,7 @@ class Server(NamedTuple):
 
 @contextlib.contextmanager
 def jupyter_lab(folder: Path, environment: dict[str, str], log: Path) -> Iterator[Server]:
-    """Run JupyterLab in *folder*; end it and its processes with the context."""
+    """Run JupyterLab in *folder*; end it and its processes when the context ends."""
     token = secrets.token_hex()
     # It chooses a free port itself, and logs the number.
     settings = {"ip": "127.0.0.1", "port": 0, "token": token, "allow_root": True}

@@ -28,7 +28,7 @@ def address(feedback: Path, student: str) -> str:
 def test_feedback_holds_the_score_and_the_comment_by_hand(
     page: Page, feedback: Path, photograph: Photograph
 ):
-    """The comment is rendered as Markdown, below the student's answer."""
+    """The feedback renders the instructor's comment as Markdown, below the student's answer."""
     page.goto(address(feedback, "grace"))
     answer = page.locator(".nbgrader_cell", has_text=FROZEN.replace("`", ""))
 

@@ -32,7 +32,7 @@ from tests.factories import (
 )
 from tests.kit.commands import forget_suites, run
 
-# One check of the tiny suite is not for students.
+# One check of the tiny suite is hidden from students.
 HIDDEN_FROM_STUDENTS = HIDDEN.replace(
     'layer="probe")', 'layer="probe", hidden="inputs by heart")', 1
 )
@@ -58,7 +58,7 @@ def fork_server(course: Course) -> Iterator[ForkServer]:
 
 @pytest.fixture(scope="session")
 def grade_class(course: Course, fork_server: ForkServer) -> Iterator[GradeClass]:
-    """Grades submissions of the course itself; the suites and the wrong programs are kept."""
+    """Grades submissions of the course itself; the suites and the wrong programs are cached."""
     with pytest.MonkeyPatch.context() as environment, open_suites(course, course.stages) as all_:
         environment.delenv(courses.SECRET_VARIABLE, raising=False)  # messages hold drawn numbers
         yield lambda class_: [grade_one(all_, fork_server, one) for one in class_]

@@ -19,7 +19,7 @@ class Mistake(NamedTuple):
     """The mistake in one exercise, in the words of a teacher."""
 
     exercise: str
-    kinds: tuple[str, ...]  # those that name it rightly, the best first
+    kinds: tuple[str, ...]  # those that name it correctly, the best first
     sentence: str
 
 

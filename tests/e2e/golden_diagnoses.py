@@ -1,6 +1,6 @@
 """Writes the golden diagnoses of many programs, by both sources of evidence.
 
-The programs are the misconceptions, the fresh programs, right ones among them, the right variants,
+The programs are the misconceptions, the fresh programs (some of them right), the right variants,
 rewrites of mistakes in many idioms (``tests/submissions/rewrites/<stage>/<mistake>__<idiom>.py``),
 programs that no mistake explains (``tests/submissions/unknown_mistakes``), and every tenth mutant.
 ``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows the effect of a change in the
@@ -97,7 +97,7 @@ def blocks(course: Course, stage: Stage) -> dict[str, str]:
 
 
 def said(runner: SuiteRunner, stage: Stage, source: Source, program: Program) -> list[str] | None:
-    """Return the diagnoses of a program, in lines; ``None`` if it passes every check."""
+    """Return the diagnoses of a program, one per line; ``None`` if it passes every check."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == program.exercise]
     try:
         solution = solution_channel(stage.solution) if stage.solution.is_file() else None

@@ -1,6 +1,6 @@
 """Proves a course under the kernels that torch has loaded: python -m tests.e2e.kernel_sets STAGE….
 
-Prints what does not hold: findings of `verify`, programs that a student's machine names differently
+Prints the problems: findings of `verify`, programs that a student's machine names differently
 from grading, and records that `release` would write in other bytes. torch chooses its kernels
 when it is loaded, so each set of them needs its own process.
 """
@@ -24,7 +24,7 @@ from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite import public_record
 from autograder.suite.in_process import LocalChannel, solution_channel
 
-# Those that one processor has: other instructions, other sums, other numbers of threads.
+# The sets that one processor has: different instructions, sums and numbers of threads.
 SETS = {
     "as-it-is": {},
     "no-vectors": {"ATEN_CPU_CAPABILITY": "default"},
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def other_names(course: Course, stages: list[Stage], every: int) -> Iterator[str]:
-    """Name the programs that get different names from fingerprints and from wrong programs."""
+    """List the programs that get different names from fingerprints and from wrong programs."""
     with open_suites(course, stages, public=True) as runner:
         for stage in stages:
             solution = solution_channel(stage.solution)
@@ -97,7 +97,7 @@ def names(
 
 
 def other_bytes(course: Course, stages: list[Stage]) -> Iterator[str]:
-    """Name the records whose bytes would change if they were made again."""
+    """List the records whose bytes would change if they were made again."""
     if not stages:
         return
     with open_recorder(course, stages) as recorder:

@@ -161,12 +161,12 @@ UNNOTICED = (  # by the checks of the exercise above
     Pair("03", "project", "self_attention", "serves_no_single_vector", SELF_ATTENTION_03),
     SCORES_01._replace(mistake="loops_over_all_pairs"),
     *(
-        Pair("04", lower, "transfer_weights", mistake, words=words)  # it gets right modules
+        Pair("04", lower, "transfer_weights", mistake, words=words)  # gets correct modules
         for lower, mistakes in TRANSFERRED.items()
         for mistake, words in mistakes
     ),
 )
-OTHERS = {  # more students, with the mistake of a pair, whose exercise above has one too
+OTHERS = {  # more students with the mistake of a pair and a mistake in the exercise above
     "its own mistake": WRAPPER_09,
     "a copy of the mistake": WRAPPER_09,
     "the same mistake in its own code": SCORES_01,
@@ -200,7 +200,7 @@ NEW_MISTAKE = "that no misconception knows"
 
 @pytest.fixture(scope="module")
 def graded(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResult]:
-    """Grade everybody at once; the results by student."""
+    """Grade everybody at once; return the results by student."""
     class_ = [
         submitted(course, pair, pair.name, wrong(course, pair) + pair.above)
         for pair in (*NOTICED, *UNNOTICED)

@@ -1,8 +1,8 @@
 """Tests that no record names a student who did not submit the file.
 
-Each example is a folder of entries, or one, as students may make them: zips, zips in zips, folders
-in folders, links, names of others, names that differ in case only. ``AUTOGRADER_FUZZ_EXAMPLES``
-sets how many there are, as in ``test_fuzzing.py``.
+Each example is a folder with one or several entries that students may make: zips, zips in zips,
+folders in folders, links, names of others, names that differ in case only.
+``AUTOGRADER_FUZZ_EXAMPLES`` sets how many there are, as in ``test_fuzzing.py``.
 """
 
 import io
@@ -73,7 +73,7 @@ class Maker:
         self.chance = chance
 
     def name(self) -> str:
-        """Return a name that a student may choose: another student's, odd, or an LMS's form."""
+        """Return a name that a student may choose: another student's, odd, or in an LMS's form."""
         base = self.chance.choice((*OTHERS, *ODD, "mallory", "mallory"))
         return self.chance.choice(FORMS)(base)
 
@@ -139,7 +139,7 @@ class Maker:
 
 @contextmanager
 def examples(part: int) -> Iterator[Iterator[tuple[int, random.Random, Path, Path]]]:
-    """Make the class of each example of *part*: its seed, chance, folder, and a file outside."""
+    """Yield each example of *part*: its seed, random generator, folder, and a file outside."""
     root = Path(tempfile.mkdtemp(prefix="collector-"))
 
     def made() -> Iterator[tuple[int, random.Random, Path, Path]]:
@@ -171,7 +171,7 @@ def submitters(class_: Path) -> set[str]:
 def ids_of(name: str, class_: Path) -> set[str]:
     """Return the ids that an entry's *name* may give, in the form that a roster compares."""
     parsed = parse_download_name(name, find_lms(shown(class_))).student
-    without = re.sub(r"(?i)\.tar(?:\.\w+)?$", "", name)  # all that is an archive's suffix
+    without = re.sub(r"(?i)\.tar(?:\.\w+)?$", "", name)  # every suffix of an archive
     stems = (student_id(PurePosixPath(one).stem) for one in (name, without))
     return {comparison_key(one) for one in (parsed, student_id(name), student_id(without), *stems)}
 
@@ -232,7 +232,7 @@ def students(found: FoundSubmissions) -> list[str]:
 
 @pytest.mark.parametrize("part", range(-(-NUMBER // PART)))
 def test_every_entry_has_a_record_or_a_line(part: int):
-    """An entry of no student, or of two, is reported, and no student has a stage twice."""
+    """An entry of no student, or of two, is reported, and no student has two records of a stage."""
     with examples(part) as made:
         for seed, chance, class_, _ in made:
             found = find_or_refuse(class_, options(chance))
@@ -291,7 +291,7 @@ def test_the_command_ends_as_it_says(tmp_path: Path):
         codes.add(ended.exit_code)
 
         if ended.exit_code == 1:
-            assert "add --unwrap; if it is what one student submitted" in ended.output
+            assert "add --unwrap; if it is one student's submission" in ended.output
             assert [path.name for path in place.iterdir()] == ["class"]
         else:
             assert ended.exit_code == 0, ended.output

@@ -56,7 +56,7 @@ def submission(text: str) -> Submission:
 def test_another_order_costs_only_the_first_check(
     grade_class: GradeClass, course: Course, arguments: str, sentence: str
 ):
-    """The exercise keeps all but the points of its first check, which shows both orders."""
+    """The exercise loses only the points of its first check, which shows both orders."""
     text = with_arguments(course, arguments)
     [result] = grade_class([submission(text)])
     exercise = next(one for one in result.exercises if one.name == EXERCISE)

@@ -1,4 +1,4 @@
-"""Tests the diagnoses of wrong programs by both sources of evidence, and grades of right programs.
+"""Tests the diagnoses of wrong programs by both sources of evidence, and the grades of right ones.
 
 Commit each change of a golden diagnosis with its reason; ``golden_diagnoses.py`` writes the files.
 """
@@ -25,8 +25,8 @@ STAGES = [stage.name for stage in COURSE.stages]
 FRESH = programs()
 WRONG = [one for one in FRESH if one.mistakes]
 RIGHT = [one for one in FRESH if not one.mistakes]
-PER_STAGE = {0: 3, 1: 10, 2: 6}  # programs by their number of mistakes, at least
-NAMED = {1: (464, 486), 2: (94, 124)}  # at least, of all programs with so many mistakes
+PER_STAGE = {0: 3, 1: 10, 2: 6}  # the least number of programs, by their number of mistakes
+NAMED = {1: (464, 486), 2: (94, 124)}  # the least share of the programs with so many mistakes
 NAMES = re.compile(r" / | \+ ")
 LINE = re.compile(r"\d+ of \d+: ([\w /+]+): ")
 
@@ -96,7 +96,7 @@ def test_a_mistake_is_named_in_any_idiom():
     assert unnamed == []
 
 
-CHANGED = {  # misconceptions that show something else without a refusal, by their reasons
+CHANGED = {  # misconceptions with different results without a refusal, by their reasons
     "writes_the_block_of_the_example": "the refusal reads the block, so it comes in other checks",
     "fills_in_position_by_position": "the refusal runs functions that the check lists",
 }
@@ -180,7 +180,7 @@ def test_every_stage_has_programs(stage: str):
 
 
 def test_every_program_has_its_own_id():
-    """Ids are unique, also between stages."""
+    """Ids are unique, even across stages."""
     assert len({one.id for one in FRESH}) == len(FRESH)
 
 

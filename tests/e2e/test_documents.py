@@ -220,7 +220,7 @@ def test_our_own_notebook_defines_what_the_table_says(document):
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_cell_is_found(origin, document):
-    """Each prompt begins a cell with code and without its output."""
+    """Each prompt begins a cell that has code but not its output."""
     text = TEXT_OF[origin](document)
 
     cells = code_cells(text)

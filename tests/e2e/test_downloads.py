@@ -155,7 +155,7 @@ def test_equal_files_earn_equal_points(downloads: Downloads):
 
 
 def test_who_was_late_in_canvas_is_late_in_the_gradebook(downloads: Downloads):
-    """A late mark of Canvas becomes one second late, by both ways to collect."""
+    """By both ways to collect, a submission that Canvas marks as late is one second late."""
     with NbgraderSetup.of_course(courses.load(downloads.root)).gradebook() as book:
         late = {
             item.student_id

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def results(course, grade_class):
-    """Grade the class once; results by student and stage."""
+    """Grade the class once; return the results by student and stage."""
     graded = grade_class([*collect(SUBMITTED, course.stages)])
     by_key = {(result.student, result.stage): result for result in graded}
     if os.environ.get(UPDATE):

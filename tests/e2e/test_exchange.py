@@ -107,7 +107,7 @@ def test_who_submitted_another_way_is_named(exchange_run: ExchangeRun):
     page = f"feedback/Eve, by mail/{STAGE}"
 
     assert (exchange_run.root / page / "lab.html").is_file()
-    assert f"give these pages back another way: {page}" in exchange_run.output["give back"]
+    assert f"return these pages in a different way: {page}" in exchange_run.output["give back"]
 
 
 def test_the_secret_of_a_submission_reaches_the_feedback(exchange_run: ExchangeRun):

@@ -69,7 +69,7 @@ def everybody(root: Path) -> list[str]:
 
 
 def test_everybody_has_a_grade(hostile: HostileClass):
-    """No attack prevents the grade of its own student or of another."""
+    """No attack prevents the grade of the attacker or of another student."""
     submitted = {path.name for path in (hostile.root / "submitted").iterdir()}
 
     assert set(everybody(hostile.root)) == submitted | {"zip", "bea"}

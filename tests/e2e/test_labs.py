@@ -34,7 +34,7 @@ from autograder.student import lab, pictures
 lab.own_workers = functools.cache(lab.own_workers)  # one for all labs of this kernel
 pictures.draw = pictures._image
 """
-LOOP_SECONDS = 0.05  # of each cell that meets a loop without end
+LOOP_SECONDS = 0.05  # of each cell that runs an endless loop
 LONG_SECONDS = 60  # of every other cell, on a busy machine
 FRESH = """
 import gc
@@ -119,10 +119,10 @@ PAPER_OR_LAB = re.compile(
 )
 
 
-# Any cell that uses the student's code outside `lab.needs` fails with the stub already. With
-# other unfinished code `lab.needs` prints another line, as tests/kit/student/test_lab.py shows.
-# So `make test` gives such code to one lab of functions and one of classes, and each night all
-# labs get it.
+# Any cell that uses the student's code outside `lab.needs` fails with the stub already. With other
+# unfinished code `lab.needs` prints a different line, as tests/kit/student/test_lab.py shows.
+# Therefore `make test` gives such code to one lab of functions and one of classes, and the nightly
+# tests give it to all labs.
 UNFINISHED = pytest.mark.parametrize(
     "stage",
     [
@@ -483,7 +483,7 @@ def test_a_lab_draws_the_shapes(lab: NotebookNode):
 
 
 def test_formulas_in_a_line_fit_a_narrow_screen(lab: NotebookNode):
-    """A formula does not break: a long sum is several formulas, with signs between them."""
+    """A formula does not wrap, so a long sum is written as several formulas with signs between."""
     texts = (CODE_ONLY.sub("", cell.source) for cell in lab.cells if cell.cell_type == "markdown")
     formulas = [formula for text in texts for formula in INLINE.findall(text)]
 

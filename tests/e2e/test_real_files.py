@@ -736,7 +736,7 @@ CASES = (
         },
         never=("any more",),
     ),
-    # Two mistakes in one exercise: only what is there may be named.
+    # Two mistakes in one exercise: no other mistake may be named.
     Case(
         "03",
         "not scaled, wrong axis",
@@ -783,7 +783,7 @@ CASES = (
         {"MaskedSelfAttention": ("", (0, 0.99))},
         never=("not scaled", "Row i belongs"),
     ),
-    # Carried.
+    # Points that are carried forward.
     Case(
         "09",
         "wrapper of wrong heads",
@@ -1009,7 +1009,7 @@ def ids_of(exercise: ExerciseResult) -> set[str]:
 
 @pytest.fixture(scope="module")
 def results(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResult]:
-    """Grade all files at once; the results by the names of the cases."""
+    """Grade all files at once; return the results by the names of the cases."""
     graded = grade_class([submission_of(course, case) for case in CASES])
     return {result.student: result for result in graded}
 

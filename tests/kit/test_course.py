@@ -37,7 +37,7 @@ def test_paths_are_derived_from_the_stage_name(tiny: Course):
 
 @pytest.mark.parametrize("wanted", ["01_tiny", "01", "1", "tiny"])
 def test_a_stage_is_found_by_name_number_and_module(tiny: Course, wanted: str):
-    """On the command line, any of them names the stage."""
+    """A stage is found by its name, its number or its module."""
     assert tiny.stage(wanted).name == "01_tiny"
 
 

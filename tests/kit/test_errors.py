@@ -37,7 +37,7 @@ def while_handling(error: Exception) -> WrongAnswer:
     ],
 )
 def test_a_lack_of_memory_is_recognized(error: Exception):
-    """A lack of memory is an error of the process, which another process may not have."""
+    """A lack of memory is an error of this process, and a different process may have enough."""
     assert lacks_memory(error)
     with pytest.raises(OutOfMemoryError, match="no memory left"):
         require_memory(error)
@@ -55,6 +55,6 @@ def test_a_lack_of_memory_is_recognized(error: Exception):
     ],
 )
 def test_other_errors_are_none(error: Exception | None):
-    """An exception with the words of a student's code decides nothing."""
+    """An exception with the words of a student's code does not count as a lack of memory."""
     assert not lacks_memory(error)
     require_memory(error)

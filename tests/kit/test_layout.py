@@ -33,7 +33,7 @@ def files_of_tests():
 
 
 def test_each_test_file_has_its_module():
-    """tests/kit/a/test_b.py tests autograder/a/b.py."""
+    """Each test file tests a module: tests/kit/a/test_b.py tests autograder/a/b.py."""
     expected = {path.with_name(f"test_{path.name}") for path in modules()}
     without = [path.as_posix() for path in files_of_tests() if path not in expected]
 
@@ -41,7 +41,7 @@ def test_each_test_file_has_its_module():
 
 
 def test_each_module_has_its_test_file():
-    """autograder/a/b.py is tested by tests/kit/a/test_b.py."""
+    """Each module has a test file: tests/kit/a/test_b.py tests autograder/a/b.py."""
     present = set(files_of_tests())
     without = [
         path.as_posix() for path in modules() if path.with_name(f"test_{path.name}") not in present
@@ -60,7 +60,7 @@ def test_no_module_name_occurs_twice():
 
 
 def test_no_class_name_occurs_twice():
-    """A class is known by its name, wherever it is imported."""
+    """No class name occurs twice, so a class is known by its name."""
     owners = defaultdict(list)
     for path in modules():
         for node in ast.walk(ast.parse((ENGINE / path).read_text("utf-8"))):

@@ -240,7 +240,7 @@ def test_points_that_are_carried_forward_are_counted_apart(results: Results):
 
 
 def test_an_older_record_has_no_digest_of_its_syntax(results: Results):
-    """A record from before the field is read as one without."""
+    """A record that is older than the field `syntax_sha256` is read with an empty digest."""
     older = to_json(results).replace(b',\n      "syntax_sha256": ""', b"")
 
     assert b"syntax_sha256" not in older

@@ -1,4 +1,4 @@
-"""Tests that foreign text loses control sequences and has a bounded length."""
+"""Tests that untrusted text loses control sequences and has a bounded length."""
 
 import unicodedata
 
@@ -112,7 +112,7 @@ def test_an_ordinary_id_is_left_alone(name: str):
 
 @given(st.lists(LONG, unique=True, min_size=2, max_size=5))
 def test_different_ids_stay_different(names: list[str]):
-    """Ids that are changed stay different by a digest."""
+    """Ids that are changed end in a digest, so they stay different."""
     assert len(set(map(identifier, names))) == len(names)
 
 
@@ -174,5 +174,5 @@ def test_absolute_paths_lose_their_folders(text: str, seen: str):
     [("Ada Lovelace", "Ada Lovelace (ada)"), ("", "ada"), ("A\nB", "A B (ada)")],
 )
 def test_a_student_without_a_name_is_the_id_alone(name: str, shown: str):
-    """A name is on one line, in front of the id."""
+    """A student is shown as the name on one line and the id, or as the id alone."""
     assert name_and_id(name, "ada") == shown

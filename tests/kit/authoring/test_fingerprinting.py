@@ -1,4 +1,4 @@
-"""Tests which programs run for fingerprints, and the data that is kept."""
+"""Tests the programs that run for fingerprints, and the data that is kept."""
 
 from collections.abc import Iterator
 from itertools import pairwise

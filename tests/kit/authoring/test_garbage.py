@@ -1,4 +1,4 @@
-"""Tests that garbage that correct code uses earns hardly any points."""
+"""Tests that garbage earns hardly any points if correct code uses it."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ def course(write_course) -> Course:
 
 @pytest.fixture
 def own(course: Course) -> Path:
-    """The hand-out of the course that `release` keeps up to date."""
+    """The handout of the course, which `release` keeps up to date."""
     folder = course.root / handout_folder.DEFAULT
     handout_folder.write(course, course.every_stage, folder)
     return folder
@@ -63,13 +63,13 @@ def test_a_changed_title_makes_the_hand_out_stale(course: Course, own: Path):
 
 
 def test_a_course_without_a_hand_out_has_no_stale_one(course: Course):
-    """A hand-out folder that does not exist is not stale."""
+    """A handout folder that does not exist is not stale."""
     assert handout_folder.stale(course) == []
     assert handout_folder.refresh(course) == []
 
 
 def test_a_solution_in_a_file_for_students_stops_it(course: Course, tmp_path: Path):
-    """If a file for students holds a solution, no hand-out is written."""
+    """If a file for students holds a solution, no handout is written."""
     notes = course.stages[0].assignment / "notes.py"
     notes.write_text("self.factor = nn.Parameter(torch.rand(d))\n")
 

@@ -61,7 +61,7 @@ def test_what_only_hidden_checks_notice_is_counted(write_course: WriteCourse):
 
 
 def test_what_no_check_notices_is_listed(write_course: WriteCourse):
-    """A check that compares no numbers lets a wrong sum pass."""
+    """A program that passes every check although its sum is wrong is listed."""
     course = write_course({SUITE: COMPARES_NOTHING})
     report = reported(course)
     listed = kinds_report.unnoticed(course, course.stages[0])

@@ -162,7 +162,7 @@ def test_an_edited_built_file_is_restored(course, stage):
 @pytest.mark.parametrize("folder", ["source", "assignment"])
 @pytest.mark.parametrize("built", [True, False], ids=["built-before", "never-built"])
 def test_an_edited_module_is_kept(course, stage, folder, built):
-    """A learner's code is neither overwritten nor called a leak, with a sentence on what to do."""
+    """A learner's code is neither overwritten nor called a leak; a message has the next step."""
     if built:
         release.build(course)
     module = getattr(stage, folder) / "scores.py"

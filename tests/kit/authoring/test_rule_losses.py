@@ -1,4 +1,4 @@
-"""Tests that each rule in a stub is broken by a wrong program, or is a finding."""
+"""Tests that a rule in a stub is a finding unless a wrong program breaks it."""
 
 from collections.abc import Callable
 

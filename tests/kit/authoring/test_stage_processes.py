@@ -1,4 +1,4 @@
-"""Tests stages of a course, divided among processes."""
+"""Tests dividing the stages of a course among processes."""
 
 import os
 import signal
@@ -64,7 +64,7 @@ def test_an_error_in_a_process_is_raised():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a signal that only Linux sends")
 def test_no_process_outlives_the_command():
-    """An endless loop of a stage ends with the command, for any end of the command."""
+    """An endless loop of a stage ends with the command, however the command ends."""
     arguments = [sys.executable, "-c", ENDLESS, str(COURSE.root)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # our own command
         assert command.stdout is not None

@@ -1,4 +1,4 @@
-"""Tests the stub that markers and rules make, and the errors about misplaced markers."""
+"""Tests building a stub from markers and rules, and the errors about misplaced markers."""
 
 import ast
 import subprocess

@@ -48,7 +48,9 @@ def test_a_kind_of_mistake_is_tried_as_well(lines):
     ("quadruple", "reason"),
     [
         pytest.param("x + 1", "it does not use an exercise that is wrong", id="used-nowhere"),
-        pytest.param("double(x)", "with stand-ins, tiny.py shows something else", id="wrong-too"),
+        pytest.param(
+            "double(x)", "with stand-ins, tiny.py gives different results", id="wrong-too"
+        ),
     ],
 )
 def test_an_author_reads_why_nothing_was_carried(lines, write_course, quadruple: str, reason: str):

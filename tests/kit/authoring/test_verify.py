@@ -1,4 +1,4 @@
-"""Tests a stage that an author added by docs/author.md, and the findings of `verify` about it."""
+"""Tests a stage added by the steps of docs/author.md, and the findings of `verify` about it."""
 
 import shutil
 from collections.abc import Callable, Iterator

@@ -85,7 +85,7 @@ def test_the_metadata_are_those_of_the_installed_kit(built: Course):
 
 
 def test_equal_courses_give_equal_wheels(built: Course):
-    """The bytes do not depend on the time, so a hand-out that is up to date is recognized."""
+    """The bytes do not depend on the time, so a handout that is up to date is recognized."""
     first, second = (wheels.kit_wheel(built, built.every_stage) for _ in range(2))
 
     assert first == second

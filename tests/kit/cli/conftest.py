@@ -42,7 +42,7 @@ def module(tmp_path: Path, solved: Submission) -> Path:
 
 @pytest.fixture
 def give_results(monkeypatch: pytest.MonkeyPatch) -> GiveResults:
-    """Replace the grader by one that returns these results without a sandbox."""
+    """Replace the grader with one that returns these results without a sandbox."""
 
     def give(*results: SubmissionResult) -> None:
         def grade_each(
@@ -62,7 +62,7 @@ def give_results(monkeypatch: pytest.MonkeyPatch) -> GiveResults:
 
 @pytest.fixture
 def recorded(give_results: GiveResults, tmp_path: Path) -> Recorded:
-    """Replace the grader by one that gives ada points; return the path of the record."""
+    """Replace the grader with one that gives ada points; return the path of the record."""
 
     def give(points: float) -> Path:
         ada = SubmissionResult(

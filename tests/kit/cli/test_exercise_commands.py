@@ -85,7 +85,7 @@ def test_a_reset_exercise_is_open_again(run: Run, folder: Path):
 
     copies = folder / "mine" / "copies"
 
-    assert output.startswith(f"{DOUBLE} is as you received it.\nYour file as it was: {copies}/")
+    assert output.startswith(f"{DOUBLE} is as you received it.\nA copy of your file: {copies}/")
     assert Progress.read(folder / "mine").passed == set()
 
 

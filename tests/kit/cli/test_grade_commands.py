@@ -65,7 +65,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_graded(invoke: Invoke, tmp_p
 
     assert result.exit_code == 1
     assert result.output.startswith("mallory.zip, the only entry of class, looks like")
-    assert "add --unwrap; if it is what one student submitted, add --no-unwrap" in result.output
+    assert "add --unwrap; if it is one student's submission, add --no-unwrap" in result.output
     assert sorted(Path.cwd().rglob("*")) == before
     assert [path.name for path in tmp_path.iterdir() if path not in {class_, Path.cwd()}] == []
 
@@ -115,7 +115,7 @@ def test_a_failure_of_the_grader_is_exit_code_1(
     result = invoke("grade", module)
 
     assert result.exit_code == 1
-    assert "the submissions concerned have no grade" in result.output
+    assert "the affected submissions have no grade" in result.output
 
 
 def test_a_regrade_says_whose_scores_changed(invoke: Invoke, module: Path, recorded: Recorded):

@@ -67,7 +67,7 @@ def test_a_table_keeps_what_may_agree():
 
 
 def test_another_shape_or_nan_is_another_form():
-    """A shape or NaN that only one of two answers has is not explained by a second mistake."""
+    """A second mistake does not explain a shape or NaN that only one of two answers has."""
     assert has_form(NUMBERS, form_of(NUMBERS * 2))
     assert has_form(NUMBERS, form_of(NUMBERS * torch.nan))
     assert not has_form(NUMBERS, form_of(NUMBERS.T))

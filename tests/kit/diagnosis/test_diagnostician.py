@@ -260,7 +260,7 @@ def test_the_text_of_an_exception_alone_is_not_a_diagnosis(make_grader):
     ],
 )
 def test_one_mistake_is_certain(make_grader, known: tuple[str, ...], certain: tuple[str, ...]):
-    """A single mistake is certain, and several are not, unless no answer distinguishes them."""
+    """A single mistake is certain; several are certain only if no answer distinguishes them."""
     grader = make_grader(*known)
     found = grader.diagnose("x ** 2 + 0 * x").explanation
     named = grader.source.mistakes("double", found) if found.diagnoses else ()

@@ -189,7 +189,7 @@ def test_changes_are_described(known):
 
     assert list(fingerprints.changes(noisy, known, bank)) == []
     assert list(fingerprints.changes(moved, known, bank)) == [
-        f"{DOUBLED} shows something else for squares"
+        f"{DOUBLED} has a different result for squares"
     ]
     assert list(fingerprints.changes(silent, known, bank)) == [f"{DOUBLED} fails squares"]
     assert list(fingerprints.changes(silent, known, {"scales_by_nothing"})) == []

@@ -93,7 +93,7 @@ def test_a_mistake_that_only_raises_is_named(grader: Grader):
 
 
 def test_a_refusal_of_what_is_right_is_named(grader: Grader):
-    """A refusal of valid arguments is named, with any text of the exception."""
+    """A refusal of valid arguments is named, regardless of the text of its exception."""
     code = ATTEND.format("(queries @ keys.T / 2).softmax(-1) @ values").replace("!=", "==")
 
     assert grader.kinds("attend", code) == {"check_wrong"}

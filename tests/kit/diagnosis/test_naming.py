@@ -30,7 +30,7 @@ def test_of_each_group_the_first_is_named():
 
 
 def test_two_mistakes_that_fit_are_both_named_once():
-    """The title of two mistakes is the whole explanation, so no sentence is printed twice."""
+    """The title of two alternatives is the whole explanation, so no sentence is printed twice."""
     named = name_alike([SCALE, AXIS])
 
     assert named is not None

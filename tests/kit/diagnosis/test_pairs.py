@@ -18,7 +18,7 @@ def test_pairs_of_likely_kinds_come_first(grader: Grader):
 
 
 def test_two_changes_of_one_place_are_not_pair(grader: Grader):
-    """Two changes of one place are not tried together: the second undoes the first."""
+    """Two changes of one place are not tried together, because the second undoes the first."""
     programs = Programs(grader.stage, "attend", grader.solution, {})
     scales = tuple(n for n, one in enumerate(programs.rewrites) if one.kind == "scale_wrong_size")
 

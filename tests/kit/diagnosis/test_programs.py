@@ -29,7 +29,7 @@ def script(grader: Grader) -> Script:
 
 
 def attends_to_its_answer(student: Student) -> None:
-    """Attend, then attend with the answer in the place of the keys, and its first row by name."""
+    """Attend, pass the answer as the keys, then pass the second answer by position and by name."""
     answer = student.call("attend", QUERIES, KEYS, VALUES)
     again = student.call("attend", QUERIES, answer.detach(), VALUES[:3])
     expect(not student.refuses("attend", again, KEYS, values=again), "Nothing fits.")

@@ -187,7 +187,7 @@ def test_a_kind_that_ends_in_the_same_exceptions_is_named():
 
 
 def test_what_an_author_wrote_is_named_where_the_answers_before_agree():
-    """The text of an exception alone names nothing: many mistakes raise the same."""
+    """The text of an exception alone names no mistake, because many mistakes raise the same."""
     failed = [raised("a"), raised("b")]
     text = {"a": same(9, match=Match.TEXT_ONLY), "b": same(9, match=Match.TEXT_ONLY)}
 

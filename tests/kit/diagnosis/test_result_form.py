@@ -47,7 +47,7 @@ def test_other_results_are_not_in_a_tuple(answer: object, expected: object):
     ],
 )
 def test_an_exception_as_a_result_is_recognized(kind: str, name: str | None):
-    """An exception as a result is recognized by its type, which is all that a worker sends."""
+    """A returned exception is recognized by its type, because a worker sends only the type."""
     found = find_error(OpaqueValue(kind))
 
     assert (found and found.name) == name

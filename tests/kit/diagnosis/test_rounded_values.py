@@ -53,7 +53,7 @@ def test_strings_are_hashed():
 
 
 def test_a_change_of_any_entry_shows():
-    """One number depends on all entries of a tensor, also on those that are not kept."""
+    """One number depends on all entries of a tensor, even on those that are not kept."""
     tensor = torch.ones(9, 9)
     for index in range(81):
         changed = tensor.clone()

@@ -1,4 +1,4 @@
-"""Tests when one mistake is the only fault of an exercise."""
+"""Tests finding a mistake that is the only fault of an exercise."""
 
 from types import SimpleNamespace
 

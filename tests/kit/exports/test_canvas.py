@@ -121,7 +121,7 @@ def test_first_and_last_name_find_a_student():
         pytest.param(["ada_124"], "", id="the-number-counts-not-the-name"),
         pytest.param(
             ["124", "alan"],
-            "row 5 of the roster fits another student too",
+            "row 5 of the roster fits two students",
             id="two-students-one-row",
         ),
     ],
@@ -277,7 +277,7 @@ def test_a_formula_gets_an_apostrophe_in_our_file_and_a_remark_in_theirs(name: s
 
 
 def test_a_login_with_an_apostrophe_is_in_a_remark():
-    """A login that would get an apostrophe is in a remark, as Canvas would not find it."""
+    """A login that would get an apostrophe is in a remark, because Canvas would not find it."""
     assert "fill in a roster" in canvas(table_of_rows(row("-x"))).remarks[0]
 
 

@@ -68,7 +68,7 @@ def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, failed_c
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
-    """A formula gets an apostrophe, also after spaces, in full width or behind a joiner."""
+    """A formula gets an apostrophe, even after spaces, in full width or behind a joiner."""
     assert csv_text(formula).startswith("'")
 
 

@@ -145,7 +145,7 @@ def test_who_is_not_in_the_download_is_named(tiny: Course, graded: Results):
 def test_a_zip_without_a_page_is_an_error(
     platform: str, tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
 ):
-    """A zip without a page is an error, since it would look like a success."""
+    """A zip without a page is an error, because it would look like a success."""
     request = FeedbackRequest(platform=platform, download=("notes.txt",))
 
     with pytest.raises(UsageError, match="--download"):
@@ -155,7 +155,7 @@ def test_a_zip_without_a_page_is_an_error(
 def test_a_record_of_several_stages_needs_a_choice(
     tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
 ):
-    """A record of several stages needs a choice, as an assignment is one stage."""
+    """A record of several stages needs a choice, because an assignment is one stage."""
     run = results(submission(check()), submission(check()))
 
     with pytest.raises(UsageError, match="Some students have two pages"):

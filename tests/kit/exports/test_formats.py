@@ -43,7 +43,7 @@ def worksheet(tmp_path: Path) -> Path:
 def test_every_format_is_made_from_one_request(
     name: str, tiny: Course, record: Path, worksheet: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Return a request with everything that any format needs, and the runner's variables."""
+    """Every format makes its file from one request that has the data of all formats."""
     for variable, value in RUNNER.items():
         monkeypatch.setenv(variable, value)
     download = worksheet if name == "moodle" else None

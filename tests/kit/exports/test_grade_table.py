@@ -1,4 +1,4 @@
-"""Tests for the grade table, with a row per student, and for finding its students in a download."""
+"""Tests building the grade table, and finding its students in a download."""
 
 import re
 

@@ -85,9 +85,7 @@ def test_an_address_and_names_of_a_gradebook_find_a_student():
     ("students", "words"),
     [
         pytest.param(["Bob_99"], "Bob_99: not found in the worksheet", id="unknown"),
-        pytest.param(
-            ["0815", "ada@example.org"], "fits another student too", id="two-students-one-row"
-        ),
+        pytest.param(["0815", "ada@example.org"], "fits two students", id="two-students-one-row"),
         pytest.param(["Submitted"], "could be any of rows 2, 3, 4", id="ambiguous"),
     ],
 )
@@ -116,9 +114,7 @@ def test_a_grade_that_cannot_be_changed_stays():
     done = moodle(table_of_rows(row("Emmy Noether_13")), WORKSHEET.encode(), "01_tiny")
 
     assert cells(done.content)[3][5] == "3.00"
-    assert done.remarks == (
-        "Emmy Noether_13: Moodle says that the grade can't be changed, not changed",
-    )
+    assert done.remarks == ("Emmy Noether_13: the grade is locked in Moodle, not changed",)
 
 
 def test_a_locked_grade_is_seen_behind_a_workflow_state():
@@ -181,7 +177,7 @@ def test_a_column_can_be_named():
     ],
 )
 def test_a_worksheet_that_does_not_fit_is_refused(old: str, new: str, words: str):
-    """A worksheet with different points is refused, because grades are never scaled."""
+    """A worksheet with different points is refused, because grades are scaled only on request."""
     worksheet = WORKSHEET.replace(old, new)
     if not words:
         assert fill(table_of_rows(row("Ada Lovelace_11")), worksheet)[1][5] == "7.5"

@@ -594,7 +594,7 @@ def test_no_heading_takes_the_name_of_a_grade(text: str):
 
 
 def test_a_long_text_is_cut_and_says_so():
-    """A very long text is cut, with a note of its length, as it would block the browser."""
+    """A very long text, which would block the browser, is cut, with a note of its length."""
     shown = escape_markdown("<b" * MAX_TEXT)
 
     assert shown.endswith("… (of 131,072 characters)")

@@ -27,7 +27,7 @@ def test_no_roster_is_read_where_there_is_none(course: Course):
 
 
 def test_reading_a_roster_makes_no_database(tiny: Course, roster: Path):
-    """Reading the roster of a file makes no database."""
+    """Reading a roster from a file makes no database."""
     read = CourseGradebook(tiny).roster(roster)
 
     assert read is not None

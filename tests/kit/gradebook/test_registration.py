@@ -120,7 +120,7 @@ def test_stages_are_registered_in_a_new_gradebook(course: Course, work: StudentW
 
 
 def test_nbgraders_own_command_registers_the_same(course: Course, template: Path):
-    """After `nbgrader generate_assignment`, the gradebook has the same rows as by the kit."""
+    """`nbgrader generate_assignment` registers the same rows in the gradebook as the kit does."""
     (course.root / "gradebook.db").unlink()
     done = NbGraderAPI(config=NbgraderSetup.of_course(course).config).generate_assignment(STAGE)
 

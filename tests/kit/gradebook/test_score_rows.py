@@ -311,7 +311,7 @@ def test_a_manual_score_is_reviewed_again_if_the_answer_changed(
     *,
     waits: bool,
 ):
-    """A new grade for the code does not require a second review of the same words."""
+    """A new grade for the code does not require a second review of an unchanged answer."""
     write(graded(double=0), ada=work(lab=answered(why="Since x + x.")))
     by_hand = "update grade set manual_score = 2, needs_manual_grade = 0 where cell_id = ?"
     query(course.root, by_hand, cell_id(course.root, "why"))

@@ -56,7 +56,7 @@ def test_the_instructor_learns_what_to_set(write_course: WriteCourse):
 
 
 def test_setup_installs_exactly_what_is_pinned():
-    """`setup.sh` installs uv, and then the packages that the bundle's two files pin."""
+    """`setup.sh` installs uv, and then the packages that two files of the bundle pin."""
     script = (TEMPLATES / "setup.sh").read_text("utf-8")
     install = script.partition("uv pip install ")[2].partition("\npackages=")[0]
 

@@ -1,4 +1,4 @@
-"""Tests that a container grades its submission or gives no grade, in this process."""
+"""Tests, in this process, that a container grades its submission or gives no grade."""
 
 import io
 import json

@@ -68,7 +68,7 @@ class Task:
     """A task that has ended when it begins."""
 
     def add_done_callback(self, call: Callable[["Task"], None]) -> None:
-        """Call at once."""
+        """Call the callback at once."""
         call(self)
 
 

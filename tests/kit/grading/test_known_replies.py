@@ -165,7 +165,7 @@ def test_a_constructor_and_a_call_have_a_time_limit_each(
 def test_of_endless_replies_not_all_are_kept(
     grade: Grade, monkeypatch: pytest.MonkeyPatch, runner: SuiteRunner
 ):
-    """Beyond the limit of bytes a check runs again, and passes as well."""
+    """Beyond the limit of bytes, replies are not kept, and a check runs again."""
     grade(SOLUTION)
     known = runner._known[runner.checks("01_tiny")[0].item.nodeid]
     monkeypatch.setattr(known, "_free_bytes", 0)

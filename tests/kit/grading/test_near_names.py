@@ -19,7 +19,7 @@ FOUR = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_wei
     ],
 )
 def test_a_misspelt_name_is_found(missing: str, written: str):
-    """Case, underscores and a letter or two may differ."""
+    """A misspelt name may differ in case, underscores and a letter or two."""
     assert near_name(missing, ["helper", written], [missing, "other"]) == written
 
 

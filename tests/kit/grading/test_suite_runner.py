@@ -389,7 +389,7 @@ def test_the_public_suite_keeps_what_was_printed(tiny: Course, fork_server: Fork
 
 
 def test_the_hidden_suite_keeps_nothing_of_what_was_printed(graded: Graded):
-    """The output of code is not kept in the hidden suite, as it could show inputs."""
+    """The output of code is not kept in the hidden suite, because it could show inputs."""
     result = graded(PRINTS)
 
     assert ends(result)["doubles_unseen_numbers"][0] == "failed"
@@ -434,7 +434,7 @@ def test_a_wrong_documented_value_is_reported(tiny: Course):
     ],
 )  # fmt: skip
 def test_a_wrong_course_is_refused(tiny: Course, file: str, right: str, wrong: str, check: str):
-    """The message names the check that the solution fails, and the commands that tell more."""
+    """The message names the check that the solution fails, and the commands that give details."""
     path = tiny.root / file
     path.write_text(path.read_text("utf-8").replace(right, wrong), "utf-8")
 
@@ -482,7 +482,7 @@ def carried(graded: Graded, write_course) -> Callable[..., dict[str, tuple[float
 
 
 def test_one_mistake_costs_once(carried):
-    """Correct code that uses a wrong exercise earns its points, also through a third exercise."""
+    """Correct code that uses a wrong exercise earns its points, even through a third exercise."""
     assert carried(SQUARED + CHAIN) == {
         "double": (2.5, ""),  # credit: squaring is all that is wrong in it
         "Scale": (5.0, ""),
@@ -682,7 +682,7 @@ def test_folds(student, reference, probe):
     ],
 )
 def test_a_mistake_in_a_cache_costs_once(carried, folded: str, earned: object):
-    """A mistake in a cache costs points once, as a stand-in also takes and returns a cache."""
+    """A mistake in a cache costs points once, because a stand-in also takes and returns a cache."""
     wrong = STEP.replace("kept.sum(0) * 2", "kept.sum(0) ** 3")
 
     assert carried(SOLUTION + wrong + folded, CACHED)["quadruple"] == earned

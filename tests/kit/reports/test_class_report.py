@@ -161,7 +161,7 @@ def test_a_class_that_could_not_be_graded_has_no_median(
 
 
 def test_the_report_is_values_before_it_is_a_page(tiny: Course, graded_class: Results):
-    """Two of five submissions need manual review, each with the page that was named for it."""
+    """Two of five submissions need manual review, and each row has the name of its page."""
     pages = PageNames(graded_class.submissions)
     (stage,) = build_stage_reports(tiny, graded_class, {})
 

@@ -100,4 +100,4 @@ def test_a_record_from_before_the_audit_says_so(results, submission):
 
     assert "alice, 01_tiny: no grade" in text
     assert "The disk broke." in text
-    assert "isolation full; the record is from before the audit" in text
+    assert "isolation full; the record is older than the audit" in text

@@ -229,7 +229,7 @@ def test_the_same_mistake_in_another_exercise_is_the_state(
 def test_credit_for_a_single_mistake_is_counted_apart(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """The page and each exercise say how many points are credit, next to those carried forward."""
+    """The page and each exercise show the points of credit, next to those carried forward."""
     kept = replace(check(Outcome.FAILED), points=0.5)
     feedback = build_feedback(tiny, submission(kept, carried_check))
 

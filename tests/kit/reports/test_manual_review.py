@@ -74,7 +74,7 @@ def test_a_limit_that_a_single_exercise_hits_is_a_reason(
 def test_many_points_that_are_carried_forward_are_a_reason(
     submission: MakeSubmission, carried_check: CheckResult, checks: int, reasons: list[str]
 ):
-    """Many carried points are a reason, which says if the exercise below is an attempt."""
+    """Many carried points are a reason, because the used exercise may not be an attempt."""
     assert list(review_reasons(submission(*[carried_check] * checks))) == reasons
 
 

@@ -405,7 +405,7 @@ answer = 'raised'
     ],
 )
 def test_limits_what_is_used(worker, script, answer):
-    """Exceeding a limit is an exception in the worker and does not affect the machine."""
+    """Exceeding a limit raises an exception in the worker and does not affect the machine."""
     assert worker(script) == answer
 
 
@@ -580,7 +580,7 @@ def test_process_isolation_limits_but_refuses_nothing(worker, outside):
 
 
 def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
-    """Full isolation without Landlock is an error before anything was applied."""
+    """Full isolation without Landlock is an error before anything is applied."""
     monkeypatch.setattr(landlock, "abi_version", lambda: 0)
 
     assert detect_capabilities().level == "process"

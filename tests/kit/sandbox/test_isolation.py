@@ -96,7 +96,7 @@ def test_a_machine_without_full_isolation_needs_the_flag(monkeypatch: pytest.Mon
 
 @pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
 def test_full_isolation_refuses_a_secret_among_the_readable_folders():
-    """A course inside of Python's own folders could be read by a worker."""
+    """A course inside Python's own folders is refused, because a worker could read it."""
     assert choose_isolation(None) == "full"
     with pytest.raises(SandboxError, match="Move the course"):
         choose_isolation(None, Path(os.__file__).parent)

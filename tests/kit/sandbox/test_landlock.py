@@ -153,7 +153,7 @@ def test_each_version_has_its_rights():
 
 
 def test_is_absent_off_linux(monkeypatch):
-    """On other systems Landlock's version is 0, not an error."""
+    """On other systems the version of Landlock is 0, and no error is raised."""
     monkeypatch.setattr(sys, "platform", "win32")
 
     assert landlock.abi_version() == 0

@@ -180,14 +180,14 @@ def test_a_hang_is_killed_and_the_next_is_answered(open_session):
 
     line = 1 + BREAKING[: BREAKING.index("while True")].count("\n")
     assert fault.status is Status.TIMEOUT
-    assert f"within 1 s; it was at line {line} then." in fault.message
+    assert f"within 1 s; it was running line {line}." in fault.message
     assert session.ask("call", name="double").value == 2
 
 
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        pytest.param(3, "; it was at line 3 then", id="a-line-of-the-source"),
+        pytest.param(3, "; it was running line 3", id="a-line-of-the-source"),
         pytest.param(12, "", id="a-line-that-the-source-does-not-have"),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
         call_seconds=0.3,
     )
 
-    assert asked(session, "hang").message.endswith("; it was at cell 1, line 2 then.")
+    assert asked(session, "hang").message.endswith("; it was running cell 1, line 2.")
     assert asked(session, "silent").message == "Your code did not finish within 0.3 s."
 
 
@@ -234,7 +234,7 @@ def test_an_import_that_loops_is_killed(open_session):
     fault = opened(session)
 
     assert fault.status is Status.TIMEOUT
-    assert "it was at line 1 then. Look for a loop at module level" in fault.message
+    assert "it was running line 1. Look for a loop at module level" in fault.message
     assert opened(session) is fault
 
 
@@ -343,7 +343,7 @@ def test_what_code_prints_is_kept_until_the_next_check(open_session):
 
 @pytest.mark.parametrize("name", ["say_and_leave", "say_and_hang"])
 def test_what_code_prints_before_it_ends_is_kept(open_session, name: str):
-    """The output before a crash or an endless loop is kept, as it shows where the code was."""
+    """The output before a crash or an endless loop is kept, because it shows where the code was."""
     session = open_session("print('imported')\n" + BREAKING, call_seconds=1.0)
     session.begin("first")
     asked(session, name, "here")
@@ -544,7 +544,7 @@ def test_what_the_grader_needs_is_charged_while_it_works(open_session):
 
 
 def test_an_exercise_is_restarted_up_to_the_limit(open_session):
-    """After two crashes the exercise gets no more workers; another exercise does."""
+    """After two crashes an exercise gets no more workers, but a different exercise does."""
     session = open_session(BREAKING, restarts_per_exercise=2)
     session.begin("first")
     crashes = [asked(session, "leave").status for _ in range(2)]
@@ -612,7 +612,7 @@ def test_closing_twice_does_nothing(open_session):
 def test_only_lines_of_the_source_are_accepted(
     open_session, cells: int, place: str, line: int, shown: int
 ):
-    """A worker can't say a number of its own choice by a line or a cell."""
+    """A worker can't send a number of its choice as a line or a cell."""
     forging = (
         "from autograder.sandbox import problem_reader, protocol\n"
         f"problem = protocol.Problem(kind='raised', place={place!r}, line={line})\n"
@@ -640,7 +640,7 @@ def test_the_import_names_only_lines_of_the_source(open_session):
 
 
 def test_a_crash_says_no_number_next_to_hidden_inputs(open_session):
-    """In a hidden check a crash shows no exit code, which the code chooses."""
+    """In a hidden check the message about a crash has no exit code, which the code chooses."""
     fault = asked(open_session(BREAKING), "leave")
 
     assert "exit code 7" in fault.message

@@ -85,7 +85,7 @@ def test_a_loop_that_never_ends_costs_one_call_and_names_its_line(workers: Spawn
     opened = session(workers, endless)
     opened.open()
     workers.limits = Limits(call_seconds=0.3)
-    with closing(opened), pytest.raises(Fault, match=r"it was at line [23] then") as caught:
+    with closing(opened), pytest.raises(Fault, match=r"it was running line [23]") as caught:
         call(opened, 1)
     workers.limits = LIMITS
 

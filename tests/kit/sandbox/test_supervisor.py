@@ -26,7 +26,7 @@ def is_alive(worker: Worker) -> bool:
 
 
 def test_a_fork_server_that_is_gone_is_a_lost_process(fork_server: ForkServer):
-    """A lost fork server is not the fault of a submission, and its user can start a new one."""
+    """A lost fork server is not the fault of a submission, and a new one can be started."""
     gone = copy.copy(fork_server)
     near, far = socket.socketpair()
     far.close()

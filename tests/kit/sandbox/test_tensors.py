@@ -292,7 +292,7 @@ def test_other_arrays_are_not_sent(thing: object):
     ],
 )
 def test_arrays_are_found_in_collections(values: tuple[object, ...], found):
-    """A result may be an array where an argument is one, or holds one."""
+    """Arrays are found at any depth, because a result may be an array if an argument holds one."""
     assert has_array(values) is found
 
 

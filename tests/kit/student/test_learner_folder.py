@@ -280,7 +280,7 @@ def test_a_reset_exercise_is_open_again(run, own: Path):
     code, output = run("reset", "1/double")
 
     assert code == 0, output
-    assert "Your file as it was" in output
+    assert "A copy of your file" in output
     assert Progress.read(own).passed == {"01_tiny/Scale"}
     assert "since its last check" not in run("progress")[1]
 

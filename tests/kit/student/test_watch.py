@@ -45,7 +45,7 @@ def part(text: str) -> str:
 def test_a_learner_goes_from_one_exercise_to_the_next(
     terminal: PseudoTerminal, own: Path, solution: str
 ):
-    """All progress is kept from a wrong answer with its name and hints to the next exercise."""
+    """`watch` leads from a wrong answer, with its name and hints, to the next exercise."""
     module = own / STAGE / "self_attention.py"
     right = first_exercise(solution, module.read_text("utf-8"))
     terminal.read_until("Write SelfAttentionV1 and save")

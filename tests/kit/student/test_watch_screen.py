@@ -73,7 +73,7 @@ def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
 
 
 def test_a_picture_that_does_not_fit_gives_way_to_a_note(own: Handout):
-    """A screen with too few rows says how to see the picture; it does not explain it alone."""
+    """On a screen with too few rows, a note about the key that shows the picture replaces it."""
     weights = ((1.0,) * 6,) * 6
     parts = [*stage_picture(own.stages[0], weights, 80), kept("keys")]
     high, low = (render(fit(parts, 80, rows), 80, colour=False) for rows in (20, 8))

@@ -59,7 +59,7 @@ def shown(state: Watch) -> str:
 
 
 def test_the_next_check_is_prepared(own: Path):
-    """The exercise to prepare is the one that waits, and when none waits the current one."""
+    """The exercise to prepare is the one that waits, or the current one if none waits."""
     checker = KnownAnswers()
     state = Watch(handouts(own), checker)
     state.begin()

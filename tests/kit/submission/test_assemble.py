@@ -1,4 +1,4 @@
-"""Tests the one submission for each stage, or the reason why nothing is graded."""
+"""Tests building one submission for each stage, or the reason why nothing is graded."""
 
 import hashlib
 import json

@@ -353,7 +353,7 @@ def test_an_only_entry_is_not_taken_for_the_class(stages, write_zip, class_, mem
         UnclearOwnerError, match=r"mallory.zip, the only entry of class, .*"
     ) as raised:
         find(class_, stages)
-    assert "download, add --unwrap; if it is what one student submitted, add --no-unwrap" in str(
+    assert "download, add --unwrap; if it is one student's submission, add --no-unwrap" in str(
         raised.value
     )
 
@@ -644,7 +644,7 @@ def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attent
 
 
 def test_a_submission_is_opened_when_its_turn_comes(stages, write, class_, attention):
-    """A submission is read when its turn comes, also in a part of a class."""
+    """A submission is read when its turn comes, even in a part of a class."""
     write(f"alice/{MODULE}")
     write(f"bob/{MODULE}")
     found = find(class_, stages, attention)

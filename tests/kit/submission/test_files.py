@@ -42,7 +42,7 @@ def test_does_not_wait_for_a_fifo(collected, write, class_):
 
 
 def test_does_not_open_a_socket(collected, write, class_, monkeypatch):
-    """A socket is not opened."""
+    """A socket is refused and not opened."""
     write("alice/notes.txt")
     monkeypatch.chdir(class_ / "alice")  # a socket's path may have 108 bytes at most
     with socket.socket(socket.AF_UNIX) as server:

@@ -116,7 +116,7 @@ def test_a_column_is_chosen_as_the_id(read: Read, text: str, column: str, ids: l
 
 
 def test_a_missing_column_is_named_with_the_columns_that_exist(read: Read):
-    """An unknown column name is refused."""
+    """The message about an unknown column lists the columns that exist."""
     with pytest.raises(
         UsageError, match=r"no column 'Login', which --id-column names. Its columns are .*ID"
     ):

@@ -35,7 +35,7 @@ def test_a_loop_is_interrupted():
 
 
 def test_an_interrupt_that_raises_nothing_comes_again():
-    """Code continues after an interrupt that raises nothing, and it comes again."""
+    """Code continues after an interrupt that raises nothing, and the interrupt comes again."""
     rings = []
     with alarm(rings.append, processor=0.01, again=0.01):
         work(lambda: len(rings) > 2)

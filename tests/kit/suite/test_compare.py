@@ -358,7 +358,7 @@ def test_the_message_names_the_entry_that_is_wrong(actual: object, sentence: str
 
 
 def test_right_nested_results_agree():
-    """A list may stand for a tuple, and a tensor without axes for a whole number."""
+    """A list counts as a tuple, and a tensor without axes counts as a whole number."""
     sizes = {"seen": torch.tensor(5), "keys": torch.zeros(4)}
 
     agrees([CACHE[0].clone(), sizes, (0.5, None)], CACHE)

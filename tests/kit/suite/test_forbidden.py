@@ -284,7 +284,7 @@ def test_code_that_does_nothing_with_its_tensors_breaks_the_rule():
     ],
 )
 def test_ready_made_code_of_torch_is_found_by_its_list(names: frozenset[str], code: str):
-    """Functions, methods and classes count; the student's own function may have any name."""
+    """Torch's functions, methods and classes count; a student's function may have any name."""
     with pytest.raises(WrongAnswer):
         avoids(student_who_wrote(f"{HEAD}def f(x): return {code}"), "f", names, "")
 

@@ -1,4 +1,4 @@
-"""Tests whether two results are equal, different, or too close to tell."""
+"""Tests deciding whether two results are equal, different, or too close to tell."""
 
 import math
 
@@ -23,7 +23,7 @@ X = torch.tensor([[1.0, -2.0], [0.25, 0.5]])
 
 
 def test_the_margins_are_on_both_sides():
-    """The bound for equal results is far from the noise, and far from that for different ones."""
+    """The bound for equal results has margins to the noise and to the bound for different ones."""
     assert MARGIN * NOISE <= SAME
     assert MARGIN * SAME <= APART
 

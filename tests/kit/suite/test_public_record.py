@@ -104,7 +104,7 @@ def test_a_new_check_may_ask_the_solution_nothing():
 
 
 def test_a_solution_that_raises_cannot_be_recorded():
-    """A solution that raises cannot be recorded, and the author reads what to do."""
+    """A solution that raises cannot be recorded, and the message tells the author what to do."""
     with pytest.raises(CourseError, match="test_a: the solution raises KeyError: mark it"):
         recorded("raises", torch.ones(2))
 

@@ -1,4 +1,4 @@
-"""Tests that the course's own code ends in time and within its memory."""
+"""Tests that the course's own code is stopped at its limits of time and memory."""
 
 import gc
 import os

@@ -252,7 +252,7 @@ def test_a_stub_refuses_nothing(student: Student):
 
 
 def test_the_text_of_an_exception_is_not_public(student: Student):
-    """The public sentence has no text and no line of the exception, which students choose."""
+    """The public sentence has no text or line of the exception, because students choose both."""
     with pytest.raises(Fault) as caught:
         student.call("strict", -1)
 
@@ -326,7 +326,7 @@ def test_a_forged_tensor_is_bad_output():
 
 @pytest.mark.parametrize("answer", [None, 3, "x", OpaqueValue("a set")])
 def test_answers_of_the_wrong_kind_are_handled(answer: object):
-    """A worker that answers with nonsense earns nothing and raises no error of ours."""
+    """A worker that answers with nonsense earns nothing and raises no error of the grader."""
     student = Student(ConstantChannel(answer))
     with pytest.raises(WrongAnswer):
         student.new("Scale", 2)
