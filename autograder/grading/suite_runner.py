@@ -37,15 +37,13 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
-from autograder.suite.checks import CollectedCheck, Layer, spec_of
+from autograder.suite.checks import CollectedCheck, Layer, collected_check, spec_of
 from autograder.suite.constructors import WrongOrder
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel
-
-NOT_GRADED = ("skip", "skipif", "xfail")  # marks that a suite must not use
 
 
 @contextmanager
@@ -114,19 +112,7 @@ class SuiteRunner:
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
-            spec = spec_of(item)
-            if spec is None:
-                msg = (
-                    f"{item.nodeid} has no @check(...) decorator, which sets the points of a check."
-                )
-                raise CourseError(msg)
-            if marks := [name for name in NOT_GRADED if item.get_closest_marker(name)]:
-                msg = (
-                    f"{item.nodeid} has the mark {marks[0]}, but every check must be graded on "
-                    "every machine."
-                )
-                raise CourseError(msg)
-            self._checks.setdefault(item.path.parent.name, []).append(CollectedCheck(item, spec))
+            self._checks.setdefault(item.path.parent.name, []).append(collected_check(item))
 
     def checks(self, stage: str) -> list[CollectedCheck]:
         """List the checks of *stage* in order."""

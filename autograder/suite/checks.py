@@ -13,6 +13,8 @@ from autograder.course_file import read_toml
 from autograder.errors import CourseError
 from autograder.results import Grid, Status
 
+NOT_GRADED = ("skip", "skipif", "xfail")  # marks that a suite must not use
+
 
 class Layer(StrEnum):
     """The property that a check examines.
@@ -87,6 +89,18 @@ def spec_of(item: pytest.Item) -> CheckSpec | None:
     """Return the spec of the check *item*; ``None`` for an ordinary test."""
     mark = item.get_closest_marker("check")
     return mark.args[0] if mark else None
+
+
+def collected_check(item: pytest.Item) -> CollectedCheck:
+    """Return *item* as a check; raise ``CourseError`` if it can't be graded on every machine."""
+    spec = spec_of(item)
+    if spec is None:
+        msg = f"{item.nodeid} has no @check(...) decorator, which sets the points of a check."
+        raise CourseError(msg)
+    if marks := [name for name in NOT_GRADED if item.get_closest_marker(name)]:
+        msg = f"{item.nodeid} is marked {marks[0]}, but every check is graded on every machine."
+        raise CourseError(msg)
+    return CollectedCheck(item, spec)
 
 
 def layer_of(item: pytest.Item) -> Layer | None:
