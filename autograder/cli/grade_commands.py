@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -29,60 +29,26 @@ from autograder.submission.lazy_submissions import LazySubmissions
 from autograder.submission.roster import Roster
 from autograder.submission.worksheet import Worksheet
 
+if TYPE_CHECKING:  # nbgrader is an optional library
+    from autograder.gradebook.course_gradebook import CourseGradebook
+    from autograder.gradebook.writer import Writer
+
 app = typer.Typer()
 
 
 @app.command()
 def grade(  # noqa: PLR0913  # each parameter is an option of the command
-    paths: Annotated[
-        list[Path],
-        Argument(
-            metavar="PATH...",
-            help="A submitted/ tree; a download from Canvas or Moodle, packed or not; a folder of "
-            "submissions; a folder or zip of one submission; a .py or a .ipynb.",
-        ),
-    ],
+    paths: options.GradedPaths,
     *,
     stage: Annotated[str, Option(help="Grade this stage only, by name or number.")] = "",
-    json: Annotated[
-        Path | None, Option(metavar="FILE", help="Write the record to this file (docs/results.md).")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        Option(
-            metavar="DIR",
-            help="Write the class report and a page for each submission to this folder.",
-        ),
-    ] = None,
-    gradebook: Annotated[
-        bool, Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks.")
-    ] = False,
-    fresh: Annotated[
-        bool,
-        Option(
-            "--fresh", help="Grade every submission again, even if FILE.journal has its result."
-        ),
-    ] = False,
+    json: options.JsonOption = None,
+    report: options.ReportOption = None,
+    gradebook: options.GradebookOption = False,
+    fresh: options.FreshOption = False,
     jobs: Annotated[int, Option(min=0, help="Grading processes (default: one per core).")] = 0,
-    isolation: Annotated[
-        Literal["full", "process"] | None,
-        Option(help="How strictly student code is confined (default: course.toml's, else full)."),
-    ] = None,
-    cluster: Annotated[
-        str,
-        Option(
-            metavar="ADDRESS",
-            help="Grade on the workers of this dask scheduler, such as tls://host:8786 "
-            "(docs/scaling.md).",
-        ),
-    ] = "",
-    cluster_course: Annotated[
-        str,
-        Option(
-            metavar="DIR",
-            help="The course's folder on the workers (default: the same path as here).",
-        ),
-    ] = "",
+    isolation: options.IsolationOption = None,
+    cluster: options.ClusterOption = "",
+    cluster_course: options.ClusterCourseOption = "",
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
     groups: options.GroupsOption = None,
@@ -107,14 +73,9 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     places = _find_submissions(course, paths, only, search)
     asked = RunOptions(record=json, report=report, fresh=fresh, isolation=isolation, jobs=jobs)
     asked.require_writable()
-    submissions = LazySubmissions.of(places)
-    writer = None
+    submissions, writer = LazySubmissions.of(places), None
     if book is not None:
-        book.register(people, [outline.student for outline in submissions.outlines()])
-        submissions, remarks = book.stamped(submissions)
-        output.print_remarks(remarks)
-        writer = book.writer(submissions)
-        output.print_lines(f"Registered {name} in the gradebook." for name in writer.registered)
+        submissions, writer = _register(book, people, submissions)
     run = Run(
         course=course,
         submissions=submissions,
@@ -214,6 +175,18 @@ def _find_submissions(
         typer.echo(f"{place.what}.", err=True)
         output.print_remarks([*place.remarks, *(f"✗ {sentence}" for sentence in place.set_aside)])
     return places
+
+
+def _register(
+    book: "CourseGradebook", people: Roster | None, submissions: LazySubmissions
+) -> tuple[LazySubmissions, "Writer"]:
+    """Register the students in the gradebook; return the submissions with their times."""
+    book.register(people, [outline.student for outline in submissions.outlines()])
+    submissions, remarks = book.stamped(submissions)
+    output.print_remarks(remarks)
+    writer = book.writer(submissions)
+    output.print_lines(f"Registered {name} in the gradebook." for name in writer.registered)
+    return submissions, writer
 
 
 def _require_none_set_aside(places: Sequence[FoundSubmissions]) -> None:

@@ -1,7 +1,7 @@
-"""Declares the options and arguments that several commands share."""
+"""Declares options and arguments: the shared ones, and those that need several lines."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -75,6 +75,68 @@ UnwrapOption = Annotated[
             "student's submission (--no-unwrap); default: refuse an entry that could be either."
         ),
     ),
+]
+GradedPaths = Annotated[
+    list[Path],
+    Argument(
+        metavar="PATH...",
+        help="A submitted/ tree; a download from Canvas or Moodle, packed or not; a folder of "
+        "submissions; a folder or zip of one submission; a .py or a .ipynb.",
+    ),
+]
+JsonOption = Annotated[
+    Path | None,
+    Option("--json", metavar="FILE", help="Write the record to this file (docs/results.md)."),
+]
+ReportOption = Annotated[
+    Path | None,
+    Option(
+        "--report",
+        metavar="DIR",
+        help="Write the class report and a page for each submission to this folder.",
+    ),
+]
+GradebookOption = Annotated[
+    bool, Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks.")
+]
+FreshOption = Annotated[
+    bool,
+    Option("--fresh", help="Grade every submission again, even if FILE.journal has its result."),
+]
+IsolationOption = Annotated[
+    Literal["full", "process"] | None,
+    Option(
+        "--isolation",
+        help="How strictly student code is confined (default: course.toml's, else full).",
+    ),
+]
+ClusterOption = Annotated[
+    str,
+    Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Grade on the workers of this dask scheduler, such as tls://host:8786 "
+        "(docs/scaling.md).",
+    ),
+]
+ClusterCourseOption = Annotated[
+    str,
+    Option(
+        "--cluster-course",
+        metavar="DIR",
+        help="The course's folder on the workers (default: the same path as here).",
+    ),
+]
+UngradedOption = Annotated[
+    Literal["blank", "zero"],
+    Option(
+        "--ungraded",
+        help="The cell of a submission in which nothing could be graded: empty, or 0.",
+    ),
+]
+FillOption = Annotated[
+    Path | None,
+    Option("--fill", metavar="FILE", help="The file from the LMS into which scores are filled in."),
 ]
 
 

@@ -76,20 +76,14 @@ def export(  # noqa: PLR0913  # each parameter is an option of the command
             help="Export the scores in nbgrader's gradebook, including manual scores.",
         ),
     ] = False,
-    fill: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="The file from the LMS into which scores are filled in."),
-    ] = None,
+    fill: options.FillOption = None,
     stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
     grade_column: Annotated[str, Option(help="Moodle: the header of the grade column.")] = "",
     scale: Annotated[
         bool, Option("--scale", help="Convert scores to the points of the assignment in the LMS.")
     ] = False,
     groups: options.GroupsOption = None,
-    ungraded: Annotated[
-        Literal["blank", "zero"],
-        Option(help="The cell of a submission in which nothing could be graded: empty, or 0."),
-    ] = "blank",
+    ungraded: options.UngradedOption = "blank",
     out: Annotated[Path | None, options.out_option("the format's name")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:

@@ -1,4 +1,32 @@
-"""Finds the submissions at a path, one for each student and stage."""
+"""Finds the submissions at a path, one for each student and stage.
+
+A ``.py``, a ``.ipynb``, a folder below nbgrader's ``submitted/`` and an entry with the name of a
+student in the roster belong to one student. A ``.zip`` belongs to one student, too, unless all
+names at its top were made by an LMS, or are zips, or are folders that contain folders of stages;
+then it belongs to a class. For any other folder, the first of these rules that applies decides:
+
+1. Two or more archives, or a name that an LMS made: a class.
+2. A folder with the name of a stage, or a file with the name of a stage's module or notebook
+   (or ``lab.ipynb``, or a browser's copy such as ``lab (1).ipynb``): one student.
+3. No folder, no archive, and at most one ``.py`` or ``.ipynb``: one student.
+4. Anything else: a class.
+
+The only entry of a folder may be the download of a class, or the work of a student who imitates
+one, so it is opened only if ``FindOptions`` confirm it. The same holds for a single folder around
+everything in a zip, unless the zip has the same name.
+
+In a class, each folder (``<student>/<stage>/`` of nbgrader,
+``<name>_<number>_assignsubmission_file_/`` of Moodle), each archive, each loose ``.py`` or
+``.ipynb``, and each other entry that an LMS named after a student belongs to one student. The LMS
+is decided once for the whole class. Files that an LMS named after one student, a module next to a
+notebook, and a folder next to its own archive form one submission. Other entries of the same
+student are set aside. The roster maps the names in a download to the ids of the course.
+
+The student is the name of the folder or the stem of the file; ``names.parse_download_name`` parses
+the names that Canvas and Moodle make. If that is the name of a stage, the student is the nearest
+folder above that does not have the name of a stage. The stage is determined by the nearest folder
+with a stage's name, then by the file's name, then by the stage that the caller names.
+"""
 
 import os
 import stat
@@ -66,34 +94,7 @@ def find(
 ) -> FoundSubmissions:
     """Find the submissions at *path* and their students.
 
-    A ``.py``, a ``.ipynb``, a folder below nbgrader's ``submitted/`` and an entry with the name of
-    a student in the roster belong to one student. A ``.zip`` belongs to one student, too, unless
-    all names at its top were made by an LMS, or are zips, or are folders that contain folders of
-    stages; then it belongs to a class. For any other folder, the first of these rules that applies
-    decides:
-
-    1. Two or more archives, or a name that an LMS made: a class.
-    2. A folder with the name of a stage, or a file with the name of a stage's module or notebook
-       (or ``lab.ipynb``, or a browser's copy such as ``lab (1).ipynb``): one student.
-    3. No folder, no archive, and at most one ``.py`` or ``.ipynb``: one student.
-    4. Anything else: a class.
-
-    The only entry of a folder may be the download of a class, or the work of a student who imitates
-    one, so it is opened only if *options* confirm it. The same holds for a single folder around
-    everything in a zip, unless the zip has the same name.
-
-    In a class, each folder (``<student>/<stage>/`` of nbgrader,
-    ``<name>_<number>_assignsubmission_file_/`` of Moodle), each archive, each loose ``.py`` or
-    ``.ipynb``, and each other entry that an LMS named after a student belongs to one student. The
-    LMS is decided once for the whole class. Files that an LMS named after one student, a module
-    next to a notebook, and a folder next to its own archive form one submission. Other entries of
-    the same student are set aside. The roster maps the names in a download to the ids of the
-    course.
-
-    The student is the name of the folder or the stem of the file; ``names.parse_download_name``
-    parses the names that Canvas and Moodle make. If that is the name of a stage, the student is the
-    nearest folder above that does not have the name of a stage. The stage is determined by the
-    nearest folder with a stage's name, then by the file's name, then by *only*.
+    The rules are at the top of this module.
 
     Raises ``UsageError`` if *path* can't be used, or is neither a submission nor a class, and
     ``UnclearOwnerError`` if an only entry needs to be confirmed. A problem inside a submission
