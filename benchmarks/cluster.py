@@ -30,7 +30,7 @@ from benchmarks.measuring import MILLISECONDS, numbered_submission
 
 STAGE = "04"
 START_SECONDS = 60.0  # for a scheduler or a worker to start on a busy machine
-END_SECONDS = 20.0  # for processes to end
+END_SECONDS = 20.0  # to wait for the end of processes
 POLL_SECONDS = 0.05
 
 

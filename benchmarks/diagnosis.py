@@ -66,7 +66,7 @@ MISTAKES = (  # of a result and the places of its entries
     "value.abs().sqrt() * (places % 2) + 0.1 * places",
     "value * torch.sin(7.0 * places)",
 )
-SHARES = (0.02, 1.0)  # of them: the least and the largest
+SHARES = (0.02, 1.0)  # the smallest and the largest share of the mistake in a result
 
 
 class KindsOnly(LiveSource):

@@ -29,9 +29,9 @@ SUPERVISOR, SCHEDULER, *WORKERS = HOSTS = ("supervisor", "scheduler", "worker1",
 ADDRESSES = {host: address_of(number) for number, host in enumerate(HOSTS)}
 PORT = 8786
 REFUSED = 2  # the exit code
-START_SECONDS = 120.0  # for a host to start, or to start again
+START_SECONDS = 120.0  # to wait for a host that starts or restarts
 POLL_SECONDS = 0.1
-CUT_AT = 0.25  # of the class has been graded when a host is cut off
+CUT_AT = 0.25  # the share of the class that has been graded when a host is cut off
 TLS = """distributed:
   comm:
     require-encryption: {required}

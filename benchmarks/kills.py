@@ -26,7 +26,7 @@ from tests.factories import without_times
 
 ROLES = ("supervisor", "worker", "grading process", "fork server")
 POLL_SECONDS = 0.005
-END_SECONDS = 20.0  # for the processes of a killed run to end; a busy machine needs several
+END_SECONDS = 20.0  # to wait for the end of a killed run's processes; a busy machine needs several
 SEED = 123
 
 

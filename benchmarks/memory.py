@@ -30,7 +30,7 @@ from autograder.stored_results import read_record
 from autograder.submission import Submission
 
 STAGE = "04"
-KINDS = 10  # of submissions, in `write_class`
+KINDS = 10  # kinds of submissions in `write_class`
 KIB = 1024
 FORMATS = ("canvas", "nbgrader", "exercises", "junit")  # the others hold one submission
 MEASURE = "measure"

@@ -191,7 +191,7 @@ def _wrong(class_: Class, course: Course, stage: Stage) -> list[str]:
     file = _put(class_.home, stage, "wrong", text.encode())
     _otter_run(class_, file)
     tests = json.loads((class_.home / "results.json").read_bytes())["tests"]
-    failed = tests[0]["output"].split("\n\n")  # of all public tests
+    failed = tests[0]["output"].split("\n\n")  # the output of all public tests
     said = next(part for part in failed if "failed" in part)
     _, [result] = _kit_results(class_, course, [file])
     checks = (check for exercise in result.exercises for check in exercise.checks)

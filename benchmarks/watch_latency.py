@@ -138,7 +138,7 @@ def _saves(folder: Path, saves: int, workers: str) -> tuple[list[float], float]:
         before = _processor_seconds(watch.process.pid)
         seconds = []
         for number in range(saves):
-            time.sleep(PAUSE[workers])  # as between two saves; the work of the last one ends
+            time.sleep(PAUSE[workers])  # until the work after the last save ends
             watch.forget()
             start = time.perf_counter()
             module.write_text(wrong[number % 2], "utf-8")

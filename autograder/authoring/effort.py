@@ -22,7 +22,7 @@ from autograder.course_file import Effort, StageEffort
 WORDS_A_MINUTE: Final = 200
 EASY: Final = 6  # statements that take half a minute each; each further one takes a minute
 MEDIUM: Final = 12  # the most statements of an exercise with two of three marks
-ANSWER_MINUTES: Final = 5.0  # for each answer in words
+ANSWER_MINUTES: Final = 5.0  # for each written answer
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['-]\w+)*")
 _Cell = dict[str, Any]
 

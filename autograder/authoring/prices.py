@@ -27,7 +27,7 @@ LEAST: Final = 5.0  # points of a module with one slip
 ONE_MEDIAN: Final = (6.5, 9.0)
 TWO_MEDIAN: Final = (4.0, 7.5)
 RULE_LOSS: Final = 5.0  # points lost by breaking a rule that a stage teaches
-RULE_SHARE: Final = 5 / 6  # of the points, lost instead if they are fewer than 6
+RULE_SHARE: Final = 5 / 6  # share of the points that is lost instead if the points are fewer than 6
 HOLLOW: Final = 2.5
 MODULES: Final = 16  # the most modules for each column of the table
 

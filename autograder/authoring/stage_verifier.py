@@ -24,8 +24,8 @@ from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import MARGIN
 
-GARBAGE_POINTS = 1.0  # by which code that computes nothing may exceed blanks
-PLACEHOLDER_SHARE = 0.2  # of the points that zeros of the right shapes may earn
+GARBAGE_POINTS = 1.0  # lead over blanks that code which computes nothing may have
+PLACEHOLDER_SHARE = 0.2  # share of the points that zeros of the right shapes may earn
 
 
 class Room(NamedTuple):

@@ -31,7 +31,7 @@ from autograder.suite.checks import Layer, read_rules
 from autograder.suite.documented import DocumentedTensor
 from autograder.suite.in_process import solution_channel
 
-GAP_SHARE = 0.02  # of a stage's misconceptions that may pass the public suite with a reason
+GAP_SHARE = 0.02  # share of a stage's misconceptions that may pass the public suite with a reason
 
 
 class VerifyReport(NamedTuple):

@@ -35,7 +35,7 @@ _OLDEST: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can store
 _FORM: Final = (
     "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 )
-_DIGITS: Final = 8  # of a digest; enough to distinguish the releases of a course
+_DIGITS: Final = 8  # digits of a digest; enough to distinguish the releases of a course
 _LONGEST_TITLE: Final = 200
 
 

@@ -48,7 +48,7 @@ class Below:
 
     wrong: list[str] = field(default_factory=list)  # attempts, for which points may be carried
     mistakes: list[Misconception] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # without most of their work
+    left_out: list[str] = field(default_factory=list)  # exercises without most of their work
 
 
 class Case(NamedTuple):

@@ -35,7 +35,7 @@ from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
 
-MAX_BYTES = 500_000  # of one stage; students download those of all stages, 4.7 MB in this course
+MAX_BYTES = 500_000  # limit for one stage; students download all stages, 4.7 MB in this course
 IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # per line
 PARTS = "parts"  # the key of an answer with named parts
 ENTRIES = "of"  # the key of an answer that is a list of tensors

@@ -52,7 +52,7 @@ from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
-LEAST_SHARE = 0.5  # of the solution's steps that a carried mistake must still take
+LEAST_SHARE = 0.5  # share of the solution's steps that a carried mistake must still take
 Run = Callable[[pytest.Item, Channel], Observation]
 
 

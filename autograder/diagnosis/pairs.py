@@ -17,7 +17,7 @@ from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Ra
 from autograder.suite.checks import Layer
 from autograder.suite.noise import Agreement
 
-MAX_PAIRS = 800  # to try for one submission; most results are cached from other submissions
+MAX_PAIRS = 800  # tried for one submission; most results are cached from other submissions
 MAX_SIEVES = 2  # passed checks in which both mistakes of a pair must give right answers
 MAX_KEPT = 500  # cached lists of pairs, and of their halves, for one exercise
 EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # layers in which only right numbers pass
@@ -129,7 +129,7 @@ class PairSearch:
         last, form = len(answers) - 1, form_of(answers[-1][1])
         name = script.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
         if name not in self._halves:
-            equal: dict[Key, list[int]] = defaultdict(list)  # by the first with equal answers
+            equal: dict[Key, list[int]] = defaultdict(list)  # by the first of equal programs
             for key in self._programs.keys:
                 if self._has_form(key, script, last, form) and all(
                     self._programs.solves(key, one, len(one.solved.answers), verbs)

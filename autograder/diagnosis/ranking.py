@@ -19,7 +19,7 @@ from autograder.diagnosis.observation import Match, is_coincidence
 from autograder.results import Diagnosis
 from autograder.suite.checks import Layer
 
-MAX_SCREENS = 4  # the most wrong answers, smallest first, with which every program is compared
+MAX_SCREENS = 4  # every program is compared with so many wrong answers, the smallest first
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 

@@ -14,7 +14,7 @@ from autograder.suite.student_proxy import RemoteModule
 DIGITS = 5  # decimals at scale 1; half a unit of the last place is less than the noise
 MAX_ENTRIES = 4  # numbers for one tensor; the last two are a sum of all entries and the scale
 GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
-NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count
+NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # numbers, so that places count
 USUAL = "float32"  # the dtype of nearly all tensors, which is left out
 DIGEST = 16  # hexadecimal digits; enough to distinguish all messages of one stage
 

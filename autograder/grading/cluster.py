@@ -38,7 +38,7 @@ from autograder.submission.lazy_submissions import stages_with_code
 TASKS_PER_THREAD = 2  # one is graded, the other waits at the worker
 TASKS_LEFT = 8  # for each thread at least, so that all threads end at about the same time
 MAX_TOGETHER = 16  # submissions in a task; dask takes the same time for one as for sixteen
-MAX_BYTES = 2**20  # of the code in a task, unless a single submission has more
+MAX_BYTES = 2**20  # of code in a task, unless a single submission has more
 KILLED = (
     "The cluster worker ended each time it graded this submission, the last time while it graded "
     "nothing else."

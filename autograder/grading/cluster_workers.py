@@ -25,9 +25,9 @@ from autograder.grading.provenance import Facts
 from autograder.submission import Submission
 
 CONNECT_SECONDS = 10.0
-WAIT_SECONDS = 60.0  # for a first worker; a nanny restarts a worker within seconds
+WAIT_SECONDS = 60.0  # to wait for a first worker; a nanny restarts a worker within seconds
 LOOK_SECONDS = 5.0  # between two checks of the list of workers
-END_SECONDS = 5.0  # for a scheduler that may be gone
+END_SECONDS = 5.0  # to wait for a scheduler that may be gone
 MAX_ANSWER = 64 * 2**20  # bytes; the result of a submission has 20 KB, rarely 2 MB
 MAX_NAMED = 5  # packages that one message names
 UNUSABLE = "A worker sent an invalid answer, which no worker of this kit sends."

@@ -14,7 +14,7 @@ from autograder.errors import LostProcessError, lacks_memory
 from autograder.results import SubmissionResult
 from autograder.sandbox.process_limits import MIB, limit_memory, limit_processor_time
 
-STOP_SECONDS = 10.0  # for a grading process to end its worker before it is killed
+STOP_SECONDS = 10.0  # to wait until a grading process has ended its worker, before it is killed
 
 GradeInSandbox = Callable[..., SubmissionResult]  # takes a submission and a client's number
 

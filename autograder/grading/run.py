@@ -129,7 +129,7 @@ class Run:
             with _noting(faults):
                 written = writer.write(self.submissions, results.submissions)
                 faults += [f"not in the gradebook: {fault}" for fault in written.faults]
-        if writer is not None and written is None and record is None:  # else grades are lost
+        if writer is not None and written is None and record is None:  # grades would be lost
             with _noting(faults):
                 _write_elsewhere(results, "These grades are not in the gradebook.")
         names: Mapping[str, str] = {}

@@ -11,7 +11,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.suite.alarm import alarm
 
-TICK_SECONDS = 0.2  # of processor time between two tests; most checks need less
+TICK_SECONDS = 0.2  # processor time between two tests of the limit; most checks need less
 # These must not be interrupted, because they keep state for other submissions.
 SHIELDED: Final = frozenset(
     {

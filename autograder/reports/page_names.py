@@ -23,7 +23,7 @@ class PageNames:
     """The names of the pages of *submissions*; only numbers that make names unique are stored."""
 
     def __init__(self, submissions: Iterable[_Named]) -> None:
-        self._numbers: dict[int, int] = {}  # by index, for submissions whose name was taken
+        self._numbers: dict[int, int] = {}  # by index, for submissions whose name was already used
         taken: set[int] = set()
         for index, one in enumerate(submissions):
             number = 1

@@ -15,7 +15,7 @@ import msgspec
 
 from autograder.results import Status, SubmissionResult
 
-MAX_GROUPS: Final = 50  # for one stage; more groups mean that its answers are short
+MAX_GROUPS: Final = 50  # in one stage; more groups mean that its answers are short
 _UNWRITTEN: Final = frozenset((Status.OK, Status.NOT_IMPLEMENTED, Status.MISSING))
 
 

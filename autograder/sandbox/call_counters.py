@@ -30,7 +30,7 @@ class CallCounters:
     def __init__(self) -> None:
         self.functions: Counter[str] = Counter()
         self.operators: Counter[str] = Counter()
-        self.products: Counter[str] = Counter()  # by "rows inner columns"
+        self.products: Counter[str] = Counter()  # keys such as "rows inner columns"
         self.largest = 0  # elements of the largest result; views of the inputs do not count
         self.is_counting = False
 

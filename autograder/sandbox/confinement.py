@@ -39,11 +39,11 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     readable: tuple[str, ...]
     private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
     memory_bytes: int  # in addition to the memory mapped when `confine` is called
-    file_bytes: int  # of all files in the private folder, and of each file
+    file_bytes: int  # limit for all files in the private folder together, and for each file
     files: int  # in the private folder
     open_files: int = 256
     cpu_seconds: int = 3600  # a safeguard if the supervisor fails to end the worker
-    threads: int = 1024  # of all workers together, because the kernel counts by user; only for root
+    threads: int = 1024  # for all workers together: the kernel counts by user; only for root
 
 
 def confine(policy: SandboxPolicy, parent: int) -> None:
@@ -131,7 +131,7 @@ def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
         return
     yield resource.RLIMIT_MEMLOCK, 0
     yield resource.RLIMIT_MSGQUEUE, 0
-    if policy.isolation == "full" and is_root():  # for other users, their own programs would count
+    if policy.isolation == "full" and is_root():  # otherwise the user's own programs would count
         yield resource.RLIMIT_NPROC, policy.threads
     _share_arenas()
     yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes

@@ -30,14 +30,14 @@ STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
 PRINTED_MARK = b"\0"  # a worker with pipes prints it after each reply
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # UTF-8 has at most four for a character
-MAX_PARTS = 20_000  # of all replies in one check; honest code needs some hundreds
-MAX_SOURCE_PARTS = 60_000  # of a reply about a source's names, which `static_names` limits
+MAX_PARTS = 20_000  # limit for all replies in one check; honest code needs some hundreds
+MAX_SOURCE_PARTS = 60_000  # limit for a reply about a source's names, which `static_names` bounds
 SHORT_REPLY = 65_536  # bytes of a reply without tensors; the longest problem has about 10,000
 MAX_LINE = 1 << 20  # a module has at most this many bytes, and so no more lines
-MAX_PROBLEMS = 50  # of one import; a student needs only the first ones
-MAX_NAMES = 40  # that one statement binds; a long import list has about twenty
+MAX_PROBLEMS = 50  # limit for one import; a student needs only the first ones
+MAX_NAMES = 40  # bound by one statement; a long import list has about twenty
 NO_REQUEST = "it sends a reply without a request"
-NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of a student's definition, if the kit is to report it
+NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # a definition that the kit reports
 _Message = TypeVar("_Message")
 
 _ModuleVerb = Literal["read", "run", "has", "signature", "draw"]

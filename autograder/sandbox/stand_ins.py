@@ -19,7 +19,7 @@ from torch import Tensor, nn
 Forms = dict[str, str]  # the forms of right answers as JSON, by a key for the arguments
 STEPS = 8  # intervals of a number up to one, which alternate between the bits 0 and 1
 MAX_SIZE = 1 << 22  # elements of an answer; the inputs of checks are far smaller
-MAX_DEPTH = 8  # of collections in collections; a cache has 2
+MAX_DEPTH = 8  # levels of nested collections; a cache has 2
 MAX_FORM = 4_000  # characters of a form, which fit into a message
 MAX_KEY = 200  # characters; a longer one is replaced by its digest
 

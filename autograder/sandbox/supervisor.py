@@ -27,9 +27,9 @@ from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStar
 from autograder.sandbox.wires import PIPE_CHUNK, SocketWire
 from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Worker
 
-CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
+CLOSE_SECONDS = 2.0  # to wait until the fork server ends by itself; a busy machine may need 1 s
 POLL_SECONDS = 0.01  # between two checks whether a fork has ended
-OPEN_FILES = 64  # of one worker; imports open a few at a time
+OPEN_FILES = 64  # limit for one worker; imports open a few at a time
 # A worker uses one core.
 ONE_THREAD: Final = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"

@@ -25,7 +25,7 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # numpy handles small arrays in a third of torch's time, but has no bfloat16.
 _ARRAYS = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
-MAX_DEPTH = 8  # of nested lists; the kit's own deepest reply, the list of definitions, has 4
+MAX_DEPTH = 8  # levels of nested lists; the kit's deepest reply, the list of definitions, has 4
 
 
 def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:

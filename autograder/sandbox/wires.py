@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PIPE_CHUNK: Final = 65_536
 MILLISECONDS: Final = 1000
-OUTPUT_SECONDS: Final = 0.5  # for the output before a reply to arrive through a pipe
+OUTPUT_SECONDS: Final = 0.5  # to wait for the output before a reply, which arrives through a pipe
 
 
 class Wire(Protocol):

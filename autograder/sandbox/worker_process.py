@@ -23,7 +23,7 @@ from autograder.sanitize import MAX_MESSAGE
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
-STACK_SECONDS = 0.5  # for a hanging worker to report its line; a busy machine may need 0.1
+STACK_SECONDS = 0.5  # to wait for the line of a hanging worker; a busy machine may need 0.1
 PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # as much as a record keeps; a character has up to four bytes
 # A line of `faulthandler`; only paths of libraries contain slashes, names of students' files do
 # not.

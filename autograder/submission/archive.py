@@ -32,7 +32,7 @@ from autograder.submission.files import (
 )
 from autograder.submission.names import comparison_key, find_lms
 
-MAX_MEMBERS = 2000  # as for folders; more means a virtual environment or an attack
+MAX_MEMBERS = 2000  # the same as for folders; more means a virtual environment or an attack
 MAX_TOTAL = 64 * 2**20  # bytes of all members; code has kilobytes, a notebook with plots some MiB
 MAX_RATIO = 200  # deflate reaches 1032:1 on zeros, source and notebooks stay below 20:1
 RATIO_FLOOR = 2**20  # bytes; smaller members do no harm at any ratio (an empty log, a blank image)

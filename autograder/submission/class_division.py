@@ -31,7 +31,7 @@ _NAMES_ARE_EDITED = (
 )
 _LOOK = "Set aside and not graded: look at it, and pass the correct submission to this command."
 _MAX_NAMED = 5  # names in a sentence
-_Claims = dict[str, list[str]]  # for each student, the names of the entries
+_Claims = dict[str, list[str]]  # the names of the entries of each student
 
 
 class FindOptions(msgspec.Struct, frozen=True, kw_only=True):

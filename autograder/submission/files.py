@@ -20,7 +20,7 @@ _OPEN_FLAGS = (
     | getattr(os, "O_NOFOLLOW", 0)  # a link may have replaced the file after the check
     | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO would wait for a writer forever
     | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)  # else Windows changes line endings
+    | getattr(os, "O_BINARY", 0)  # otherwise Windows would change line endings
 )
 # Editors, interpreters and operating systems create these.
 _GENERATED = frozenset({"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"})

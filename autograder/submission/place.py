@@ -32,7 +32,7 @@ ZIP = ".zip"
 MAX_ENTRIES = 2000  # honest submissions have about ten; more is a virtual environment or an attack
 MAX_SCANNED = 50_000  # entries of one folder, so that a module is found among many images
 MAX_DEPTH = 12  # enough for <student>/<stage>/ and the folders that a zip tool adds
-MAX_ZIPS = 20  # in one submission; twice the number of stages
+MAX_ZIPS = 20  # in one submission; more than this course has stages
 MAX_FAULTS = 5  # sentences; `ignored` lists the files in any case
 _OTHER_ARCHIVE = re.compile(r"(?i)\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|gz|bz2|xz|zst|rar|7z)$")
 

@@ -29,7 +29,7 @@ from autograder.suite.in_process import (
 pytestmark = pytest.mark.slow
 
 SHARE = 0.2  # of the points of a stage
-LARGEST_SEED = 10_000  # of those that checks write down; others are drawn from the secret
+LARGEST_SEED = 10_000  # of the seeds written in checks; other seeds are drawn from the secret
 COURSE = courses.load(Path(__file__).parents[2])
 
 

@@ -157,7 +157,7 @@ NOTICED = (
     Pair("10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "alternate"),
     MERGE_10,
 )
-UNNOTICED = (  # by the checks of the exercise above
+UNNOTICED = (  # mistakes that no check of the exercise above notices
     Pair("03", "project", "self_attention", "serves_no_single_vector", SELF_ATTENTION_03),
     SCORES_01._replace(mistake="loops_over_all_pairs"),
     *(
@@ -364,7 +364,7 @@ def test_a_course_can_turn_it_off(course: Course, fork_server: ForkServer):
 
 
 CARRIED_BEFORE = tomllib.loads(Path(__file__).with_name("carried_points.toml").read_text("utf-8"))
-KEPT = 0.95  # of the points that realistic mistakes kept before an attempt was required
+KEPT = 0.95  # share of the points that realistic mistakes kept before an attempt was required
 DTYPE = 0.1  # points of an exercise for its dtype, which are not carried; earlier suites had none
 
 

@@ -31,7 +31,7 @@ from tests.kit.commands import forget_suites
 STUDENTS = 12
 FIRST = 3  # results before the first run is interrupted
 KILL_AT = 5  # results of the second run before a worker is killed
-SLOW = "\nimport time\ntime.sleep(0.1)\n"  # so that there is a moment to be killed in
+SLOW = "\nimport time\ntime.sleep(0.1)\n"  # slow enough to be killed while it runs
 TEXTS = (SOLUTION, "def double(x):\n    return x + x\n", "import os\nos._exit(3)\n")
 
 pytestmark = [

@@ -23,7 +23,7 @@ COURSE = courses.load(Path(__file__).parents[2])
 STAGE = COURSE.stage("04_self_attention")
 OWN_WORDS = "these words are in the module of the student"
 LONG = 30  # characters of a line that no other program holds by chance
-SAMPLE = 8  # of each kind of secret: each costs a search of about a hundred megabytes
+SAMPLE = 8  # secrets of each kind; each needs a search of about a hundred megabytes
 
 pytestmark = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason

@@ -13,7 +13,7 @@ from benchmarks.kills import ROLES, Scene, disturb, undisturbed
 from tests.factories import SOLUTION, STAGE, course_files, write_files
 
 STUDENTS = 16
-SLOW = "\nimport time\ntime.sleep(0.2)\n"  # so that there is a moment to be killed in
+SLOW = "\nimport time\ntime.sleep(0.2)\n"  # slow enough to be killed while it runs
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),

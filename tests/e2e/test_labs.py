@@ -34,8 +34,8 @@ from autograder.student import lab, pictures
 lab.own_workers = functools.cache(lab.own_workers)  # one for all labs of this kernel
 pictures.draw = pictures._image
 """
-LOOP_SECONDS = 0.05  # of each cell that runs an endless loop
-LONG_SECONDS = 60  # of every other cell, on a busy machine
+LOOP_SECONDS = 0.05  # limit for each cell that runs an endless loop
+LONG_SECONDS = 60  # limit for every other cell, on a busy machine
 FRESH = """
 import gc
 gc.freeze()  # `%reset` would look through all that was imported and made before
@@ -99,7 +99,7 @@ for _name in {names!r}:
     else:
         globals()[_name] = _wrapped(_made)
 """
-TRAINING = re.compile(r"^STEPS = \d+$", re.MULTILINE)  # how long a cell trains
+TRAINING = re.compile(r"^STEPS = \d+$", re.MULTILINE)  # number of training steps in a cell
 FEW_STEPS = "STEPS = 3"
 METADATA = {"nbgrader", "deletable", "editable"}  # the last two lock a cell in Jupyter
 LAB_FOLDERS = ("source", "assignments")

@@ -121,7 +121,7 @@ CLASS: dict[str, dict[str, str]] = {
     "liv": {"hw.zip": ""},
     "vera": {"work.rar": "Rar!"},
 }  # fmt: skip
-PACKED = ("barbara", "hedy")  # these come as zips from anywhere
+PACKED = ("barbara", "hedy")  # their submissions are zips that no LMS made
 CANVAS = {"kay": "johnsonkay_9", "liv": "lamarrliv_LATE_10", "vera": "rubinvera_11"}
 
 

@@ -387,7 +387,7 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
-MARKERS = (*lab_notebook.FORBIDDEN_MARKERS, *lab_notebook.SCHEME)  # which mean something in a lab
+MARKERS = (*lab_notebook.FORBIDDEN_MARKERS, *lab_notebook.SCHEME)  # with a meaning in a lab
 PLAIN = TEXT.filter(lambda text: not any(marker in text for marker in MARKERS))
 METADATA = st.dictionaries(TEXT.map("x-{}".format), ANYTHING, max_size=3)
 OUTPUTS = st.lists(

@@ -495,7 +495,7 @@ def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
     stage = with_lab.stages[0]
     hidden = stage.hidden_suite.read_text()
     stage.hidden_suite.write_text(hidden.replace("points=5", "points=7.5"))
-    sys.modules.pop("tests.hidden.01_tiny.test_tiny", None)  # of the first build
+    sys.modules.pop("tests.hidden.01_tiny.test_tiny", None)  # imported by the first build
 
     assert '"points": 5.0' in stage.lab.read_text()
     assert {stage.assignment / "lab.ipynb", stage.lab} <= set(release.build(with_lab))

@@ -26,7 +26,7 @@ from autograder.grading.provenance import Provenance
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 
-END_SECONDS = 10.0  # for a thread, on a busy machine
+END_SECONDS = 10.0  # to wait for a thread on a busy machine
 
 
 class Processes(NamedTuple):
@@ -190,7 +190,7 @@ def test_the_processes_end_with_their_run(
 ):
     """A second task of the same run starts from the beginning."""
     answer(run, solved)
-    close(msgspec.msgpack.encode(run))  # in a thread, as the worker goes on
+    close(msgspec.msgpack.encode(run))  # it closes in a thread, because the worker continues
 
     assert processes.started[0].closed.wait(END_SECONDS)
 

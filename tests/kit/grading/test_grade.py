@@ -28,7 +28,7 @@ from autograder.submission import Submission
 from tests.factories import WriteCourse, course_files, without_times
 
 WRONG = "def double(x):\n    return 3 * x\n"
-TEST_SECONDS = 60  # of processor time that the tests before it may have taken
+TEST_SECONDS = 60  # processor time that earlier tests may have taken
 HALF = "def double(x):\n    return x + x\n"
 
 needs_limit_of_memory = pytest.mark.skipif(

@@ -264,7 +264,7 @@ def test_the_table_counts_points_apart_that_are_carried_forward():
 
 
 def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
-    """The class report shows names above ids, and only the id of a student without a name."""
+    """The class report shows the name above the id, or the id alone if there is no name."""
     page = class_page(tiny, graded_class, {"ada": "Ada Lovelace", "alan": "\u202eAlan"})
 
     assert '<a href="ada--01-tiny.html"><bdi>Ada Lovelace</bdi></a>' in page

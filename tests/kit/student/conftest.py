@@ -57,7 +57,7 @@ def check(fork_server: Workers, monkeypatch: pytest.MonkeyPatch) -> Iterator[Che
 
     def run(folder: Path, *words: object) -> Any:
         monkeypatch.chdir(folder)
-        sys.modules.pop("test_public", None)  # of the folder before; a student has one a process
+        sys.modules.pop("test_public", None)  # of an earlier folder; a student has one per process
         return CliRunner().invoke(app, ["check", *map(str, words)])
 
     yield run

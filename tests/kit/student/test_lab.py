@@ -50,7 +50,7 @@ def lab_under_test(
 
     monkeypatch.setattr("autograder.student.lab.own_workers", start)
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
-    sys.modules.pop("test_public", None)  # of the folder before; a student has one a kernel
+    sys.modules.pop("test_public", None)  # of an earlier folder; a student has one per kernel
     yield LabUnderTest(Lab(handed_out), sandboxes)
     sys.modules.pop("test_public", None)
 

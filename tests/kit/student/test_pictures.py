@@ -145,7 +145,7 @@ def test_what_is_not_finite_stays_white(draw: Draw, entry: float):
     assert numbers(axis) == [str(entry), "0.50"]
     assert colours(axis)[0] == "black"
     assert image(axis).get_array().mask.tolist() == [[True, False]]
-    assert image(axis).get_cmap().get_bad()[3] == 0.0  # as the page behind it
+    assert image(axis).get_cmap().get_bad()[3] == 0.0  # transparent, like the page behind it
     assert image(axis).get_clim() == (0.0, 0.5)
 
 

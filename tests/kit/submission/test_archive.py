@@ -181,7 +181,7 @@ def test_never_escapes_and_never_raises(tmp_path_factory, names):
         warnings.simplefilter("ignore")
         for name in names:
             member = zipfile.ZipInfo()
-            member.filename = name  # as it is: the constructor would change it
+            member.filename = name  # set here, because the constructor would change it
             archive.writestr(member, b"")
 
     files, faults = open_archive(path)

@@ -179,7 +179,7 @@ def test_reports_another_archive_in_a_class(collected, write, class_):
 
 
 def test_joins_a_folder_and_its_zip(collected, write, write_zip, class_):
-    """An unpacked zip next to itself is one submission; the zip's module is listed."""
+    """A zip and the folder unpacked from it are one submission; the zip's module is listed."""
     write("alice/self_attention.py", b"unpacked")
     write_zip("alice.zip", {"self_attention.py": b"packed"})
     write_zip("bob.zip", {"self_attention.py": b""})
