@@ -47,9 +47,9 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     see ``carry_forward``. If *same_mistake_once* is true, a mistake that is repeated in several
     exercises costs points in only one of them. *slip_credit* is the share of its points that a
     check keeps if one named mistake is the only fault of its exercise. ``slip_prices`` describes
-    *same_mistake_once* and *slip_credit*. *rule_share* is the share of its other points
-    that an exercise keeps if it breaks a rule that the stage teaches. *isolation* is the weakest
-    level for student code, unless a command sets another. If *written* is false, labs are built
+    *same_mistake_once* and *slip_credit*. *rule_share* is the share of its other points that an
+    exercise keeps if it breaks a rule that the stage teaches. *isolation* is the weakest level for
+    student code, unless a command sets a different one. If *written* is false, labs are built
     without written questions.
     """
 

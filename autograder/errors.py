@@ -21,7 +21,7 @@ class AutograderError(Exception):
 
 
 class CourseError(AutograderError):
-    """Raised if a file of the course is missing, malformed or contradicts another."""
+    """Raised if a file of the course is missing, is malformed, or contradicts a different file."""
 
 
 class SandboxError(AutograderError):

@@ -6,14 +6,14 @@ import re
 
 
 def canvas_reads(name: str) -> tuple[str, str] | None:
-    """User and file as Canvas reads them from *name*; None where it ignores the page."""
+    """User and file as Canvas reads them from *name*; None if Canvas ignores the page."""
     parts = name.split("_")
     numbers = [part for part in parts if re.fullmatch(r"\d+", part)]
     return None if parts[-1].startswith("link") or len(numbers) < 2 else (numbers[0], numbers[1])
 
 
 def moodle_reads(name: str) -> tuple[str, str] | None:
-    """Participant and file as Moodle reads them from *name*; None where it ignores the page."""
+    """Participant and file as Moodle reads them from *name*; None if Moodle ignores the page."""
     parts = name.split("_", 4)
     known = len(parts) == 5 and parts[1].isdecimal() and parts[2:4] == ["assignsubmission", "file"]
     return (parts[1], parts[4]) if known else None

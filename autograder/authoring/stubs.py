@@ -176,7 +176,7 @@ def _check_block(begin: _Marker, inside: dict[int, int], name: str) -> None:
 
 
 def _statements(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, int]]:
-    """Yield line and column of each logical line, also of `else:`, but not of lines in strings."""
+    """Yield line and column of each logical line, even of `else:`, but not of lines in strings."""
     at_start = True
     for token in tokens:
         if token.type == tokenize.NEWLINE:

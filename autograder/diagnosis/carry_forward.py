@@ -42,7 +42,7 @@ from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Channel
 
 MAX_SETS = 12  # pairs of mistakes to try; a stage has at most five exercises
-MAX_INPUTS = 4  # tensors that an exercise gets from another one: queries, keys, values and a mask
+MAX_INPUTS = 4  # tensors that one exercise passes to another: queries, keys, values and a mask
 
 
 class Program(NamedTuple):

@@ -29,7 +29,7 @@ def serve(
 ) -> None:
     """Grade the submissions that arrive, until the parent closes the pipe or dies.
 
-    With *idle_seconds*, stop also if none has arrived for that time.
+    With *idle_seconds*, stop if none has arrived for that time, too.
     """
     gc.freeze()  # collections skip the 200,000 objects of torch and the suites
     limit_memory(limits.grader_mib * MIB)

@@ -1,7 +1,7 @@
 """Stores each result when it is graded, so that an interrupted run can resume.
 
 A second run grades only submissions that are new or affected by a change. The first line names the
-format. Each other line is a result with a key, the digest of everything that affects it
+format. All further lines are results, each with a key: the digest of everything that affects it
 (``provenance``). Lines that can't be read, such as the last line of a killed run, are ignored.
 torch is imported only if a submission must be graded.
 """

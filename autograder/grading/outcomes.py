@@ -82,7 +82,7 @@ class CheckOutcome:
         return None
 
     def add_findings(self, result: CheckResult, found: Findings) -> CheckResult:
-        """Give full points if the mistake is in another exercise, else add the diagnosis.
+        """Give full points if the mistake is in a different exercise, otherwise add the diagnosis.
 
         The diagnosis is not added if the course reveals nothing about hidden checks.
         """

@@ -96,7 +96,7 @@ class CheckFixtures:
 
     @pytest.fixture
     def student(self) -> "Student":
-        """The student's module, which runs in another process."""
+        """The student's module, which runs in a separate process."""
         student: Student = self._value("student")
         return student
 

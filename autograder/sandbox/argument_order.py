@@ -31,7 +31,7 @@ def require_order(definition: Callable[..., object], names: Sequence[str]) -> No
 def other_order(definition: Callable[..., object], names: Sequence[str]) -> str:
     """Return the arguments of *definition* if all *names* are among them, in a different order.
 
-    In all other cases, also if the signature can't be read, return "".
+    In all other cases, even if the signature can't be read, return "".
     """
     try:
         signature = inspect.signature(definition)

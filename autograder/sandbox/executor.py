@@ -157,7 +157,7 @@ class RequestExecutor:
         return self._objects[handle]
 
     def quote_from(self, label: str) -> None:
-        """Quote also lines of the file *label*, which another executor has read, in problems."""
+        """Quote lines of the file *label*, too, which a different executor has read."""
         self._problems.files.add(label)
 
     def _run_cells(self, parsed: _Parsed) -> list[Problem]:

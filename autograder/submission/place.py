@@ -160,7 +160,7 @@ def is_code(place: Path) -> bool:
 
 
 def is_archive(place: Path) -> bool:
-    """Return whether *place* has the name of a zip or of another archive."""
+    """Return whether *place* has the name of a zip or of any other archive."""
     return _kind(place) == "archive"
 
 

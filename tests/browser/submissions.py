@@ -147,7 +147,7 @@ window.pwned says hello. {_script("answer")} {_image("answer")}
 
 
 def _hostile_module(root: Path) -> str:
-    """Return a module that raises HTML, and writes into the course wherever it can."""
+    """Return a module that raises HTML, and writes into every folder of the course that it can."""
     return f'''
 """</code></pre>{_script("docstring")}"""
 import contextlib

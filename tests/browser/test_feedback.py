@@ -99,7 +99,7 @@ def test_the_traps_of_the_hostile_submission_work(context: BrowserContext, grade
 
 
 def test_exports_hold_the_score_by_hand(marked: Path, run: Run, alan: Expected):
-    """The manual score is in nbgrader's export and in ours, which has a row for each exercise."""
+    """The manual score is in nbgrader's export and in the kit's, which has a row per exercise."""
     run("nbgrader", "export", "--to", "grades.csv")
     run("autograder", "export", "exercises", "--gradebook", "-o", "exercises.csv")
     grades, exercises = (

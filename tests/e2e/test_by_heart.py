@@ -128,7 +128,7 @@ def test_it_is_green_with_the_public_inputs(result):
 
 
 def test_it_earns_at_most_a_fifth_in_grading(result):
-    """Documented values and laws count only where a check on hidden inputs passes."""
+    """Documented values and laws count only if a check on hidden inputs passes."""
     _, hidden = result
     probes = [check for exercise in hidden.exercises for check in exercise.checks]
 

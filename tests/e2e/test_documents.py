@@ -1,6 +1,6 @@
 """Tests that the documents of the course earn full marks on the exercises that they define.
 
-Each test runs on five notebooks of ours, which define the same exercises in the same way as the
+Each test runs on five notebooks of the kit, which define the same exercises in the same way as the
 documents, and on the documents themselves if they are available.
 """
 
@@ -103,7 +103,7 @@ OUTPUT = re.compile(
 
 
 def own_text(document):
-    """Return the text of our own notebook for *document*: it defines the same exercises."""
+    """Return the text of the kit's notebook for *document*, which defines the same exercises."""
     code = {}
     for stage, defined in DEFINES.items():
         path = COURSE.stage(stage).hidden / "variants" / "documents_own.py"

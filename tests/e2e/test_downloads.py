@@ -138,7 +138,7 @@ def test_each_download_is_recognized(downloads: Downloads):
 
 
 def test_equal_files_earn_equal_points(downloads: Downloads):
-    """Equal files earn equal points, for any route, folder and file name."""
+    """Equal files earn equal points, regardless of route, folder and file name."""
     graded = from_json((downloads.root / "results.json").read_bytes()).submissions
     scores = {result.student: result.score for result in graded}
     expected = dict(zip(SUBMITTED, [points for *_, points in SUBMITTED.values()], strict=True))

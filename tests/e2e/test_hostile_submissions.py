@@ -143,7 +143,7 @@ def test_nothing_outside_has_changed(batch):
 
 
 def test_no_private_folder_is_left(batch):
-    """The private folders of all workers are removed, however deep they are."""
+    """The private folders of all workers are removed, even very deep ones."""
     assert batch.traces.left_folders == []
 
 

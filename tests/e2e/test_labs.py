@@ -330,7 +330,7 @@ def test_every_cell_runs_with_the_solution(tour: Tour):
 
 @pytest.mark.slow
 def test_the_solution_completes_every_exercise(stage: Stage, tour: Tour):
-    """With the solution the first line of each grade cell says that its exercise is complete."""
+    """With the solution the first line of each grade cell reports that its exercise is complete."""
     first_lines = [text.partition("\n")[0] for text in check_texts(tour("solution"))]
 
     assert first_lines == [f"✓ {exercise.name}: complete." for exercise in stage.exercises]
@@ -338,7 +338,7 @@ def test_the_solution_completes_every_exercise(stage: Stage, tour: Tour):
 
 @pytest.mark.slow
 def test_every_cell_runs_with_the_stub(tour: Tour):
-    """With the stub there is no error, and cells that need code say which."""
+    """With the stub there is no error, and each cell that needs code names the exercise."""
     text = printed(tour("stub"))
 
     assert problems(tour("stub")) == []
@@ -348,7 +348,7 @@ def test_every_cell_runs_with_the_stub(tour: Tour):
 
 @pytest.mark.slow
 def test_the_stub_completes_no_exercise(stage: Stage, tour: Tour):
-    """With the stub each grade cell says that its exercise is not written yet."""
+    """With the stub each grade cell reports that its exercise is not written yet."""
     first_lines = [text.partition("\n")[0] for text in check_texts(tour("stub"))]
 
     assert first_lines == [f"· {exercise.name}: not written yet." for exercise in stage.exercises]

@@ -1,4 +1,4 @@
-"""Tests that a course on another topic works, without any text about attention."""
+"""Tests that a course on a different topic works, without any text about attention."""
 
 import re
 from pathlib import Path

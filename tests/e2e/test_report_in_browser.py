@@ -146,7 +146,7 @@ class Browser:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A running Chromium, where one is installed."""
+    """A running Chromium, if one is installed."""
     if shutil.which("chromium") is None:
         pytest.skip("no chromium here to lay pages out")
     running = Browser(tmp_path_factory.mktemp("profile"))

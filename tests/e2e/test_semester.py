@@ -277,7 +277,7 @@ def test_every_command_of_the_page_works(semester: Semester):
 
 
 def test_nbgrader_releases_what_our_command_releases(semester: Semester):
-    """With nbgrader's command or ours, students receive the same bytes."""
+    """With nbgrader's command or the kit's, students receive the same bytes."""
     by_nbgrader, ours = (
         {path.name: path.read_bytes() for path in (root / "assignments" / STAGE).glob("*.*")}
         for root in (semester.root, ROOT)

@@ -76,7 +76,7 @@ def test_the_settings_of_uv_come_first(setup):
 
 
 def test_pip_installs_where_uv_fails(setup, tmp_path: Path):
-    """If uv fails, pip installs the kit, as it reads settings that uv ignores, such as a proxy."""
+    """If uv fails, pip installs the kit, because pip reads settings that uv ignores (a proxy)."""
     (tmp_path / "uv-fails").touch()
 
     assert "pip installs" in setup()

@@ -205,7 +205,7 @@ def test_the_last_push_before_the_deadline_is_fetched(bash: Bash, tmp_path: Path
 
 
 def test_a_deadline_in_another_form_is_refused(bash: Bash, tmp_path: Path):
-    """A deadline in another form, which would make everybody late, is refused."""
+    """A deadline in a different form, which would make everybody late, is refused."""
     (tmp_path / "students.txt").write_text(STUDENTS)
     text = script("grade.yml", "Fetch what students pushed")
 
@@ -238,7 +238,7 @@ def test_a_course_that_cannot_be_graded_ends_the_run(bash: Bash):
 
 
 def test_each_student_gets_the_own_page(bash: Bash, tmp_path: Path):
-    """Each student gets their own page, even where two page names look alike."""
+    """Each student gets their own page, even if two page names look alike."""
     students = ("a.b", "a-b", "alan", "lost")
     submissions = [
         SubmissionResult(

@@ -1,4 +1,4 @@
-"""Runs nbgrader's commands and ours: in this process, which is quick, or in a new one."""
+"""Runs nbgrader's commands and the kit's: in this process, which is quick, or in a new one."""
 
 import io
 import os

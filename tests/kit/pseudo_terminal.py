@@ -69,7 +69,7 @@ class PseudoTerminal:
         return wrapped[-rows:]
 
     def resize(self, rows: int, columns: int) -> None:
-        """Give the terminal another size."""
+        """Give the terminal a different size."""
         self.size = rows, columns
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 

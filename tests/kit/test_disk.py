@@ -140,7 +140,7 @@ def test_a_folder_stays_while_a_fork_of_its_process_lives(start_owner):
 
 @pytest.mark.parametrize("name", ["autograder-private-mine", "autograder-notes"])
 def test_a_folder_that_may_be_somebody_s_stays(temporary: Path, name: str):
-    """A folder with another name, or with other files, stays."""
+    """A folder with a different name, or with files of others, is not removed."""
     (temporary / name).mkdir()
     (temporary / name / "thesis.tex").touch()
     (temporary / "autograder-private-link").symlink_to(temporary / name)

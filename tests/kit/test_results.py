@@ -267,7 +267,7 @@ def test_an_older_record_has_no_audit(results: Results):
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_record_in_parts_is_the_record(count: int):
-    """A record written in parts is the same record, for any contents and number of submissions."""
+    """A record with any contents that is written in parts is the same record."""
     one = record_of('"submissions": []\n},\n')
     results = replace(one, submissions=one.submissions * count)
     whole = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"

@@ -64,7 +64,7 @@ def test_a_record_is_read_result_by_result(file: Path, class_: Results):
 
 @pytest.mark.parametrize("indent", [4, -1])
 def test_a_record_in_another_layout_is_read_as_well(file: Path, class_: Results, indent: int):
-    """A record in another layout, such as an editor's, is read too."""
+    """A record in a different layout, such as that of an editor, is read, too."""
     file.write_bytes(msgspec.json.format(file.read_bytes(), indent=indent))
 
     assert read_record(file) == class_
@@ -155,7 +155,7 @@ def test_of_many_changes_the_first_are_named():
 
 # The memory that one more submission takes, in every reader of a record
 
-FEW, MANY = 1000, 1400  # so many that the terminal has several tables
+FEW, MANY = 1000, 1400  # enough for several tables in the terminal
 MOST = 500  # bytes, as a set grows in steps; one of these results takes about 3,000
 Use = Callable[[Course, Path], object]
 

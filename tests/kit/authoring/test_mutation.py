@@ -1,4 +1,4 @@
-"""Tests that small changes to a solution that no check catches are reported."""
+"""Tests reporting small changes to a solution that no check catches."""
 
 import ast
 import functools

@@ -381,7 +381,7 @@ def test_numbers_that_differ_by_rounding_keep_their_digits(tiny, lost):
     stage = tiny.stages[0]
     release.build(tiny)
     paths = stage.public_record, stage.fingerprints
-    for path in paths:  # as another processor writes them
+    for path in paths:  # as a different processor writes them
         other = re.sub(r"\d\.\d{5}", noisy, path.read_text())
         path.write_text(other)
         (stage.assignment / path.name).write_text(other)
@@ -397,7 +397,7 @@ def test_numbers_that_differ_by_rounding_keep_their_digits(tiny, lost):
 
 
 def noisy(number: re.Match[str]) -> str:
-    """Return a number that another processor could give."""
+    """Return a number that a different processor could give."""
     return f"{float(number[0]) + 1e-5:.5f}0001"
 
 

@@ -372,7 +372,7 @@ def test_a_record_of_other_numbers_is_a_finding(added: Course):
 
 
 def test_fingerprints_with_another_title_are_a_finding(added: Course):
-    """Fingerprints with a right digest and another title of a misconception are a finding."""
+    """Fingerprints with a right digest and a wrong title of a misconception are a finding."""
     stage = added.stages[0]
     known = fingerprints.from_json(stage.fingerprints.read_bytes())
     first, *others = known.mistakes

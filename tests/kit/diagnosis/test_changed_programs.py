@@ -1,4 +1,4 @@
-"""Tests correct programs into which the mistake of another program is put."""
+"""Tests putting the mistake of one program into a different, correct program."""
 
 from pathlib import Path
 from typing import Any

@@ -107,7 +107,7 @@ class Grader:
 
 @pytest.fixture
 def make_grader(write_course) -> Callable[..., Grader]:
-    """Make a grader of the tiny course that knows some of the wrong answers."""
+    """Make a grader of the tiny course with misconceptions for some of the wrong answers."""
 
     def make(*names: str) -> Grader:
         items = "".join(
@@ -189,7 +189,7 @@ def test_indistinguishable_misconceptions_are_named_together(make_grader):
 
 
 def test_each_alternative_has_its_own_word(make_grader):
-    """A list of more than three alternatives says that it is not complete."""
+    """A list of more than three alternatives states that it is not complete."""
     known = ("squares", "multiplies_by_itself", "takes_the_power", "takes_the_square")
     three, four = (make_grader(*names).explain("x ** 2") for names in (known[:3], known))
     listed = "Either: It squares. Or: It multiplies_by_itself. Or: It takes_the_power."

@@ -174,7 +174,7 @@ def test_another_or_an_unspecific_exception_names_nothing(grader: Grader, text: 
 
 
 def test_what_no_mistake_explains_has_no_kind(grader: Grader):
-    """A result close to that of a known mistake is not given its name."""
+    """A result that is only close to that of a known mistake does not get its name."""
     assert grader.kinds("attend", ATTEND.format(f"{E}.softmax(-1) @ values + 1e-3")) == set()
 
 

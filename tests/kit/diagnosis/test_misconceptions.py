@@ -54,7 +54,7 @@ def test_every_mistake_of_the_course_has_a_good_title(path: Path):
 
 
 def test_a_swap_changes_its_own_exercise_only():
-    """The same text in another definition does not change."""
+    """A swap does not change the same text in a different definition."""
     text = mistake(swaps=(("2 * x", "x ** 2"),)).module(SOLUTION)
 
     assert text == SOLUTION.replace("2 * x", "x ** 2", 1)

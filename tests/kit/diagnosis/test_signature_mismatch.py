@@ -1,4 +1,4 @@
-"""Tests the descriptions of code that follows the conventions of another course."""
+"""Tests the descriptions of code that follows the conventions of a different course."""
 
 from collections.abc import Callable
 
@@ -115,7 +115,7 @@ def test_other_arguments_of_forward_and_of_functions_are_named():
 
 
 def test_the_arguments_of_another_definition_are_not_meant():
-    """A wrong call inside the student's own code is not explained as the exercise's."""
+    """A wrong call inside the student's own code is not explained as a call of the exercise."""
     code = (
         "class Inner:\n"
         "    def __init__(self, size): ...\n"

@@ -91,7 +91,7 @@ def test_one_mistake_that_explains_every_failure_is_a_slip():
     ],
 )
 def test_anything_else_is_not_a_slip(programs: list[Candidate], failures: tuple[Failure, ...]):
-    """A failure that no numbers explain may have another cause."""
+    """A failure that no numbers explain may have a different cause, so it is not a slip."""
     assert slip_of(*programs, failures=failures) is None
 
 

@@ -15,7 +15,7 @@ from tests.factories import MakeCheck, MakeGradeTable, MakeSubmission, row, tabl
 
 @pytest.fixture
 def check(check: MakeCheck) -> MakeCheck:
-    """Make a check with a message where it failed."""
+    """Make a check, with a message if it failed."""
 
     def make(outcome: Outcome = Outcome.PASSED, **fields: object) -> CheckResult:
         message = "" if outcome is Outcome.PASSED else "It differs."

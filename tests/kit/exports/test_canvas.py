@@ -186,7 +186,7 @@ def test_a_new_column_comes_last_with_its_points(grades: MakeGradeTable):
 
 
 def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeGradeTable):
-    """A file without a row of points gets it at the end, where no student's row moves."""
+    """A file without a row of points gets one at the end, so no student's row moves."""
     roster = "".join(line for line in ROSTER.splitlines(keepends=True) if "Possible" not in line)
     after = cells(canvas(grades(ada=7.5, alan=6.0), roster.encode()).content)
 

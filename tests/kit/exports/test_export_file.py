@@ -181,7 +181,7 @@ def test_a_wrong_table_is_refused_in_plain_words(content: bytes, words: str):
 
 
 def test_formulas_of_others_are_in_one_remark():
-    """One remark lists all rows whose text begins like a formula, for any number of rows."""
+    """A single remark lists all rows whose text begins like a formula."""
     rows = [["-", "Ada"], ["=1+1", ""], ["x", "@SUM(A1)"]]
 
     assert [remark.partition(":")[0] for remark in formula_warnings(rows, "roster")] == [

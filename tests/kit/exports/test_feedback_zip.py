@@ -78,7 +78,7 @@ def test_canvas_finds_every_student_by_the_names(tiny: Course, graded: Results):
 
 
 def test_canvas_attaches_the_page_to_the_module(tiny: Course, graded: Results):
-    """For Canvas, the page is attached to the student's module, for any order of the files."""
+    """For Canvas, the page is attached to the student's module, for any order of files."""
     download = ("lovelaceada_101_554_a.txt", "lovelaceada_101_553_lab.ipynb", *CANVAS)
     made = feedback_zip(tiny, graded, FeedbackRequest(platform="canvas", download=download))
 

@@ -84,7 +84,7 @@ def test_a_stage_is_worth_the_points_of_the_course(
 
 
 def test_a_remark_on_ungraded_submissions_has_names():
-    """A student is listed by name and id where the name is known."""
+    """A student is listed by name and id if the name is known."""
     score = Score(raw=0.0, score=0.0, max_score=10.0, is_ungraded=True)
     people = {"r7": ("Ruth", "Moufang"), "zoe": ("", "")}
     rows = [
@@ -100,7 +100,7 @@ def test_a_remark_on_ungraded_submissions_has_names():
 def test_a_submission_to_an_unknown_stage_is_named_not_dropped(
     tiny: Course, submission: MakeSubmission, results: MakeResults
 ):
-    """Submissions without a stage, or to one of another course, get no column and are reported."""
+    """Submissions without a stage of this course get no column and are reported."""
     lost = submission(stage="", message="No stage is in there.")
     grades = grade_table(results(lost, submission(stage="99_other")), tiny)
 

@@ -98,7 +98,7 @@ def test_every_exercise_has_a_column(
     unread: SubmissionResult,
     broken: SubmissionResult,
 ):
-    """There is one row for each student, empty where there is no grade."""
+    """There is one row for each student, with empty cells for missing grades."""
     record = results(submission(check(), failed_check), unread, broken)
     found = lines(exercises_csv(settle_ungraded(grade_table(record, tiny))).content)
 

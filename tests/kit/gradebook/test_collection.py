@@ -170,7 +170,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, co
 
 @pytest.mark.slow
 def test_equal_files_earn_equal_points_by_every_route(packed: Packed, course: Course):
-    """A file of any name gets equal points by nbgrader's commands, ours, and a direct grading."""
+    """A file of any name gets equal points by nbgrader's commands, the kit's, or direct grading."""
     packed({"ada_1_9_SelfAttention_final_FINAL.py": RIGHT, "bob_2_8_work.rar": b"Rar!"})
     archive = course.root / "downloaded" / STAGE / "archive"
     archive.mkdir(parents=True)

@@ -90,7 +90,7 @@ def test_a_course_without_settings_has_ours(course: Course, write: WriteBook, gr
 
 
 def test_an_instructors_settings_win(course: Course):
-    """An instructor's settings follow ours in nbgrader_config.py, so they win."""
+    """An instructor's settings follow the kit's in nbgrader_config.py, so they take effect."""
     more = "c.CourseDirectory.submitted_directory = 'submitted'\nc.Autograde.force = True\n"
     add_settings(course, more)
     setup = NbgraderSetup.of_course(course)

@@ -409,7 +409,7 @@ def test_nbgraders_permissions_and_hooks_hold(course: Course, api: NbGraderAPI):
 def test_a_bug_of_ours_is_in_the_log_and_costs_one_student(
     course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
 ):
-    """A bug of ours is in the log with its traceback, and the others are graded."""
+    """A bug of the kit is in the log with its traceback, and the other students are graded."""
     submit(course.root, "bob", CLASS["bob"])
     build = writer.build_autograded
     monkeypatch.setattr(

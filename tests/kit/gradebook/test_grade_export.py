@@ -83,7 +83,7 @@ def test_numbers_are_nbgraders(exported: Exported):
 
 @pytest.mark.usefixtures("class_")
 def test_ungraded_answers_are_reported(exported: Exported, caplog: pytest.LogCaptureFixture):
-    """Ungraded answers count 0 for now, in nbgrader's file and in ours, and are reported."""
+    """Ungraded answers count 0 for now, in nbgrader's file and in the kit's, and are reported."""
     exported()
 
     assert f"bob, {STAGE}: 2 answers wait to be graded by hand and count 0 for now." in caplog.text
@@ -97,7 +97,7 @@ def test_ungraded_answers_are_reported(exported: Exported, caplog: pytest.LogCap
 def test_a_submission_with_nothing_to_grade_is_no_silent_zero(
     write: WriteBook, work: StudentWork, exported: Exported, caplog, options: dict, score: str
 ):
-    """If nothing could be graded, cells stay empty unless zeros are requested; a line says so."""
+    """If nothing could be graded, cells stay empty unless zeros are requested; a line tells why."""
     write(record("ruth", (), status=Status.UNREADABLE), ruth=work("ruth", module=None))
     [ruth] = exported(**options)
 

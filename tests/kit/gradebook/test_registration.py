@@ -102,7 +102,7 @@ def test_other_cells_are_refused_once_there_are_submissions(
 def test_other_cells_are_accepted_without_submissions(
     course: Course, write: WriteBook, graded: Made, write_lab: WriteLab
 ):
-    """Without submissions, changed cells are accepted and the old ones removed."""
+    """Without submissions, changed cells are accepted, and the old ones are removed."""
     write_lab(*CELLS[:-1], OTHER)
     write(graded())
 

@@ -158,7 +158,7 @@ def test_the_gradebook_is_the_roster(download: Download, course: Course):
 
 
 def test_an_instructors_regular_expression_is_used(download: Download, course: Course):
-    """An instructor's regular expression replaces our rules; archives are unpacked for it."""
+    """An instructor's regular expression replaces the kit's rules; archives are unpacked for it."""
     expression = r".*/(?P<student_id>[a-z]+)-hw/(?P<file_id>\w+)\.py"
     files = {"ada-hw.zip": archive({"tiny.py": b"1"}), "eve-hw.zip": b"no zip"}
     output = download(files, f"--FileNameCollectorPlugin.named_regexp={expression}")

@@ -127,7 +127,7 @@ def test_results_are_in_the_order_of_submissions(run, graded):
 
 
 def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, graded):
-    """A submission whose workers died has no grade; others, also on those workers, keep theirs."""
+    """A submission whose workers died has no grade; others on those workers keep theirs."""
     tried: list[str] = []
 
     def answers(submission: Submission) -> object:

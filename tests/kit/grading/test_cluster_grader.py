@@ -143,7 +143,7 @@ def test_a_worker_that_differs_grades_nothing(
 
 
 def test_a_worker_without_the_course_says_so(run: ClusterRun, solved: Submission):
-    """A worker without the course raises an error, which the supervisor raises too."""
+    """A worker without the course returns an error, which the supervisor raises."""
     found = answer(replace(run, course="/nowhere"), solved)
 
     assert found == Refused("CourseError", "/nowhere/course.toml is missing.")

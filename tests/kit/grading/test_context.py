@@ -27,7 +27,7 @@ def item(tiny: Course) -> SimpleNamespace:
 
 
 def test_a_solution_is_imported_once_for_each_context(tiny: Course):
-    """A context imports a solution once, and another context imports it again."""
+    """A context imports a solution once, and a second context imports it again."""
     context, stage = SuiteContext(tiny), tiny.stages[0]
 
     assert context.solution(stage) is context.solution(stage)

@@ -67,7 +67,7 @@ def test_it_answers_each_submission_until_the_pipe_is_closed(start: Start):
 
 @pytest.mark.parametrize(("submission", "code"), [("die", 3), ("lose", 0), ("starve", 0)])
 def test_a_process_that_has_ended_gives_no_result(start: Start, submission: str, code: int):
-    """A process that ended for any reason gives no result, so another one grades."""
+    """A process that ended for any reason gives no result, so a new process grades."""
     pipe, process = start()
     pipe.send(submission)
     result = receive(pipe)

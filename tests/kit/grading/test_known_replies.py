@@ -85,7 +85,7 @@ def check_of(result: SubmissionResult, name: str) -> CheckResult:
 
 
 def test_a_check_does_not_run_again_for_the_same_replies(runner: SuiteRunner, grade: Grade):
-    """A submission with known replies passes a check without another run of it."""
+    """A submission with known replies passes a check, and the check does not run again."""
     first, second = grade(SOLUTION), grade(f"{SOLUTION}\nNAME = 'bob'\n")
 
     assert runs_of(runner)["a"] == 1
@@ -118,7 +118,7 @@ def test_requests_are_sent_together_up_to_one_that_returns_a_value(
 
 
 def test_a_check_that_reads_the_source_runs_for_each(runner: SuiteRunner, grade: Grade):
-    """A check that reads the source runs for each submission, as the source is not a reply."""
+    """A check that reads the source runs for each submission, because the source is not a reply."""
     grade(SOLUTION)
     grade(SOLUTION)
 

@@ -71,7 +71,7 @@ def test_a_hidden_check_names_the_mistake_but_no_value(checks):
 
 
 def test_a_course_may_reveal_nothing_about_hidden_checks(checks):
-    """With `hidden_checks = "nothing"` a hidden check says only how many points it keeps."""
+    """With `hidden_checks = "nothing"` a hidden check shows only how many points it keeps."""
     hidden = checks('[reveal]\nhidden_checks = "nothing"\n')["test_doubles_unseen_numbers"]
 
     assert hidden.outcome == "failed"

@@ -80,7 +80,7 @@ def test_an_item_runs_again_and_again(items: list[pytest.Item]):
 
 
 def test_what_an_item_raises_is_returned(items: list[pytest.Item]):
-    """The exception of an item is returned, also when it runs again."""
+    """The exception of an item is returned, even when it runs again."""
     first, second = items
 
     assert [str(run_item(second, first)) for _ in range(2)] == ["no", "no"]

@@ -200,7 +200,7 @@ def test_what_is_returned_shows_whether_the_result_is_computed(
 
 
 def test_a_rule_that_was_not_looked_at_gets_no_credit():
-    """A check that ends with the wrong answer says nothing about a forbidden function."""
+    """A check that ends at the wrong answer has not tested the rule about a forbidden function."""
     slip_in = slip()._replace(unproved=frozenset({"test_scale"}))
     first, second = priced(
         [exercise("First", failed(), by=slip_in), exercise("Second", failed(), by=slip_in)], HALF

@@ -48,7 +48,7 @@ def failed_check(check: MakeCheck, weights: Grid, diagnosis: Diagnosis) -> Check
 
 @pytest.fixture
 def carried_check(check: MakeCheck) -> CheckResult:
-    """A check worth two points that passed, given the mistake in another exercise."""
+    """A check worth two points that passed, given the mistake in a different exercise."""
     return check(given="half", message="Correct, given your half; fix that first.")
 
 

@@ -73,7 +73,7 @@ def test_a_change_of_points_alone_is_shown_in_points(results, submission, right)
 
 
 def test_a_change_without_points_is_named_too(results, submission, wrong):
-    """A check may fail in another way, or carry its points forward."""
+    """A check that fails in a different way, or carries its points forward, is listed."""
     old = results(submission(wrong))
     new = results(submission(replace(wrong, outcome=Outcome.ERRORED, status="raised")))
 

@@ -48,7 +48,7 @@ def test_every_score_has_an_encouraging_headline(
 
 
 def test_a_grader_error_shows_no_details_to_the_student(tiny: Course, submission: MakeSubmission):
-    """Students read nothing of a grader's exception, which may hold a secret."""
+    """A student's page shows nothing of a grader's exception, which may hold a secret."""
     result = submission(status=Status.GRADER_ERROR, score=None, message="secret of the suite")
     feedback = build_feedback(tiny, result)
 

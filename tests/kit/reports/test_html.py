@@ -499,7 +499,7 @@ def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
 
 @pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
 def test_a_card_holds_no_active_content(exercise_feedback, hostile: Results, number: int):
-    """Text of a student stays text: the card has only our tags and attributes, closed in order."""
+    """Text of a student stays text: a card has only the kit's tags and attributes."""
     exercise = exercise_feedback(hostile.submissions[number])
     page = exercise_card(exercise, points=True, note=exercise.name)
     read = Read(page)

@@ -31,7 +31,7 @@ def right(d_in: int, d_out: int, dropout: float, verbose: bool = False) -> None:
 
 
 def other_names(size: int, d_out: int, dropout: float) -> None:
-    """One argument with another name."""
+    """One argument with a different name."""
 
 
 def any_number(*args: int) -> None:
@@ -51,7 +51,7 @@ def one_by_position(d_out: int, dropout: float, d_in: int, /) -> None:
     ],
 )
 def test_code_with_another_order_gets_its_arguments_by_name(code: Callable[..., None], shown: str):
-    """If all names are there in another order, each value goes to the argument of its name."""
+    """If all names are there in a different order, each value goes to the argument of its name."""
     assert other_order(code, NAMES) == shown
     assert arranged(code, NAMES, (3, 2, 0.5)) == ((), {"d_in": 3, "d_out": 2, "dropout": 0.5})
     with pytest.raises(OtherOrderError, match="d_in"):

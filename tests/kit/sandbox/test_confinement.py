@@ -562,7 +562,7 @@ def test_leaves_the_session_and_hides_its_memory(orphan):
 @needs_full
 @needs_root
 def test_keeps_no_privileges(orphan):
-    """The worker is the user nobody, without a capability, wherever Python lies."""
+    """The worker runs as the user nobody, without a capability and without root's groups."""
     status = Path(f"/proc/{orphan[1]}/status").read_text("ascii").splitlines()
     fields = dict(line.split(":\t", 1) for line in status)
 

@@ -184,7 +184,7 @@ def test_a_constructor_with_another_order_gets_its_arguments_by_name(ask: Ask):
 
 
 def test_another_order_is_a_problem_where_it_is_graded(ask: Ask):
-    """A class that must have its arguments in order is not built if it has another one."""
+    """A class that must have its arguments in order is not built if their order is different."""
     fields = {"arguments": ("first", "second"), "in_order": True}
     problem = problem_in(ask("new", name="Swapped", kwargs={"first": 1, "second": 2}, **fields))
 

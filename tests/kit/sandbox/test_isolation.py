@@ -65,7 +65,7 @@ def test_roots_hold_python_and_not_the_course():
 
 @pytest.mark.parametrize("secret", [".", "course", "course/tests/hidden"])
 def test_roots_must_not_hold_the_course(tmp_path, secret):
-    """A root at or above the course is refused, also as a symbolic link."""
+    """A root at or above the course is refused, even if it is a symbolic link."""
     (tmp_path / "lib" / "course" / "tests" / "hidden").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "lib")
 

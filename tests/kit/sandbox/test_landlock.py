@@ -146,7 +146,7 @@ def test_skips_missing_paths(restricted):
 
 
 def test_each_version_has_its_rights():
-    """Only rights that the kernel's version of Landlock knows are requested."""
+    """Only rights that the kernel's version of Landlock has are requested."""
     widths = [landlock.handled_rights(abi).bit_length() for abi in range(8)]
 
     assert widths == [0, 13, 14, 15, 15, 16, 16, 16]

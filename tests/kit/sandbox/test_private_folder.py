@@ -1,4 +1,4 @@
-"""Tests that files in a private folder are limited, wherever and however they are made."""
+"""Tests that the limits of a private folder hold for all kinds of files."""
 
 import os
 import stat

@@ -67,7 +67,7 @@ def test_a_reply_arrives_as_it_was_sent():
 
 
 def test_a_message_starts_with_its_header():
-    """A reader knows from the first bytes how many follow, and to what they reply."""
+    """The first bytes state how many bytes follow, and to which message they reply."""
     sent = framed(b"the body", 7, last=2)
 
     assert HEADER.unpack(sent[: HEADER.size]) == (8, 7, 2)

@@ -505,7 +505,7 @@ def test_the_answers_of_one_check_have_one_limit(open_session):
 
 
 def test_a_verb_that_answers_nothing_gets_no_value(open_session):
-    """Forged values are accepted only where the kit's own code would send one."""
+    """A forged value is accepted only if the kit's own code would send one for the verb."""
     module = (
         "import torch\nfrom autograder.sandbox import executor\n"
         "class M(torch.nn.Module): pass\n"

@@ -150,7 +150,7 @@ def test_the_system_or_the_environment_chooses(monkeypatch, platform, chosen, ki
 
 
 def test_the_choice_never_concerns_grading(monkeypatch: pytest.MonkeyPatch):
-    """Without fork nothing is graded, for any value of the environment variable."""
+    """Without fork nothing is graded, regardless of the environment variable."""
     monkeypatch.setenv(VARIABLE, "spawn")
     monkeypatch.delattr(os, "fork")
 

@@ -1,4 +1,4 @@
-"""Tests stand-ins: numbers that reveal everything that an exercise passed to another."""
+"""Tests stand-ins, whose numbers depend on everything that they receive."""
 
 import inspect
 from collections.abc import Callable
@@ -145,7 +145,7 @@ def test_a_stand_in_gives_and_takes_a_cache():
 
 
 def test_a_module_is_known_by_its_parameters():
-    """A stand-in for a training step gets the student's module, for any name of its class."""
+    """A stand-in for a training step accepts the student's module, regardless of its class name."""
 
     def step(model: nn.Module, ids: Tensor) -> float:
         return float(model(ids).detach().sum())

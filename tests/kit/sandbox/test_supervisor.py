@@ -39,7 +39,7 @@ def test_a_fork_server_that_is_gone_is_a_lost_process(fork_server: ForkServer):
 
 
 def test_a_prepared_worker_is_used_once_and_for_its_module_only(preparing: ForkServer):
-    """The next check of the module gets the prepared worker; every other check a new one."""
+    """The next check of the module gets the prepared worker; every other check gets a new one."""
     [spare] = preparing._spare.values()
     workers = [preparing.start(name, notebook=False) for name in ("other", "tiny", "tiny")]
     for worker in workers:
@@ -64,7 +64,7 @@ def test_a_worker_is_removed_when_nobody_waits(preparing: ForkServer):
 
 
 def test_at_most_one_worker_is_prepared(preparing: ForkServer):
-    """When the learner goes on to another module, the worker of the last one is removed."""
+    """When the learner goes on to a new module, the worker of the last one is removed."""
     [first] = preparing._spare.values()
     preparing.prepare("other", notebook=False)
     [second] = preparing._spare.values()

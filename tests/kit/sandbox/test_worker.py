@@ -52,7 +52,7 @@ def test_the_first_message_is_number_0():
     ],
 )
 def test_a_message_is_read_whole(body: bytes, cut: int):
-    """A message is read as a whole, wherever the system divides it."""
+    """A message is read as a whole, even if the system divides it."""
     local, remote = socket.socketpair()
     message = framed(body, 7)
 

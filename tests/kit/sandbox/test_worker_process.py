@@ -19,6 +19,6 @@ def test_short_replies_with_too_many_parts_together_are_refused():
 
 
 def test_a_long_text_is_refused_before_it_is_decoded():
-    """A text that is too long is refused, for any number of parts."""
+    """A text that is too long is refused, regardless of the number of parts."""
     with pytest.raises(BadMessageError, match="a text of 9000 bytes"):
         Allowance(10_000).take(msgspec.msgpack.encode("x" * 9000))

@@ -335,4 +335,4 @@ def test_planning_a_check_does_not_wait_for_torch():
     assert done.stdout == "False\n"
 
 
-# What Windows lacks is taken away after libraries, which know the real system, were imported.
+# Libraries are imported first, with the real system; then the Unix modules are removed.

@@ -78,7 +78,7 @@ def test_a_picture_that_can_not_be_drawn_is_a_note(display: Display):
 def test_without_ipywidgets_the_picture_is_there(
     display: Display, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """Without ipywidgets the cell shows the first picture and says how to change it."""
+    """Without ipywidgets the cell shows the first picture and a line on how to change it."""
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     explore(square, size=(1, 6, 2), word=["b", "c"])
 

@@ -84,7 +84,7 @@ def test_a_lost_file_is_named(file: Path):
 
 
 def test_a_notebook_can_show_and_complete_a_module(file: Path):
-    """A module has a text and completes its names; IPython's private names are absent."""
+    """A module has a text and lists its names for completion, without IPython's private names."""
     module = LiveModule(file)
 
     assert "answer" in dir(module)

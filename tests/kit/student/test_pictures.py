@@ -43,7 +43,7 @@ def draw(shown: list[Any]) -> Draw:
     def heatmaps_of(*arguments: Any, **options: Any) -> Drawn:
         heatmaps(*arguments, **options)
         (panels,) = shown
-        assert "<img " in panels._repr_html_()  # it can be drawn with our fonts, labels and layout
+        assert "<img " in panels._repr_html_()  # the kit's fonts, labels and layout work
         return Drawn(panels, [axis for figure in panels.figures for axis in figure.axes])
 
     return heatmaps_of

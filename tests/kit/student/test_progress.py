@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_is_not_an_error(progress: Progress, tmp_path
 
 
 def test_a_damaged_file_is_reported(progress: Progress, course: Course):
-    """`progress` and `next` say that the file is damaged, and which command makes it again."""
+    """`progress` and `next` report a damaged file and the command that makes it again."""
     intact = [*outdated_lines(course, progress)]
     progress.file.write_text("{damaged")
     (line,) = outdated_lines(course, Progress.read(progress.file.parent))

@@ -44,7 +44,7 @@ def test_an_exercise_is_checked_again_after_a_save(checker: WarmChecker, own: li
 
 
 def test_a_missing_module_is_a_message(checker: WarmChecker, own: list[Task]):
-    """The message about a missing module says how to restore it."""
+    """The message about a missing module contains the command that restores it."""
     own[0].stage.stub.unlink()
     answer = checker.check(own[0])
 

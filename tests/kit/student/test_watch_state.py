@@ -28,7 +28,7 @@ def own(tmp_path: Path, pytestconfig: pytest.Config) -> Path:
 
 
 class KnownAnswers:
-    """A checker that knows which exercises pass."""
+    """A checker with fixed answers: only the exercises in *right* pass."""
 
     def __init__(self, *right: str) -> None:
         self.right = set(right)
@@ -114,7 +114,7 @@ def test_a_lost_progress_file_is_made_again(own: Path):
 
 
 def test_a_save_in_another_stage_goes_there(own: Path):
-    """A save in another stage goes to its first open exercise."""
+    """After a save in a different stage, `watch` goes to the first open exercise there."""
     course = handouts(own)
     state = Watch(course, KnownAnswers())
     state.saved([course.stages[1]])
@@ -201,7 +201,7 @@ def test_the_keys_say_until_when_other_exercises_are_checked(own: Path):
 
 
 def test_a_save_in_another_stage_leaves_nothing_unchecked(own: Path):
-    """Exercises of a stage that wait when another stage is saved are checked after those."""
+    """Exercises that wait when a different stage is saved are checked after those of that stage."""
     course = handouts(own)
     every = [task.key for task in tasks(course)]
     state = Watch(course, KnownAnswers(*every))

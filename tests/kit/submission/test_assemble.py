@@ -175,7 +175,7 @@ def test_refuses_a_huge_module(collected, write):
 
 
 def test_asks_for_the_stage_where_no_name_tells_it(collected, write):
-    """A single file of any name and no chosen stage is a problem that says what to do."""
+    """If no name or option gives the stage, the problem of a single file states what to do."""
     [submission] = collected(write("bob.py"))
 
     assert submission.stage == ""

@@ -166,7 +166,7 @@ def test_reports_an_lms_submission_of_another_kind(collected, write, class_):
 
 
 def test_reports_another_archive_in_a_class(collected, write, class_):
-    """An archive of another format in a class is reported as the student's problem."""
+    """An archive in a different format is reported as the student's problem."""
     write("alice.tar.gz")
     write("bob.zip")
 
@@ -623,7 +623,7 @@ def test_no_name_of_a_download_is_a_path(stages, write, class_, attention, name)
 
 
 def test_follows_no_link_to_another_class(stages, class_, tmp_path):
-    """A link to the folder of another class is not followed."""
+    """A link to the folder of a different class is not followed."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a_1_7_self_attention.py").write_bytes(b"x")
     (class_ / "eve").symlink_to(tmp_path / "other")

@@ -73,7 +73,7 @@ def test_reports_a_file_that_vanished(class_):
 
 
 def test_reports_a_file_that_may_not_be_read(collected, write, monkeypatch):
-    """A file of another user is a problem of that submission, not an error."""
+    """A file that the grader may not read is a problem of that submission, not an error."""
     path = write("alice/self_attention.py")
     refused = PermissionError(13, "Permission denied")
 

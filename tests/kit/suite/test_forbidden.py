@@ -62,7 +62,7 @@ def student_who_wrote(source: str) -> Student:
     ],
 )
 def test_a_shortcut_in_the_source_is_refused(source: str, excerpt: str):
-    """The message names the line, and says why the shortcut is forbidden."""
+    """The message contains the line, and the reason why the shortcut is forbidden."""
     with pytest.raises(WrongAnswer) as caught:
         avoids(student_who_wrote(source), "f", READY_SOFTMAX, "Write it yourself.")
 

@@ -125,7 +125,7 @@ def test_other_code_has_none():
 
 
 def test_parameters_are_created_in_the_wrong_order():
-    """If parameters are created in the wrong order, a seed gives each the numbers of another."""
+    """If parameters are created in the wrong order, a seed gives them wrong numbers."""
     sentence = "The parameters are created in the wrong order (`k`, `q`), so with the same seed "
 
     assert f"{sentence}they get the wrong numbers." in made_by(modules, DRAWN)

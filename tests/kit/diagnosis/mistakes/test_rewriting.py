@@ -28,7 +28,7 @@ def test_statements_are_left_out_restated_and_preceded(exercise: ExerciseCode):
 
 
 def test_an_exercise_has_its_helpers_but_no_other_exercise(exercise: ExerciseCode):
-    """A mistake in another exercise is named there."""
+    """An exercise contains its helpers, but no other exercise, whose mistakes are named there."""
     assert exercise.names == ["helper", "wanted"]
 
 
