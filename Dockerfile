@@ -1,4 +1,4 @@
-# The kit for grading, without a course: docs/deployment.md says how to start it.
+# The kit for grading, without a course: docs/deployment.md describes how to start it.
 # constraints.txt was made under this version of Python.
 FROM python:3.11-slim
 
@@ -7,7 +7,7 @@ RUN useradd --create-home --uid 1000 grader
 WORKDIR /tmp/kit
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY autograder ./autograder
-# The CPU build of torch: builds for GPUs have gigabytes. Bytecode now, not in each container.
+# Installs the CPU build of torch, because GPU builds take gigabytes, and compiles bytecode once.
 RUN python -m pip install --no-cache-dir --constraint constraints.txt uv \
     && uv pip install --system --no-cache --compile-bytecode --torch-backend cpu \
         --constraint constraints.txt ".[instructor]" \

@@ -1,6 +1,6 @@
 """nbgrader reads this file when one of its commands is started in this folder.
 
-Add your own settings below, such as what late work costs:
+Add your own settings below, such as the penalty for late work:
 
     c.LateSubmissionPlugin.penalty_method = "zero"
 """
@@ -11,6 +11,6 @@ try:
 
     configure(c, __file__)
 except Exception as error:
-    # nbgrader would log this error, go on without this file, and run students' code unprotected.
+    # nbgrader would log this error, continue without this file, and run students' code unprotected.
     msg = f"{__file__} can't be used: {type(error).__name__}: {error}"
     raise SystemExit(msg) from error

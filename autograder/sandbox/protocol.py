@@ -241,7 +241,7 @@ class BadMessageError(Exception):
 
 
 # The types that the kit's own code in a worker returns for a verb; other verbs return any type.
-_DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: a name may not be a text
+_DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: a name may have any type
 VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
     {
         **dict.fromkeys(("mode", "load", "replace", "stand_in"), (NoneType,)),

@@ -1,4 +1,4 @@
-"""Tests that text about a check with hidden inputs has no word or number of a worker.
+"""Tests that no text about a check with hidden inputs contains a word or number of a worker.
 
 The worker is replaced by a module that answers each request with its own words and numbers.
 """
@@ -32,7 +32,7 @@ from tests.e2e.test_by_heart import ByHeart, zeros
 
 COURSE = courses.load(Path(__file__).parents[2])
 WORD, NUMBER = "CANARY", 0.1875
-SETUP = {"has", "load", "mode", "replace"}  # answers have no words; without them nothing follows
+SETUP = {"has", "load", "mode", "replace"}  # answers have no words; a check needs them
 
 
 def renamed(value: Value) -> Value:
@@ -91,12 +91,12 @@ def multiplied(number: int, value: Value) -> Value:
 
 
 def resized(number: int, value: Value) -> Value:
-    """Return this many zeros in one axis."""
+    """Return *number* zeros in one axis."""
     return zeros_of(number) if isinstance(value, TensorValue) else value
 
 
 def with_axes(number: int, value: Value) -> Value:
-    """Return zeros with this many axes."""
+    """Return zeros with *number* axes."""
     return zeros_of(*[1] * number) if isinstance(value, TensorValue) else value
 
 

@@ -215,7 +215,7 @@ def test_formgrader_has_no_active_content_of_students(
 
 
 def test_attacks_can_be_read_as_text(hostile: HostileClass, formgraded: dict[str, str]):
-    """The instructor's pages show attacks as text, so the tests for active content can fail."""
+    """The instructor's pages show attacks as text, so attacks do reach these pages."""
     for student in ("says_html", "saves_outputs", "names_html"):
         assert CANARY in formgraded[student]
     assert "&lt;script&gt;" in hostile.pages()["says_html"]

@@ -84,9 +84,9 @@ def test_only_the_step_that_needs_a_secret_gets_it():
     }
 
     assert given == {
-        "Fetch what students pushed": "STUDENT_REPOSITORIES_TOKEN",
+        "Fetch the pushed work": "STUDENT_REPOSITORIES_TOKEN",
         "Grade": "AUTOGRADER_COURSE_SECRET",
-        "Give the feedback back": "FEEDBACK_TOKEN",
+        "Return the feedback": "FEEDBACK_TOKEN",
     }
     assert "secrets." not in str(workflow("grade.yml").get("env", ""))
 
@@ -178,7 +178,7 @@ DEADLINE = "2026-11-20T23:00:00Z"
 def test_a_repository_that_cannot_be_read_costs_itself(bash: Bash, tmp_path: Path):
     """An unreadable repository is reported by name, and not treated as an empty one."""
     (tmp_path / "students.txt").write_text(STUDENTS)
-    text = script("grade.yml", "Fetch what students pushed")
+    text = script("grade.yml", "Fetch the pushed work")
     code, called = bash(text, {"gh": GITHUB}, DEADLINE=DEADLINE)
 
     assert code == 0, called
@@ -191,7 +191,7 @@ def test_a_repository_that_cannot_be_read_costs_itself(bash: Bash, tmp_path: Pat
 def test_the_last_push_before_the_deadline_is_fetched(bash: Bash, tmp_path: Path):
     """The last push before the deadline, by GitHub's own time, is fetched and recorded."""
     (tmp_path / "students.txt").write_text(STUDENTS)
-    text = script("grade.yml", "Fetch what students pushed")
+    text = script("grade.yml", "Fetch the pushed work")
     _, called = bash(text, {"gh": GITHUB}, DEADLINE=DEADLINE)
 
     assert "gh api repos/c/ada/zipball/c0ffee" in called
@@ -207,7 +207,7 @@ def test_the_last_push_before_the_deadline_is_fetched(bash: Bash, tmp_path: Path
 def test_a_deadline_in_another_form_is_refused(bash: Bash, tmp_path: Path):
     """A deadline in a different form, which would make everybody late, is refused."""
     (tmp_path / "students.txt").write_text(STUDENTS)
-    text = script("grade.yml", "Fetch what students pushed")
+    text = script("grade.yml", "Fetch the pushed work")
 
     assert bash(text, {"gh": GITHUB}, DEADLINE="20 November") == (1, [])
 
@@ -262,7 +262,7 @@ case "$*" in
   *.sha) exit 1 ;;
 esac
 """
-    text = script("grade.yml", "Give the feedback back")
+    text = script("grade.yml", "Return the feedback")
     python = f'exec {sys.executable} "$@"\n'
     env = {"GH_TOKEN": "any"}
     code, called = bash(text, {"gh": stub, "python": python}, **env)

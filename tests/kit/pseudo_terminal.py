@@ -48,7 +48,7 @@ class PseudoTerminal:
 
     @property
     def shown(self) -> str:
-        """The text since it was set last, without colours."""
+        """The text printed since `shown` was last set, without colours."""
         return ESCAPES.sub("", self._raw)
 
     @shown.setter

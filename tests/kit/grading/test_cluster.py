@@ -115,7 +115,7 @@ def statuses(results: Results) -> list[tuple[str, Status]]:
 
 
 def test_results_are_in_the_order_of_submissions(run, graded):
-    """Results have the order of the submissions; one without code needs no worker."""
+    """Results are in the order of the submissions; a submission without code needs no worker."""
     results, workers = run(graded)
 
     assert statuses(results) == [

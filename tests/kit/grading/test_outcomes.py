@@ -161,7 +161,7 @@ def test_a_notice_is_next_to_a_check_that_passed(*, public: bool, message: str):
 
 @pytest.mark.parametrize("public", [True, False])
 def test_a_name_whose_import_failed_is_linked_to_it(*, public: bool):
-    """If code may be quoted, the message has the failed import and what to do."""
+    """If code may be quoted, the message contains the failed import and the next step."""
     imported = failed(
         3, "Head", type="ModuleNotFoundError", text="No module named 'x'", code="from x import Head"
     )

@@ -1,4 +1,4 @@
-"""Tests the statements that bind a name."""
+"""Tests finding the statements that bind a name."""
 
 import ast
 

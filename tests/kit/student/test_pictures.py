@@ -71,7 +71,7 @@ def image(axis: Any) -> Any:
 
 
 def test_words_stand_on_both_axes(draw: Draw):
-    """Words are on both axes: queries at the rows, keys at the columns."""
+    """Words are on both axes: queries label the rows, and keys label the columns."""
     (axis,) = draw({"weights": WEIGHTS}, WORDS).axes
 
     assert labels(axis.get_xticklabels()) == list(WORDS)

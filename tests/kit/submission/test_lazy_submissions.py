@@ -13,7 +13,7 @@ from tests.kit.submission.conftest import SOLVED
 
 @pytest.fixture
 def lazy(write, class_, stages) -> LazySubmissions:
-    """Two students, the first with two stages, and one who submitted a text."""
+    """Three students: one with two stages, one with one stage, and one who submitted a text."""
     write("alice/01_averaging/averaging.py", SOLVED)
     write("alice/02_self_attention/self_attention.py", SOLVED)
     write("bob/02_self_attention/self_attention.py", SOLVED)

@@ -45,7 +45,7 @@ def test_the_seed_of_a_worker_does_not_give_the_inputs():
 
 
 def test_weights_are_named_as_parameters_are():
-    """Two underscores in the name of a weight stand for a dot."""
+    """Two underscores in the name of a weight represent a dot."""
     weights = HiddenInputs(b"", "01_tiny", "test_a").weights(W_q=(3, 2), W_key__weight=(2, 3))
 
     assert {name: tuple(value.shape) for name, value in weights.items()} == {

@@ -139,7 +139,7 @@ def test_a_class_with_another_order_of_arguments_is_built_by_their_names():
 
 
 def test_a_method_besides_forward_can_be_called(student: Student):
-    """A method besides `forward` can be called, and the fault about a missing one names it."""
+    """A method other than `forward` can be called, and the fault about a missing one names it."""
     module, x = student.new("Scale", 2), torch.zeros(2, 2)
 
     assert torch.equal(module.call("mixed", x), torch.full((2, 2), 0.5))
