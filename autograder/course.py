@@ -1,6 +1,6 @@
 """Reads ``course.toml`` and ``source/*/stage.toml``, and derives the paths of all other files.
 
-An unknown key raises ``CourseError`` with its name and place, so that a misspelt key cannot turn
+An unknown key raises ``CourseError`` with its name and place, so that a misspelled key cannot turn
 off a limit unnoticed.
 """
 

@@ -20,7 +20,7 @@ MAX_MARKS = 3  # accents on one letter; more of them would cover the lines above
 
 _ESCAPE = re.compile(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,2000}(?:\x07|\x1b\\|\x9c)"  # titles
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colors, cursor
     r"|\x1b[ -/]*[0-~]"  # resets, character sets
 )
 _PATH = re.compile(r"(?<![\w/.:])/(?:[\w.+@~-]+/)+")

@@ -30,7 +30,7 @@ def print_progress(line: str) -> None:
 
 
 def terminal() -> tuple[int, bool]:
-    """Return the width of the terminal, and whether to print in colour."""
+    """Return the width of the terminal, and whether to print in color."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return shutil.get_terminal_size().columns, colour
 

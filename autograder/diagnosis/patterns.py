@@ -264,7 +264,7 @@ def _permuted(blocks: Sequence[Tensor], wanted: Sequence[Tensor]) -> bool:
 
 
 def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognize one repeated block of columns where no two neighbours should be equal."""
+    """Recognize one repeated block of columns where no two neighbors should be equal."""
     for size in _block_sizes(answer):
         first, *others = torch.split(answer, size, -1)
         if all(_close(block, first) for block in others):
@@ -276,7 +276,7 @@ def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _neighbours_agree(tensor: Tensor, size: int) -> bool:
-    """Whether two neighbouring blocks of columns are equal."""
+    """Whether two neighboring blocks of columns are equal."""
     return not all(itertools.starmap(_apart, itertools.pairwise(torch.split(tensor, size, -1))))
 
 

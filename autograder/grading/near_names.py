@@ -1,4 +1,4 @@
-"""Finds the definition that is probably a missing exercise with a misspelt name."""
+"""Finds the definition that is probably a missing exercise with a misspelled name."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -31,7 +31,7 @@ def near_name(missing: str, defined: Sequence[str], exercises: Collection[str]) 
 
 
 def _is_near(name: str, missing: str) -> bool:
-    """Whether only a few letters and no digits differ: v3 is not a misspelt v2."""
+    """Whether only a few letters and no digits differ: v3 is not a misspelled v2."""
     plain, wanted = _plain(name), _plain(missing)
     allowed = min(MAX_EDITS, len(wanted) // LETTERS_PER_EDIT)
     return (

@@ -3,7 +3,7 @@
 The class report runs one script of the kit, which its policy allows by its hash. The script sorts
 and filters tables, which can be read without it, too. No other page runs a script.
 
-A card is a fragment for a notebook. It has no style sheet and inherits its colours, because many
+A card is a fragment for a notebook. It has no style sheet and inherits its colors, because many
 programs show notebooks, some with dark themes. It stays readable if a viewer removes its style
 attributes. Templates escape all values, and an undefined name in a template is an error.
 """

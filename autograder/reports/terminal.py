@@ -76,7 +76,7 @@ def console(width: int, *, colour: bool) -> Console:
     return Console(
         file=io.StringIO(),
         width=width,
-        color_system="standard" if colour else None,  # 16 colours follow the reader's theme
+        color_system="standard" if colour else None,  # 16 colors follow the reader's theme
         force_terminal=colour,
         highlight=False,
         legacy_windows=False,

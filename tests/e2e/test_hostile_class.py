@@ -281,7 +281,7 @@ def files_for_students(hostile: HostileClass) -> Iterator[tuple[str, str, str]]:
 
 
 def plain(page: str) -> str:
-    """Return the text of a page; coloured code has a tag for each symbol."""
+    """Return the text of a page; colored code has a tag for each symbol."""
     return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
@@ -321,7 +321,7 @@ def test_students_get_no_secret(hostile: HostileClass):
 
 
 def test_a_leak_is_detected(hostile: HostileClass):
-    """A page with a coloured line of the solution is detected as a leak."""
+    """A page with a colored line of the solution is detected as a leak."""
     page = hostile.root / "feedback" / "hal" / STAGE / "lab.html"
     before = page.read_text("utf-8")
     page.write_text(f"{before}<pre><b>self.factor</b> = nn.Parameter(torch.rand(d))</pre>", "utf-8")

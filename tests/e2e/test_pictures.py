@@ -56,7 +56,7 @@ def hides_nothing(weights: Tensor) -> bool:
 
 
 def prefers_some_words(weights: Tensor) -> bool:
-    """Return whether the future is hidden, and each row with a choice has a clear favourite."""
+    """Return whether the future is hidden, and each row with a choice has a clear favorite."""
     rows = [row[: number + 1] for number, row in enumerate(weights)][1:]
     return hides_the_future(weights) and all(row.max() > 2 * row.min() for row in rows)
 

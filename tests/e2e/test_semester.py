@@ -498,7 +498,7 @@ def files_for_students(semester: Semester) -> Iterator[tuple[str, str]]:
         for path in semester.root.glob(pattern):
             if path.is_file() and "__pycache__" not in path.parts:
                 text = path.read_text("utf-8")
-                is_page = path.suffix == ".html"  # coloured code has a tag for each symbol
+                is_page = path.suffix == ".html"  # colored code has a tag for each symbol
                 words = html.unescape(re.sub(r"<[^>]*>", "", text)) if is_page else text
                 yield str(path.relative_to(semester.root)), words
 

@@ -48,7 +48,7 @@ class PseudoTerminal:
 
     @property
     def shown(self) -> str:
-        """The text printed since `shown` was last set, without colours."""
+        """The text printed since `shown` was last set, without colors."""
         return ESCAPES.sub("", self._raw)
 
     @shown.setter

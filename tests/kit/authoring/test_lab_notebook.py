@@ -321,7 +321,7 @@ def test_a_lab_that_would_go_wrong_is_refused(
     ],
 )
 def test_a_mark_scheme_that_nbgrader_would_leave_is_refused(author: Author, scheme: str):
-    """A misspelt marker of a mark scheme is refused, because students would get the scheme."""
+    """A misspelled marker of a mark scheme is refused, because students would get the scheme."""
     with pytest.raises(CourseError, match="between lines ### BEGIN MARK SCHEME and ###"):
         author(*CHECKS, question(scheme))
 

@@ -174,7 +174,7 @@ def test_every_command_is_listed():
 
 
 def test_a_misspelt_command_is_suggested(invoke: Invoke):
-    """A misspelt command is answered with the right name."""
+    """A misspelled command is answered with the right name."""
     assert "Did you mean 'grade'?" in invoke("grad").output
 
 

@@ -25,7 +25,7 @@ def test_progress_is_shown_without_a_terminal(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_pipe_has_no_colour(monkeypatch: pytest.MonkeyPatch):
-    """Output to a pipe has no colour, and the width of the terminal around it."""
+    """Output to a pipe has no color, and the width of the terminal around it."""
     monkeypatch.setenv("COLUMNS", "60")
 
     assert terminal() == (60, False)

@@ -538,7 +538,7 @@ def render_escaped(text: str, images: dict | None = None) -> str:
 
 
 def read(page: str) -> str:
-    """Return the text and the elements of *page* without colours, ids and joiners."""
+    """Return the text and the elements of *page* without colors, ids and joiners."""
     return html.unescape(re.sub(r'</?span.*?>| (?:id|href)=".*?"', "", page)).replace(JOINER, "")
 
 

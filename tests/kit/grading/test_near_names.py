@@ -1,4 +1,4 @@
-"""Tests the suggestion of misspelt names of exercises."""
+"""Tests the suggestion of misspelled names of exercises."""
 
 import pytest
 
@@ -19,7 +19,7 @@ FOUR = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_wei
     ],
 )
 def test_a_misspelt_name_is_found(missing: str, written: str):
-    """A misspelt name may differ in case, underscores and a letter or two."""
+    """A misspelled name may differ in case, underscores and a letter or two."""
     assert near_name(missing, ["helper", written], [missing, "other"]) == written
 
 
@@ -57,7 +57,7 @@ def test_a_name_is_suggested_for_the_nearest_exercise_only(written: str, missing
 
 
 def test_an_exercise_is_never_suggested_for_another():
-    """An exercise of the stage is not suggested as a misspelt name of a different one."""
+    """An exercise of the stage is not suggested as a misspelled name of a different one."""
     assert near_name("SelfAttention_v1", ["SelfAttentionV1"], FOUR) == ""
 
 

@@ -220,7 +220,7 @@ def test_a_class_whose_name_is_rebound_is_graded(graded: Graded, solved: Submiss
 
 
 def test_a_misspelt_exercise_is_recognized(graded: Graded):
-    """The message about a missing exercise suggests the misspelt name in the file."""
+    """The message about a missing exercise suggests the misspelled name in the file."""
     result = graded("def douple(x):\n    return x + x\n")
 
     assert exercise_of(result, "double").checks[0].message == (

@@ -246,7 +246,7 @@ def test_no_grade_is_not_a_zero():
 
 
 def test_a_students_text_is_not_markup():
-    """Brackets and colours in names and messages are shown as they are."""
+    """Brackets and colors in names and messages are shown as they are."""
     text = shown(table_submission(table_check(Outcome.FAILED, "raised KeyError: [red]x[/red]")))
 
     assert "[red]x[/red]" in text

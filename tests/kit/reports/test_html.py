@@ -246,7 +246,7 @@ def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 
 @pytest.fixture
 def palette(page: str) -> Callable[[int], dict[str, tuple[float, ...]]]:
-    """The colours of the light (0) or dark (1) scheme; `heat` at its strongest on a card."""
+    """The colors of the light (0) or dark (1) scheme; `heat` at its strongest on a card."""
 
     def read(scheme: int) -> dict[str, tuple[float, ...]]:
         block = re.findall(r":root \{([^}]*)\}", page)[scheme]
@@ -490,7 +490,7 @@ def test_a_card_reads_well_without_its_styles(incorrect: ExerciseFeedback):
 
 
 def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
-    """A card has no style rule, id or text colour, so it does not change the page around it."""
+    """A card has no style rule, id or text color, so it does not change the page around it."""
     page = exercise_card(incorrect, points=True)
 
     assert not re.search(r"<style|\bid=|position\s*:|[\";]color\s*:", page)

@@ -44,7 +44,7 @@ def test_the_terminal_shows_what_the_page_shows(
 def test_weights_are_shaded_and_wrong_ones_have_a_star(
     tiny: Course, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Shades and stars are readable without colour, and digits are below each other."""
+    """Shades and stars are readable without color, and digits are below each other."""
     text = feedback_text(tiny, submission(failed_check), 100, colour=False)
 
     assert "Your    ▒0.1000  ▒0.1100" in text
@@ -79,7 +79,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_without_colour_there_is_no_escape_at_all(
     tiny: Course, graded_class: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """Output without colour contains no escape sequence."""
+    """Output without color contains no escape sequence."""
     monkeypatch.setenv("FORCE_COLOR", "1")
 
     for result in graded_class.submissions:

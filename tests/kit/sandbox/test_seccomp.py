@@ -236,7 +236,7 @@ def test_numbers_are_those_of_the_kernels_headers(arch):
 
 
 def test_forbidden_names_are_real():
-    """Every name in the list of calls exists, because a misspelt name would prove nothing."""
+    """Every name in the list of calls exists, because a misspelled name would prove nothing."""
     if not all(header.is_file() for header in HEADERS.values()):
         pytest.skip("the kernel's headers are not installed")
     known = {**read_header(HEADERS["x86_64"]), **read_header(HEADERS["aarch64"])}

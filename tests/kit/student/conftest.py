@@ -48,7 +48,7 @@ def fork_server() -> Iterator[Workers]:
 
 @pytest.fixture
 def check(fork_server: Workers, monkeypatch: pytest.MonkeyPatch) -> Iterator[Check]:
-    """Run `autograder check` in a folder, in a terminal of 80 columns without colours."""
+    """Run `autograder check` in a folder, in a terminal of 80 columns without colors."""
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None

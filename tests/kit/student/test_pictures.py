@@ -60,7 +60,7 @@ def numbers(axis: Any) -> list[str]:
 
 
 def colours(axis: Any) -> list[str]:
-    """The colours of these numbers."""
+    """The colors of these numbers."""
     return [text.get_color() for text in axis.texts]
 
 
@@ -107,7 +107,7 @@ def test_row_i_is_the_query_and_column_j_the_key(draw: Draw):
 
 
 def test_panels_share_one_colour_scale(draw: Draw):
-    """All panels of a picture have the same colour scale, so heads can be compared."""
+    """All panels of a picture have the same color scale, so heads can be compared."""
     left, right = draw({"a": WEIGHTS / 2, "b": WEIGHTS}, WORDS).axes
 
     assert image(left).get_clim() == image(right).get_clim() == (0.0, 1.0)
@@ -169,7 +169,7 @@ def test_any_table_of_numbers_can_be_drawn(draw: Draw, table: Tensor):
 
 
 def test_many_tokens_have_colours_only(draw: Draw):
-    """A picture of many tokens has colours without numbers."""
+    """A picture of many tokens has colors without numbers."""
     words = [f"w{number}" for number in range(11)]
     (axis,) = draw({"weights": torch.rand(11, 11)}, words).axes
 

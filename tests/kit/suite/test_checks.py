@@ -61,7 +61,7 @@ def test_an_ordinary_test_has_no_spec():
 
 
 def test_an_unknown_layer_is_refused():
-    """A misspelt layer is an error when the suite is imported."""
+    """A misspelled layer is an error when the suite is imported."""
     with pytest.raises(ValueError, match="probes"):
         check("double", points=2, layer="probes")
 

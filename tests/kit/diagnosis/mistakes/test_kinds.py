@@ -110,6 +110,6 @@ def test_a_stage_rewords_a_kind():
 
 
 def test_an_unknown_kind_is_refused():
-    """An unknown kind is refused, because a misspelt one would turn off nothing."""
+    """An unknown kind is refused, because a misspelled one would turn off nothing."""
     with pytest.raises(CourseError, match="scale_mising"):
         require_known({"scale_mising": None})
