@@ -17,7 +17,7 @@ ENDS_LIST = re.compile(r"\n\n {1,3}\S|^ {1,3}```", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", **_: object) -> str:
-    """Link the files outside of docs/ to the repository, since the site does not contain them."""
+    """Link the files outside of docs/ to the repository, because the site does not contain them."""
     if ENDS_LIST.search(CODE.sub("", markdown)):  # for Python-Markdown; GitHub accepts three spaces
         LOG.warning("%s: indent paragraphs and code in a list by four spaces.", page.file.src_uri)
 

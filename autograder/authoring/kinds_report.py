@@ -168,7 +168,7 @@ class _Naming:
 
 
 def _with_tensors(value: Any) -> Any:
-    """Replace lists of numbers by tensors."""
+    """Replace lists of numbers with tensors."""
     match value:
         case dict():
             return {name: _with_tensors(item) for name, item in value.items()}

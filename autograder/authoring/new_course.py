@@ -228,7 +228,7 @@ def _lab_without(text: str, missing: Mapping[str, str]) -> str:
 
 
 def _rename_mentions(text: str, missing: Mapping[str, str]) -> str:
-    """Replace each mention of a *missing* stage, such as "stages 03 and 05", by its title."""
+    """Replace each mention of a *missing* stage, such as "stages 03 and 05", with its title."""
 
     def rename(mention: re.Match[str]) -> str:
         numbers = _NUMBER.findall(mention[0])

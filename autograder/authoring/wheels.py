@@ -50,7 +50,7 @@ def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
     """Return the wheel of the kit with the students' files of the *stages* of *course*.
 
     These files must be built. The version of the wheel ends in a digest of all files, so that pip
-    replaces an older wheel by a newer one.
+    replaces an older wheel with a newer one.
     """
     files = _kit_files()
     for stage in stages:

@@ -43,7 +43,7 @@ class PatternText(TextEntry, frozen=True):
             raise ValueError(msg)
         words = self.variants or "{" in self.sentence
         if words and not (self.public or self.from_solution):
-            msg = "missing required field `public`, since the answer decides the sentence"
+            msg = "missing required field `public`, because the answer decides the sentence"
             raise ValueError(msg)
 
 

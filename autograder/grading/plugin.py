@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Replace the traceback through the grader by the sentence about the student's fault."""
+    """Replace the traceback through the grader with the sentence about the student's fault."""
     report = yield
     message = getattr(call.excinfo.value, "message", None) if call.excinfo else None
     if message and item.get_closest_marker("check"):

@@ -170,7 +170,7 @@ def _reach_by_descriptor(folders: Iterable[str]) -> None:
 
 
 def _replace_paths(folder: str, reached: str) -> None:
-    """Replace *folder* by *reached* in the paths of imports and in the environment."""
+    """Replace *folder* with *reached* in the paths of imports and in the environment."""
     for paths in (sys.path, *_closed_search_paths()):
         for index, path in enumerate(paths):
             if path == folder or path.startswith(f"{folder}/"):

@@ -38,7 +38,7 @@ def _is_magic(line: bytes) -> bool:
 
 
 def _blank(line: bytes) -> bytes:
-    """Replace an indented line by ``pass``, so that a block with only a magic still compiles."""
+    """Replace an indented line with ``pass``, so that a block with only a magic still compiles."""
     body = line.strip()
     start = line.index(body) if body else 0
     return line[:start] + b"pass\n" if start else b"\n"

@@ -34,7 +34,7 @@ def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
 
 
 class _Names:
-    """Replaces each name that the source defines by a number, in the order of first use.
+    """Replaces each name that the source defines with a number, in the order of first use.
 
     Other names, such as `softmax`, stay, and imported objects keep their original names.
     """

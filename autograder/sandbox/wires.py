@@ -115,7 +115,7 @@ class PipeWire:
             threading.Thread(target=self._read, args=(name, stream), daemon=True).start()
 
     def send(self, data: memoryview) -> int:
-        """Send all of *data*, since the worker waits for it between two replies."""
+        """Send all of *data*, because the worker waits for it between two replies."""
         assert self._process.stdin is not None  # noqa: S101  # it was started with pipes
         self._process.stdin.write(data)
         self._process.stdin.flush()

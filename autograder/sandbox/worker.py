@@ -108,7 +108,7 @@ def _replace_descriptors(connection: int, output: int) -> None:
 
 
 def _replace_streams() -> None:
-    """Replace the output streams by line-buffered ones, so that a crash loses no line."""
+    """Replace the output streams with line-buffered ones, so that a crash loses no line."""
     sys.stdout, sys.stderr = (
         open(number, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115  # it stays open to the end
         for number in (1, 2)

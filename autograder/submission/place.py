@@ -100,7 +100,7 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
 
 
 def _open_archives(originals: list[SubmittedFile]) -> Listing:
-    """Replace each zip by its files, which come after all loose files.
+    """Replace each zip with its files, which come after all loose files.
 
     One limit applies to loose and packed files together. An archive that is not a zip is reported
     only if nothing else can be graded.

@@ -72,7 +72,7 @@ def programs_of(stage: Stage) -> Iterator[Program]:
 
 
 def _instead(stage: Stage, origin: str, name: str, code: str) -> Program:
-    """Replace the exercise that *code* defines by *code*."""
+    """Replace the exercise that *code* defines with *code*."""
     defined = {getattr(node, "name", "") for node in ast.parse(code).body}
     exercise = next(each.name for each in stage.exercises if each.name in defined)
     return Program(origin, name, exercise, f"{stage.solution.read_text('utf-8')}\n\n{code}")

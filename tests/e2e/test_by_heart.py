@@ -81,7 +81,7 @@ KEPT = ("verb", "name", "handle", "args", "kwargs")
 
 
 def zeros(value: Value) -> Value:
-    """Replace the tensors and numbers in *value* by zeros."""
+    """Replace the tensors and numbers in *value* with zeros."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return type(value)(0)
     if isinstance(value, TensorValue):

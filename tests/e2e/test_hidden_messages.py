@@ -36,7 +36,7 @@ SETUP = {"has", "load", "mode", "replace"}  # answers have no words; a check nee
 
 
 def renamed(value: Value) -> Value:
-    """Replace names by words, and numbers by a different number."""
+    """Replace names with words, and numbers with a different number."""
     if isinstance(value, TensorValue):
         return encode_tensor(decode_tensor(zeros(value)).float() + NUMBER, 1 << 26)
     if isinstance(value, DictValue):
@@ -45,7 +45,7 @@ def renamed(value: Value) -> Value:
 
 
 def scaled(value: Value) -> Value:
-    """Replace names by words, and multiply every number."""
+    """Replace names with words, and multiply every number."""
     if isinstance(value, TensorValue):
         return encode_tensor(decode_tensor(value).detach() * NUMBER, 1 << 26)
     if isinstance(value, DictValue):

@@ -28,8 +28,8 @@ CELL = "# In[ ]:\n"  # starts a cell, as `jupyter nbconvert --to script` writes 
 class Case(NamedTuple):
     """A submission: the solution of *stage* after all *edits*, in cells if it is a *notebook*.
 
-    *loses* contains for each exercise the id of a misconception, or words of a message or an
-    explanation, and the smallest and largest share of its points. *says* lists words of the notices
+    For each exercise, *loses* contains the id of a misconception, or words of a message or an
+    explanation, and the smallest and largest share of the points. *says* lists words of the notices
     or of the submission's message, and *never* lists words that must not occur.
     """
 

@@ -56,7 +56,7 @@ def test_a_line_shows_and_does_nothing(text: str, seen: str):
 
 @given(HOSTILE)
 def test_no_control_character_is_left(text: str):
-    """No text keeps a control character, half character or bidirectional control."""
+    """No text keeps a control character, lone surrogate or bidirectional control."""
     for character in line(text, 200) + lines(text) + last_lines(text) + identifier(text):
         assert character == "\n" or unicodedata.category(character) not in {"Cc", "Cs"}
         assert unicodedata.bidirectional(character) not in {"RLO", "LRO", "RLI", "PDI", "PDF"}

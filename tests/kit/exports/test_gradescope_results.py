@@ -114,7 +114,7 @@ def test_exactly_one_submission_is_required(
 
 @given(st.text(), st.floats(0, 100))
 def test_any_text_makes_strict_json(words: str, points: float):
-    """Any text makes JSON without NaN, escape sequences or half characters."""
+    """Any text makes JSON without NaN, escape sequences or lone surrogates."""
     passed = CheckResult(
         name="t", title=words, outcome=Outcome.PASSED, status=Status.OK,
         points=points, max_points=points, message=words,

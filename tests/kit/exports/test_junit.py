@@ -87,7 +87,7 @@ def test_a_suite_is_never_empty(submission: MakeSubmission, results: MakeResults
 
 @given(st.text(st.characters()))
 def test_any_text_makes_xml_that_parses(words: str):
-    """Text that XML can't hold (controls, half characters, U+FFFF) gives XML that parses."""
+    """Text that XML can't hold (controls, lone surrogates, U+FFFF) gives XML that parses."""
     failed = CheckResult(
         name=words, title=words, outcome=Outcome.FAILED, status=Status.WRONG_VALUE,
         points=0.0, max_points=1.0, message=words,

@@ -71,7 +71,7 @@ class StandIn:
 
 @pytest.fixture(autouse=True)
 def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
-    """Replace grading processes by stand-ins, and forget the runs afterwards."""
+    """Replace grading processes with stand-ins, and forget the runs at the end."""
     found = Processes([], [])
 
     def start(_run: ClusterRun) -> StandIn:

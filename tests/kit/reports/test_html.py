@@ -530,7 +530,7 @@ def test_hostile_words_look_the_same_in_every_card(
 
 @pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
 def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Results, number: int):
-    """A card has no escapes, controls or half characters, and not too many lines."""
+    """A card has no escapes, controls or lone surrogates, and a limited number of lines."""
     plain = exercise_card_text(exercise_feedback(hostile.submissions[number]), points=True)
 
     assert all(character == "\n" or character.isprintable() for character in plain)

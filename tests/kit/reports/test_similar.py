@@ -68,7 +68,7 @@ def test_nothing_submitted_is_not_a_finding(submission: MakeSubmission):
 def test_wrong_code_comes_before_right_code(
     student: Student, check: MakeCheck, submission: MakeSubmission
 ):
-    """Wrong code is listed first, since right answers of short exercises coincide."""
+    """Wrong code is listed first, because right answers of short exercises are often equal."""
     right = [submission(check(), student=name, sha256="r") for name in ("a", "b", "c")]
     groups = similar_groups([*right, student("d", "w"), student("e", "w")])
 

@@ -329,7 +329,7 @@ def test_the_line_of_an_exception_is_the_students_own():
 
 
 def test_in_a_notebook_cell_and_line_are_reported():
-    """In a notebook, a problem has the cell and the line in it."""
+    """In a notebook, a problem contains the cell and the line in that cell."""
     ask = asking("x = 1", "%time\ndef f():\n    return 1 / 0\n")
     problem = problem_in(ask("call", name="f"))
 

@@ -405,7 +405,7 @@ def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
 
 
 def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip):
-    """A folder around everything in a zip is an only entry unless it has the zip's name."""
+    """A folder around everything in a zip counts as an only entry unless it has the zip's name."""
     path = write_zip("all.zip", {"mallory/ada_1_7_x.py": b"", "mallory/bob_2_8_x.py": b""})
 
     with pytest.raises(UnclearOwnerError, match=r"mallory, the only entry of all\.zip"):

@@ -51,7 +51,7 @@ def test_ctrl_c_is_not_an_answer():
 
 
 def test_a_lack_of_memory_is_not_an_answer_of_the_code():
-    """If memory runs out, this process is at fault, since the course's code needs little."""
+    """If memory runs out, this process is at fault, because the course's code needs little."""
     with pytest.raises(MemoryError):
         Student(LocalChannel("own", SOURCE)).call("large")
     with pytest.raises(MemoryError):
