@@ -1,4 +1,4 @@
-"""Tests which runs of a check are equal, and which differ only in an exception."""
+"""Tests comparing two runs of a check: equal, different, or different only in an exception."""
 
 import math
 

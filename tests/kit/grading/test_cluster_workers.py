@@ -1,4 +1,4 @@
-"""Tests which connections and workers are refused, and the messages."""
+"""Tests refusing connections and workers, and the messages about them."""
 
 import pytest
 from msgspec.structs import replace

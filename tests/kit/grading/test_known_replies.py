@@ -1,4 +1,4 @@
-"""Tests that a check is not run again for replies with which it has passed."""
+"""Tests that a check that has passed does not run again for the same replies."""
 
 import pickle
 from collections.abc import Callable, Iterator

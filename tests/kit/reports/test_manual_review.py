@@ -1,4 +1,4 @@
-"""Tests that submissions whose points do not show everything are listed with a reason."""
+"""Tests listing the submissions that need a manual review, each with a reason."""
 
 import pytest
 

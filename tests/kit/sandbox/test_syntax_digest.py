@@ -1,4 +1,4 @@
-"""Tests that sources which differ only in names, comments and docstrings have one digest."""
+"""Tests digests of sources, which ignore names, comments and docstrings."""
 
 import ast
 from textwrap import dedent

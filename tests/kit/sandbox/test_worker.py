@@ -1,4 +1,4 @@
-"""Tests how a worker reads messages, and its answer if a reply can't be sent."""
+"""Tests reading messages in a worker, and its answer if a reply can't be sent."""
 
 import socket
 import threading

@@ -62,5 +62,5 @@ def test_nan_is_asked_about_before_its_sums(rows: int):
 
 
 def test_equal_pictures_do_not_differ():
-    """Equal pictures offer no difference."""
+    """Two equal pictures do not count as different."""
     assert not differs(RIGHT, RIGHT)

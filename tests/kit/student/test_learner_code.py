@@ -1,4 +1,4 @@
-"""Tests how runs of a learner's own module and tests are read."""
+"""Tests reading the results of a learner's own module and tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests that each form in which instructors have submissions is recognized."""
+"""Tests recognizing every form in which instructors may have submissions."""
 
 import pytest
 
