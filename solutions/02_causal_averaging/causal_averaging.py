@@ -5,8 +5,8 @@ C). Weights are (T, T): row t holds the weight of each token in the mean of toke
 sequences of the batch use the same weights.
 
 You compute the same mean three times: with a loop, with one matrix product, and with softmax over
-masked scores. The third has the form of attention: replace the zeros by scores that depend on the
-tokens, and each token can give different weights to the tokens before it.
+masked scores. The third way has the form of attention. Its scores are zero; if they depended on the
+tokens instead, each token could give different weights to the tokens before it.
 """
 
 import torch
@@ -33,7 +33,7 @@ def causal_mean_loop(x: Tensor) -> Tensor:
 def averaging_weights(T: int) -> Tensor:
     """Return the weight of each token in each mean: (T, T), float32.
 
-    Row t holds 1 / (t + 1) for the tokens 0 to t and 0 for those after it.
+    Row t holds 1 / (t + 1) for tokens 0 to t and 0 for later tokens.
     """
     ### BEGIN SOLUTION
     visible = torch.tril(torch.ones(T, T))
@@ -52,10 +52,10 @@ def causal_mean_matmul(x: Tensor) -> Tensor:
 
 
 def masked_softmax_weights(T: int) -> Tensor:
-    """Compute the same weights with softmax: (T, T), float32.
+    """Compute the weights of ``averaging_weights`` with softmax: (T, T), float32.
 
     Start from scores of zero, put minus infinity where a token would attend to a later one, and
-    take the softmax of each row: hidden tokens get a weight of exactly 0.
+    take the softmax of each row. Hidden tokens get a weight of exactly 0.
     """
     ### BEGIN SOLUTION
     visible = torch.tril(torch.ones(T, T))

@@ -1,4 +1,4 @@
-"""Hidden suite of stage 00: the first line, which gives no points."""
+"""Hidden suite of stage 00: the first line of code, which is worth no points."""
 
 import torch
 
@@ -10,7 +10,7 @@ SIZE = 5  # numbers in a vector
 
 @check("mix", points=5, layer="probe")
 def test_mixes_half_and_half(student, probe):
-    """Each number is halfway between the number of a and the number of b."""
+    """Each number in the result is halfway between the numbers in a and b."""
     a, b = probe.normal(SIZE), probe.normal(SIZE)
 
     agrees(student.call("mix", a, b), torch.lerp(a, b, 0.5), "The mixture")

@@ -60,9 +60,7 @@ MISCONCEPTIONS = (
         explanation=("The product comes from torch.dot, but you must write it out here."),
         question="Which two things does torch.dot do with the elements of its vectors?",
         ties=("multiplies_whole_vectors",),
-        why_tied=(
-            "Both give the right answers; they differ only in what runs inside, not in the result."
-        ),
+        why_tied="Both give the right results; they differ only in the operations that they run.",
     ),
     Misconception(
         id="multiplies_whole_vectors",
@@ -77,9 +75,7 @@ MISCONCEPTIONS = (
         ),
         question="How would you multiply if a and b were plain lists and torch were not installed?",
         ties=("lets_torch_do_it",),
-        why_tied=(
-            "Both give the right answers; they differ only in what runs inside, not in the result."
-        ),
+        why_tied="Both give the right results; they differ only in the operations that they run.",
     ),
     # scores_for_query
     Misconception(
@@ -94,8 +90,8 @@ MISCONCEPTIONS = (
         exercise="scores_for_query",
         swaps=(("inputs @ query", "inputs @ inputs[2]"),),
         explanation=(
-            "The row with index 2 is used as the query: indices count from 0, and the query is "
-            "already an argument."
+            "The row with index 2 is used as the query; indices start at 0, and the query is an "
+            "argument."
         ),
         question="Which word is in the row with index 2, and which vector is the query?",
     ),
@@ -124,7 +120,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "These are the logarithms of the weights: they are negative and do not add up to 1."
+            "The result holds the logarithms of the weights: they are negative and do not add up "
+            "to 1."
         ),
         question="Can the share of a token in a mixture be negative?",
     ),
@@ -177,7 +174,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("return exponentials / exponentials.sum()", "return torch.softmax(scores, dim=0)"),
         ),
-        explanation="The result comes from torch.softmax, but you must write it out here.",
+        explanation="The result comes from torch.softmax, but you must write softmax out here.",
         question="Which three steps does torch.softmax do for you?",
     ),
     # softmax_stable
@@ -187,8 +184,8 @@ MISCONCEPTIONS = (
         swaps=(("scores - scores.amax(dim=dim, keepdim=True)", "scores"),),
         title="The maximum is not subtracted before the exponential",
         explanation=(
-            "The maximum is not subtracted before the exponential, so large scores overflow, and "
-            "very low scores all become 0."
+            "The maximum is not subtracted before the exponential, so the exponentials of large "
+            "scores overflow, and those of very low scores are all 0."
         ),
         question="What is exp(1000) in float32, and what is infinity divided by infinity?",
     ),
@@ -216,8 +213,8 @@ MISCONCEPTIONS = (
         id="subtracts_the_minimum",
         exercise="softmax_stable",
         swaps=(("scores.amax(", "scores.amin("),),
-        explanation="The minimum is subtracted, so all exponents are positive and can overflow.",
-        question="Which exponents are safe for exp, the positive or the negative ones?",
+        explanation="The minimum is subtracted, so no exponent is negative and exp can overflow.",
+        question="Which exponents are safe for exp: positive or negative ones?",
     ),
     Misconception(
         id="clamps_the_scores",
@@ -248,7 +245,9 @@ MISCONCEPTIONS = (
                 "return shifted.softmax(dim)",
             ),
         ),
-        explanation="The result comes from torch's own softmax, but you must write it out here.",
+        explanation=(
+            "The result comes from torch's own softmax, but you must write softmax out here."
+        ),
         question="Which three steps does torch's softmax do for you?",
     ),
     Misconception(
@@ -274,7 +273,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The weights always add up to 1 along the first axis; they must add up to 1 along dim. "
-            "(For a single query both are the same.)"
+            "(For a single query, the two axes are the same.)"
         ),
         question=(
             "Along which axis does each step run, and in which steps should dim choose the axis?"
@@ -286,7 +285,7 @@ MISCONCEPTIONS = (
         exercise="context_vector",
         swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
         explanation="The weights are detached from the graph, so no gradient flows back to them.",
-        question="Which call in your function turns a tensor into plain numbers?",
+        question="Which call in your function separates the weights from the graph?",
     ),
     Misconception(
         id="ignores_the_weights",
@@ -305,8 +304,8 @@ MISCONCEPTIONS = (
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
         title="The transpose is missing",
         explanation=(
-            "The transpose is missing: the inner sizes are T and d, and if these are equal by "
-            "chance, features are multiplied by tokens."
+            "The transpose is missing: the inner sizes are d and T, and if they happen to be "
+            "equal, the product pairs features with tokens."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
     ),
@@ -358,7 +357,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "A loop compares one query or one pair at a time; one matrix product must compare "
-            "all of them at once."
+            "all pairs at once."
         ),
         question="In which matrix product is entry (i, j) the dot product of row i and row j?",
     ),
@@ -370,7 +369,7 @@ MISCONCEPTIONS = (
             ("torch.softmax(scores, dim=-1)", "torch.exp(scores) / torch.exp(scores).sum(dim=-1)"),
         ),
         explanation=(
-            "The sums of the rows lose their axis, and broadcasting aligns them with the columns."
+            "The sums of the rows lose their axis, so broadcasting aligns them with the columns."
         ),
         question="What is the shape of the sums, and which entries does each of them divide?",
     ),
@@ -381,7 +380,7 @@ MISCONCEPTIONS = (
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
         title="The transpose is missing",
         explanation=(
-            "The transpose is missing: the inner sizes are T and d, so the tokens are not compared "
+            "The transpose is missing: the inner sizes are d and T, so the tokens are not compared "
             "with each other."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",

@@ -2,7 +2,7 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
-# All scores are zero in this stage, so equal weights say no more than a missing mask.
+# All scores are zero in this stage, so equal weights only show that the mask is missing.
 OPERATORS = {"weights_equal": None}
 
 MISCONCEPTIONS = (
@@ -12,7 +12,7 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("past.mean(dim=0)", "past.sum(dim=0) / T"),),
         explanation="The sum is always divided by T, even if it adds up fewer tokens.",
-        question="Which number must the sum of the first two tokens be divided by?",
+        question="What number must the sum of the first two tokens be divided by?",
     ),
     Misconception(
         id="averages_means",
@@ -27,7 +27,7 @@ MISCONCEPTIONS = (
             "Each mean is halfway between the previous mean and the token, which gives late "
             "tokens too much weight."
         ),
-        question="Which weight does the first token have in the third mean of your loop?",
+        question="What weight does the first token have in the third mean of your loop?",
     ),
     Misconception(
         id="writes_into_the_batch",
@@ -61,7 +61,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The softmax of ones and zeros gives hidden tokens a weight too, because exp(0) is 1."
         ),
-        question="Which weight does a score of 0 get?",
+        question="What weight does a score of 0 get?",
     ),
     # causal_mean_matmul
     Misconception(
@@ -71,7 +71,7 @@ MISCONCEPTIONS = (
         title="The weights are the right factor of the product",
         explanation=(
             "The weights are the right factor of the product, so they would average features; the "
-            "sizes C and T do not fit."
+            "sizes C and T do not match."
         ),
         question="Which two sizes are the inner sizes of (B, T, C) @ (T, T)?",
     ),
@@ -88,7 +88,7 @@ MISCONCEPTIONS = (
         id="serves_eight_tokens_only",
         exercise="causal_mean_matmul",
         swaps=(("x.shape[1]", "8"),),
-        explanation="The length is fixed at 8, which fits the documented batch only.",
+        explanation="The length is fixed at 8, which fits only the documented batch.",
         question="What happens to your function if there are five tokens?",
     ),
     Misconception(
@@ -106,7 +106,7 @@ MISCONCEPTIONS = (
         exercise="masked_softmax_weights",
         swaps=(("return torch.softmax(scores, dim=-1)", "return averaging_weights(T)"),),
         explanation=(
-            "The weights are ones divided by their number, as in averaging_weights; they must "
+            "The weights are ones divided by their count, as in averaging_weights; they must "
             "come from a softmax."
         ),
         question="Which scores does softmax turn into equal weights, and which into 0?",
@@ -129,7 +129,7 @@ MISCONCEPTIONS = (
         id="makes_room_for_eight",
         exercise="masked_softmax_weights",
         swaps=(("torch.ones(T, T)", "torch.ones(8, 8)"),),
-        explanation="The mask is made for eight tokens, which fits the documented batch only.",
+        explanation="The mask is made for eight tokens, which fits only the documented batch.",
         question="What happens to your function if there are five tokens?",
     ),
     # causal_mean_softmax
@@ -137,7 +137,7 @@ MISCONCEPTIONS = (
         id="multiplies_by_averages",
         exercise="causal_mean_softmax",
         swaps=(("weights = torch.softmax(scores, dim=-1)", "weights = averaging_weights(T)"),),
-        explanation="The weights are ones divided by their number; they must come from a softmax.",
+        explanation="The weights are ones divided by their count; they must come from a softmax.",
         question="Which step turns masked scores into weights?",
     ),
     Misconception(
@@ -180,7 +180,7 @@ MISCONCEPTIONS = (
         id="expects_eight_tokens",
         exercise="causal_mean_softmax",
         swaps=(("x.shape[1]", "8"),),
-        explanation="The length is fixed at 8, which fits the documented batch only.",
+        explanation="The length is fixed at 8, which fits only the documented batch.",
         question="What happens to your function if there are five tokens?",
     ),
 )

@@ -47,7 +47,7 @@ DRAWING = (
         id="makes_the_weights_small",
         exercise="draw_weights",
         swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: 0.02 * f(a, b)"),),
-        explanation="The numbers are scaled after the draw; they must stay as they are drawn.",
+        explanation="The numbers are scaled after the draw; they must stay as drawn.",
         question="What should happen to the drawn numbers before they are returned?",
     ),
 )
@@ -80,8 +80,8 @@ PROJECTION = (
         swaps=(("inputs @ weight", "torch.nn.functional.linear(inputs, weight)"),),
         title="The weight matrices are used as if they were those of nn.Linear",
         explanation=(
-            "The weight matrices are used as if they were those of nn.Linear: F.linear expects "
-            "(d_out, d_in) and transposes, but they are (d_in, d_out)."
+            "The weight matrices are used as if they were those of nn.Linear: F.linear expects a "
+            "weight of shape (d_out, d_in) and transposes it, but here the shape is (d_in, d_out)."
         ),
         question="Which shape does F.linear expect for its weight?",
     ),
@@ -90,8 +90,8 @@ PROJECTION = (
         exercise="project",
         swaps=(("inputs @ weight", "weight @ inputs"),),
         explanation=(
-            "The weight is the left factor of the product, so its columns are paired with "
-            "tokens; they must be features."
+            "The weight is the left factor of the product, so the product adds up over tokens; it "
+            "must add up over features."
         ),
         question="Which of the two factors has a row for each token?",
     ),
@@ -128,7 +128,9 @@ SCORING = (
         id="multiplies_without_adding",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries * keys"),),
-        explanation="The numbers are multiplied one by one but never added up.",
+        explanation=(
+            "Queries and keys are multiplied element by element, but the products are not added up."
+        ),
         question="How many scores should one query and one key give?",
     ),
     Misconception(
@@ -159,7 +161,7 @@ WEIGHING = (
         id="roots_d_k_as_a_tensor",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / torch.sqrt(d_k), dim=-1)"),),
-        explanation="The plain number d_k is passed to torch.sqrt, which takes tensors.",
+        explanation="The plain number d_k is passed to torch.sqrt, which takes only tensors.",
         question="How do you write a square root in plain Python?",
     ),
     Misconception(
@@ -196,8 +198,8 @@ MIXING = (
         exercise="context_vectors",
         swaps=(("weights @ values", "values @ weights"),),
         explanation=(
-            "The values are the left factor of the product, so their features are paired with "
-            "the tokens' weights."
+            "The values are the left factor of the product, so the product adds up over features; "
+            "it must add up over tokens."
         ),
         question="Which of the two factors has a row for each query?",
     ),
@@ -221,7 +223,7 @@ MIXING = (
         id="cuts_the_graph_in_context",
         exercise="context_vectors",
         swaps=(("weights @ values", "weights.detach() @ values"),),
-        explanation="The weights are detached, so queries and keys cannot be trained.",
+        explanation="The weights are detached, so no gradient reaches the queries and keys.",
         question="Through which of the two factors do queries and keys influence the result?",
     ),
 )

@@ -4,7 +4,7 @@ from autograder.diagnosis.misconceptions import Misconception
 
 
 def in_each(names: str, right: str, wrong: str) -> tuple[tuple[str, str], ...]:
-    """Return one swap for each of *names*, which replace ``{}`` in the texts."""
+    """Return one swap for each of *names*: the name replaces ``{}`` in *right* and *wrong*."""
     return tuple((right.format(name), wrong.format(name)) for name in names.split())
 
 
@@ -31,7 +31,7 @@ MISCONCEPTIONS = (
             "The matrices are drawn as (d_out, d_in) and transposed, so the numbers are in the "
             "wrong places."
         ),
-        question="Which shape should a matrix have in the draw?",
+        question="Which shape should a matrix have when it is drawn?",
     ),
     Misconception(
         id="names_the_weights_otherwise",
@@ -41,7 +41,7 @@ MISCONCEPTIONS = (
             *in_each(QKV, "@ self.{}", "@ self.own_{}"),
         ),
         explanation="The parameters have the wrong names; they must be W_q, W_k and W_v.",
-        question="Which names does the class's description use?",
+        question="Which names does the docstring of the class use?",
     ),
     # SelfAttention_v1
     Misconception(
@@ -86,9 +86,7 @@ MISCONCEPTIONS = (
                 "nn.functional.scaled_dot_product_attention(queries, keys, values)",
             ),
         ),
-        explanation=(
-            "Torch's ready-made attention does the work that you must write in this exercise."
-        ),
+        explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which three lines does that function replace?",
     ),
     # SelfAttention_v2
@@ -135,7 +133,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The initial weights are changed after nn.Linear has drawn them.",
-        question="Which initial weights does the description require?",
+        question="Which initial weights does the docstring require?",
     ),
     # transfer_weights
     Misconception(
@@ -203,7 +201,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The target's weights are frozen after the transfer; they must stay trainable.",
-        question="What should an optimiser be able to do with the target after the transfer?",
+        question="What should an optimizer be able to do with the target after the transfer?",
     ),
     Misconception(
         id="drops_the_bias_in_silence",

@@ -14,7 +14,7 @@ MISCONCEPTIONS = (
         explanation=(
             "Axes 0 and 1 of the keys are swapped, but in a batch these count items and tokens."
         ),
-        question="What are the numbers of the axes of tokens and features in a batch?",
+        question="Which axes of a batch count tokens and features?",
     ),
     Misconception(
         id="swaps_the_two_axes",
@@ -25,7 +25,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The axes row_dim and col_dim are swapped when they are stored, so the key size and "
-            "the softmax use the axis of the tokens."
+            "the softmax use the wrong axis."
         ),
         question="Which of the two axes counts features?",
     ),
@@ -60,7 +60,7 @@ MISCONCEPTIONS = (
                 "self.W_v = nn.Linear(2, 2, bias=False)",
             ),
         ),
-        explanation="The value layer always has size 2, for every d_model.",
+        explanation="The value layer always has size 2, regardless of d_model.",
         question="Where does d_model appear in your constructor?",
     ),
     Misconception(
@@ -69,9 +69,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("return weights @ v", "return nn.functional.scaled_dot_product_attention(q, k, v)"),
         ),
-        explanation=(
-            "Torch's ready-made attention does the work that you must write in this exercise."
-        ),
+        explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which three lines does that function replace?",
     ),
     # causal_mask
@@ -84,10 +82,10 @@ MISCONCEPTIONS = (
                 "torch.tril(torch.ones(size, size)) / torch.arange(1, size + 1)[:, None]",
             ),
         ),
-        title="The rows of the mask are divided by their length",
+        title="The rows of the mask are divided by their sums",
         explanation=(
-            "The rows of the mask are divided by their length, so they sum to one; a mask holds "
-            "only 0 and 1."
+            "The rows of the mask are divided by their sums, so they sum to one; a mask holds only "
+            "0 and 1."
         ),
         question="What is the largest number in a mask, and what is the smallest?",
     ),
@@ -99,7 +97,7 @@ MISCONCEPTIONS = (
         explanation=(
             "Axes 0 and 1 of the keys are swapped, but in a batch these count items and tokens."
         ),
-        question="What are the numbers of the axes of tokens and features in a batch?",
+        question="Which axes of a batch count tokens and features?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
@@ -147,7 +145,7 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "mask.tril(-1) == 0"),),
         explanation=(
-            "No token may attend to itself, so the first token sees nothing and its row is NaN."
+            "No token can attend to itself, so the first token sees nothing and its row is NaN."
         ),
         question="Which entry of row 0 has to stay visible?",
     ),
@@ -156,8 +154,8 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled"), ("return weights @ v", "return weights @ (mask @ v)")),
         explanation=(
-            "The mask is multiplied by the values, which only adds values up and hides no token "
-            "from the softmax."
+            "The mask is multiplied by the values, which only adds up values and does not hide "
+            "tokens from the softmax."
         ),
         question=(
             "A mask has one entry for each pair of tokens; which of your tensors has the same "
@@ -183,9 +181,7 @@ MISCONCEPTIONS = (
                 "return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask == 1)",
             ),
         ),
-        explanation=(
-            "Torch's ready-made attention does the work that you must write in this exercise."
-        ),
+        explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which four lines does that function replace?",
     ),
 )

@@ -9,8 +9,8 @@ MISCONCEPTIONS = (
         exercise="scaled_scores",
         swaps=(("transpose(-2, -1)", "transpose(0, 1)"),),
         explanation=(
-            "The batch axis and the token axis are swapped; this transpose is right only without a "
-            "batch."
+            "The batch axis and the token axis are swapped; this transpose is correct only without "
+            "a batch."
         ),
         question="Which two of the three axes must be swapped, and which one must stay?",
     ),
@@ -25,7 +25,9 @@ MISCONCEPTIONS = (
         id="multiplies_without_adding",
         exercise="scaled_scores",
         swaps=(("queries @ keys.transpose(-2, -1)", "queries * keys"),),
-        explanation="Queries and keys are multiplied element by element and never added up.",
+        explanation=(
+            "Queries and keys are multiplied element by element, but the products are not added up."
+        ),
         question="How many scores should one query and one key give?",
     ),
     Misconception(
@@ -59,7 +61,7 @@ MISCONCEPTIONS = (
         exercise="scaled_scores",
         swaps=(("keys.transpose(-2, -1)", "keys.detach().transpose(-2, -1)"),),
         explanation="The keys are detached, so no gradient reaches them.",
-        question="How can the key layer learn if its result leaves the graph here?",
+        question="How can the key layer learn if its result is detached from the graph?",
     ),
     # causal_pattern
     Misconception(
@@ -67,8 +69,8 @@ MISCONCEPTIONS = (
         exercise="causal_pattern",
         swaps=(("torch.softmax(masked", "torch.softmax(masked / T**0.5"),),
         explanation=(
-            "The scores are scaled a second time; they are already divided by the root of the key "
-            "size."
+            "The scores are scaled a second time; they are already divided by the square root of "
+            "the key size."
         ),
         question="What does the docstring say about the scores that the function gets?",
     ),
@@ -159,7 +161,7 @@ MISCONCEPTIONS = (
                 'self.n = getattr(self, "n", -1) + 1; return weights @ v + 0.1 * self.n',
             ),
         ),
-        explanation="A part of each result is stored and added to the next one.",
+        explanation="Each call stores a number that changes the result of the next call.",
         question="Does the same input give the same result twice?",
     ),
     Misconception(
@@ -171,9 +173,7 @@ MISCONCEPTIONS = (
                 "return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)",
             ),
         ),
-        explanation=(
-            "PyTorch's ready-made attention does the work, but you must write it yourself here."
-        ),
+        explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which four steps does that function do for you?",
     ),
     Misconception(
@@ -186,8 +186,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The tokens are processed one after the other, so the number of operations grows with "
-            "the length of the input."
+            "The tokens are processed one after the other, so the number of tensor operations "
+            "grows with the length of the input."
         ),
         question="Which single product computes the same as your loop?",
     ),
