@@ -1,4 +1,4 @@
-"""Products by broadcasting, sums over a named axis."""
+"""Computes products by broadcasting, and sums over a named axis."""
 
 import operator
 

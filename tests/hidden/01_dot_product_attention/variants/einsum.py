@@ -1,4 +1,4 @@
-"""Every product by einsum."""
+"""Computes every product with einsum."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Helpers, demos and prints at module level, and local names that other functions also have."""
+"""Has helpers, demos and prints at module level, and local names that other functions also use."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Softmax through logarithms; one function calls another."""
+"""Computes softmax with logarithms, and calls one function from another."""
 
 import torch
 from torch import Tensor

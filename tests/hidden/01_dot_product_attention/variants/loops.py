@@ -1,4 +1,4 @@
-"""Loops and stacks wherever loops are fine."""
+"""Uses loops and stacks wherever loops are allowed."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Running sums in the loop and in the weights; one product is written out as terms and their sum."""
+"""Uses running sums in the loop and in the weights, and writes one product out as a sum of terms."""
 
 import torch
 

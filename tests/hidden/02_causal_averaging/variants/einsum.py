@@ -1,4 +1,4 @@
-"""Products by einsum, masks by comparing positions."""
+"""Computes products with einsum, and masks by comparing positions."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Computes in float64 and casts back; hides with the smallest float, or adds the mask."""
+"""Computes in float64 and casts back; hides scores with the smallest float, or adds the mask."""
 
 import torch
 

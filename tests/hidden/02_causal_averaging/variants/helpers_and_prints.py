@@ -1,4 +1,4 @@
-"""Helpers, a demo at module level, prints, optional arguments, scores that are hidden twice."""
+"""Has helpers, a demo at module level, prints and optional arguments, and hides scores twice."""
 
 import torch
 import torch.nn.functional as F
@@ -37,7 +37,7 @@ def masked_softmax_weights(T, hidden=float("-inf")):
     weights = torch.zeros(T, T)
     weights.masked_fill_(~triangle(T), hidden)
     weights = F.softmax(weights, dim=1)
-    weights = weights * triangle(T)  # hidden twice: renormalising changes nothing
+    weights = weights * triangle(T)  # hidden twice: renormalizing changes nothing
     return weights / weights.sum(dim=-1, keepdim=True)
 
 

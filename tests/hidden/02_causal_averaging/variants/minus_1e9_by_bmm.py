@@ -1,4 +1,4 @@
-"""A large negative number for infinity, a boolean mask of the future, and bmm over the batch."""
+"""Uses a large negative number for infinity, a boolean mask of the future, and bmm over the batch."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""All products by einsum, with names of axes instead of transposes."""
+"""Computes all products with einsum, with names of axes instead of transposes."""
 
 import math
 

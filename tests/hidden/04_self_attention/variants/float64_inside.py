@@ -1,4 +1,4 @@
-"""Computes in float64 and casts input and output."""
+"""Computes in float64, and casts the input and the output."""
 
 import torch
 from torch import nn

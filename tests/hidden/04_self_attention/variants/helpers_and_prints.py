@@ -1,4 +1,4 @@
-"""A base class, helpers, an own softmax, more attributes than needed, and a demo."""
+"""Has a base class, helpers, its own softmax, more attributes than needed, and a demo."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""One forward for all classes: the later classes inherit it."""
+"""Uses one forward method for all classes: the later classes inherit it."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""One query at a time, one key at a time."""
+"""Processes one query and one key at a time."""
 
 import torch
 from torch import nn

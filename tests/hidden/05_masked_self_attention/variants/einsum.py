@@ -1,4 +1,4 @@
-"""einsum over the last two axes, without row_dim and col_dim; a bool mask, torch.where."""
+"""Uses einsum over the last two axes, without row_dim and col_dim, a bool mask and torch.where."""
 
 import torch
 from torch import einsum, nn
@@ -18,7 +18,7 @@ class SelfAttention(nn.Module):
 
 def causal_mask(size):
     positions = torch.arange(size)
-    return positions[:, None] >= positions  # bool is a dtype of 0 and 1
+    return positions[:, None] >= positions  # the mask may have any dtype
 
 
 class MaskedSelfAttention(SelfAttention):

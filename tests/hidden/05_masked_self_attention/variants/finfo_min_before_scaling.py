@@ -1,4 +1,4 @@
-"""Fills with the smallest float32 before scaling; computes in float64."""
+"""Computes partly in float64, and fills hidden scores with the smallest float32 before scaling."""
 
 import math
 

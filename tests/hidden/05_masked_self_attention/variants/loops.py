@@ -1,4 +1,4 @@
-"""One item and one query at a time, over the visible keys only."""
+"""Processes one item and one query at a time, and only the visible keys."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Softmax over all keys, then hidden weights to zero and rows back to one; prints and a demo."""
+"""Masks the weights after softmax and divides each row by its remaining sum; prints; has a demo."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A large negative number instead of -inf, added; queries scaled first; bmm."""
+"""Scales the queries first, adds a large negative number instead of -inf, and uses bmm."""
 
 import torch
 from torch import nn

@@ -29,7 +29,7 @@ class AttentionHead(nn.Module):
 
     def forward(self, x):
         B, T, C = x.shape
-        if T > len(self.tril):  # the document's own code fails later, by a shape
+        if T > len(self.tril):  # the document's own code fails later, with a shape error
             raise ValueError("too many tokens")
         K = self.key(x)
         Q = self.query(x)

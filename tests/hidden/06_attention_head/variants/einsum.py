@@ -1,4 +1,4 @@
-"""Every product is an einsum; the mask is boolean and not saved."""
+"""Computes every product with einsum; the mask is boolean and is not saved."""
 
 import torch
 from torch import nn

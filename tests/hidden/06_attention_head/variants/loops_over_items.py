@@ -1,4 +1,4 @@
-"""One item of the batch after the other."""
+"""Processes one item of the batch after the other."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""bmm and mT, a large negative number instead of infinity, added as the mask."""
+"""Uses bmm and mT, and adds a large negative number as the mask instead of minus infinity."""
 
 import math
 
