@@ -184,8 +184,8 @@ MISCONCEPTIONS = (
         swaps=(("scores - scores.amax(dim=dim, keepdim=True)", "scores"),),
         title="The maximum is not subtracted before the exponential",
         explanation=(
-            "The maximum is not subtracted before the exponential, so the exponentials of large "
-            "scores overflow, and those of very low scores are all 0."
+            "The maximum is not subtracted before the exponential, so exp overflows for large "
+            "scores and gives 0 for very low scores."
         ),
         question="What is exp(1000) in float32, and what is infinity divided by infinity?",
     ),
