@@ -63,8 +63,8 @@ def softmax_naive(scores: Tensor) -> Tensor:
 def softmax_stable(scores: Tensor, dim: int) -> Tensor:
     """Take the softmax along axis *dim*: scores of any shape -> weights of the same shape.
 
-    Every slice along *dim* adds up to 1, even for scores of 1000 or -1000. The softmax does not
-    change if all scores of a slice are shifted by the same amount. Write out the softmax.
+    Every slice of weights along *dim* adds up to 1, even for scores of 1000 or -1000. The softmax
+    does not change if all scores of a slice are shifted by the same amount. Write out the softmax.
     """
     ### BEGIN SOLUTION
     shifted = scores - scores.amax(dim=dim, keepdim=True)  # at most 0, so exp can't overflow

@@ -79,9 +79,9 @@ class MaskedSelfAttention(nn.Module):
         """Mix, for each token, the values of the tokens that *mask* leaves visible.
 
         With row_dim=0 and col_dim=1: (T, d) -> (T, d). With row_dim=1 and col_dim=2:
-        (B, T, d) -> (B, T, d). *mask* is (T, T), the same for every item, and holds the floats 0.
-        and 1. A 0 in row i and column j hides token j from token i, so that token j does not affect
-        the result for token i. Every token can see at least one token.
+        (B, T, d) -> (B, T, d). *mask* is (T, T), the same for every item, and holds only zeros and
+        ones, as floats. A zero in row i and column j hides token j from token i, so that token j
+        does not affect the result for token i. Every token can see at least one token.
         """
         ### BEGIN SOLUTION
         q = self.W_q(token_encodings)  # (..., T, d)

@@ -54,10 +54,10 @@ class AttentionHead(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix, for each token, the values up to this token: (B, T, C) -> (B, T, head_size).
+        """Compute the context vector of each token: (B, T, C) -> (B, T, head_size).
 
-        Token i mixes the values of tokens 0 to i by its causal attention weights. Works for any T
-        up to block_size. The number of tensor operations does not grow with T. Raises
+        Token i mixes the values of tokens 0 to i by its causal attention weights. The head works
+        for any T up to block_size. The number of tensor operations does not grow with T. Raises
         ``ValueError`` if T is above block_size.
         """
         ### BEGIN SOLUTION

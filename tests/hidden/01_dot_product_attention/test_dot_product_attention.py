@@ -288,7 +288,7 @@ def test_softmax_stable_gives_the_documented_weights(student, documented, inputs
 
 @check("softmax_stable", points=0.35, layer="probe")
 def test_softmax_stable_along_every_axis(student, reference, probe):
-    """Scores with one to four axes are normalized along dim, also if dim is negative."""
+    """Scores with one to four axes are normalized along dim, which may be negative."""
     for shape in ((T,), (3, T), (2, 3, T), (2, 3, T, 4)):
         scores = probe.normal(*shape, scale=2.0)
         for dim in range(-len(shape), len(shape)):
@@ -421,7 +421,7 @@ def test_attention_scores_are_the_documented_ones(student, documented, inputs):
 
 @check("attention_scores", points=0.15, layer="probe")
 def test_attention_scores_of_unseen_tokens(student, reference, probe):
-    """The scores are right for any number of tokens, even one or as many as features."""
+    """The scores are right for any number of tokens, even for T = 1 and T = d."""
     for tokens in (T, D, 1):
         x = probe.normal(tokens, D, scale=1.5)
 
@@ -536,7 +536,7 @@ def test_simple_self_attention_gives_the_documented_context(student, documented,
 
 @check("simple_self_attention", points=0.3, layer="probe")
 def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
-    """The context vectors are right for any number of tokens, even as many tokens as features."""
+    """The context vectors are right for any number of tokens, even for T = d."""
     for tokens in (T, D):
         x = probe.normal(tokens, D, scale=0.7)  # larger tokens would attend only to themselves
         ours = reference.call("simple_self_attention", x)

@@ -46,7 +46,7 @@ def same_means(student, reference, probe):
 
 @pytest.fixture
 def hides_the_future(student, reference, probe):
-    """Return a function that expects no effect of later tokens and an unchanged batch."""
+    """Return a function that fails if later tokens affect earlier means or the batch changes."""
 
     def compare(name):
         batch = probe.normal(3, 7, 4)
@@ -97,7 +97,7 @@ def multiplies(student, reference, probe):
 
 @pytest.fixture
 def are_causal_shares(student, reference):
-    """Return a function that expects causal weights in which each row adds up to 1."""
+    """Return a function that fails unless the weights are causal and each row adds up to 1."""
 
     def compare(name):
         few, many = (tensor_like(student.call(name, T), (T, T)) for T in (5, 7))

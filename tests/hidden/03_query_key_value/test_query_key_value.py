@@ -71,7 +71,7 @@ def test_draws_the_documented_matrices(student, documented):
 
 @check("draw_weights", points=0.4, layer="documented")
 def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
-    """With seed 123, "rand" is the default: "journey" gets its documented query, key and value."""
+    """With seed 123 and "rand", the default, "journey" gets its documented query, key and value."""
     W_query, W_key, W_value = three_matrices(student.call("draw_weights", 3, 2, seed=123), (3, 2))
 
     documented["002.trainable.query_2"].matches(inputs[1] @ W_query, "inputs[1] @ W_query")
@@ -404,7 +404,7 @@ def test_context_vectors_keep_the_dtype(keeps_dtype, probe):
 
 @check("context_vectors", points=0.2, layer="laws")
 def test_attention_to_one_token_gives_its_value(student, probe):
-    """If one token has all the weight, the result is its value; equal weights give the mean."""
+    """If one token has all the weight, the result is its value; equal weights give the mean value."""
     values = probe.normal(T, D_V, scale=1.5)
     order = torch.tensor([2, 4, 0, 3, 1])
     picked = student.call("context_vectors", torch.eye(T)[order], values)

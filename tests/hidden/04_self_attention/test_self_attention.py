@@ -58,7 +58,7 @@ def same_gradients(yours, ours, names):
 
 
 def built_by_hand(student, name, yours, ours, x):
-    """Expect right context vectors from code that does not use torch's ready-made attention."""
+    """Expect correct context vectors from code that does not use torch's ready-made attention."""
     avoids(student, name, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
     agrees(yours(x), ours(x), "The result")
@@ -134,7 +134,7 @@ def test_v1_frozen_weights_sum_to_one(student, probe):
     weights["W_v"][1:] = 0  # the value of each token uses only its leading 1
     context = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)(x)
 
-    agrees(context, weights["W_v"][0].expand(T, D_OUT), "A mix of equal values")
+    agrees(context, weights["W_v"][0].expand(T, D_OUT), "The mixture of equal values")
 
 
 @check("SelfAttentionV1", points=0.1, layer="laws", rules=("inputs_unchanged",))
