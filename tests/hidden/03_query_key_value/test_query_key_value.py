@@ -404,7 +404,7 @@ def test_context_vectors_keep_the_dtype(keeps_dtype, probe):
 
 @check("context_vectors", points=0.2, layer="laws")
 def test_attention_to_one_token_gives_its_value(student, probe):
-    """If one token has all the weight, the result is its value; equal weights give the mean value."""
+    """With all weight on one token, the result is its value; equal weights give the mean value."""
     values = probe.normal(T, D_V, scale=1.5)
     order = torch.tensor([2, 4, 0, 3, 1])
     picked = student.call("context_vectors", torch.eye(T)[order], values)
