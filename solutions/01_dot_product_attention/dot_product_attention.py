@@ -23,7 +23,7 @@ def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> flo
     """
     ### BEGIN SOLUTION
     if len(a) != len(b):
-        raise ValueError(f"a has {len(a)} elements and b has {len(b)}; both need the same number")
+        raise ValueError(f"a has {len(a)} elements and b has {len(b)}; the lengths must be equal")
     total = 0.0
     for x, y in zip(a, b, strict=True):
         total += x * y

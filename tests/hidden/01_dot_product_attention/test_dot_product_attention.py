@@ -436,7 +436,7 @@ def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
 
 @check("attention_scores", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_attention_scores_hold_squared_lengths_on_the_diagonal(student, probe):
-    """A token's score with itself is its squared length, and the tokens are unchanged."""
+    """The score of a token with itself is its squared length, and the tokens are unchanged."""
     x = probe.normal(T, D, scale=1.5)
 
     scores = tensor_like(student.call("attention_scores", x), (T, T))
