@@ -60,7 +60,7 @@ def test_feedback_holds_no_mark_scheme(feedback: Path, student: str):
 
     assert "Question 1 (2 points)" in text
     assert "MARK SCHEME" not in text
-    assert "Typical half answers" not in text
+    assert "Typical partial answers" not in text
 
 
 def test_a_hostile_submission_is_text_in_its_feedback(
