@@ -547,7 +547,7 @@ CASES = (
         (
             swap(
                 '    if len(a) != len(b):\n        raise ValueError(f"a has {len(a)} elements and '
-                'b has {len(b)}; both need the same number")\n    total = 0.0\n'
+                'b has {len(b)}; the lengths must be equal")\n    total = 0.0\n'
                 "    for x, y in zip(a, b, strict=True):\n        total += x * y\n",
                 "    total = 0.0\n    for i in range(max(len(a), len(b))):\n"
                 "        total += a[i] * b[i]\n",
