@@ -7,8 +7,8 @@ from autograder.suite.compare import agrees, alike, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all different, so that no wrong axis fits by chance
-# Scores then have a spread of 3: every mistake shows, and no visible weight underflows, so that
-# masking after softmax and normalizing again is as exact as minus infinity.
+# Scores then have a standard deviation of about 3: every mistake shows, and no visible weight
+# underflows, so that masking after softmax and normalizing again is as exact as minus infinity.
 SCALE = 0.5
 BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
 AT_ONCE = "Use one matrix product for all tokens at once."
