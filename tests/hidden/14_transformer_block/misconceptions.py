@@ -83,9 +83,11 @@ MISCONCEPTIONS = (
         title="Mean and variance are computed over the first axis",
         explanation=(
             "Mean and variance are computed over the first axis, so they mix different tokens or "
-            "items; each token must be normalized alone, over its features."
+            "items; each token must be normalized separately, over its features."
         ),
-        question="Which axis holds the features of one token, for any number of axes before it?",
+        question=(
+            "Which axis holds the features of one token, no matter how many axes come before it?"
+        ),
     ),
     Misconception(
         id="normalizes_over_the_second_axis",
@@ -100,9 +102,9 @@ MISCONCEPTIONS = (
         title="Mean and variance are computed over axis 1",
         explanation=(
             "Mean and variance are computed over axis 1, which holds the tokens of a batch; each "
-            "token must be normalized alone, over its features."
+            "token must be normalized separately, over its features."
         ),
-        question="Which axis holds the features of one token, with a batch and without one?",
+        question="Which axis holds the features of one token, with and without a batch axis?",
     ),
     Misconception(
         id="keeps_the_mean",
@@ -118,7 +120,7 @@ MISCONCEPTIONS = (
         exercise="LayerNorm",
         swaps=(("self.scale * normalized + self.shift", "self.scale * (normalized + self.shift)"),),
         explanation="The shift is added before the features are scaled, so it is scaled as well.",
-        question="In which order does the docstring put scaling and shifting?",
+        question="In which order does the docstring scale and shift the features?",
     ),
     # RMSNorm
     Misconception(
@@ -129,7 +131,7 @@ MISCONCEPTIONS = (
             "The mean of the absolute values of the features is taken, not the mean of their "
             "squares."
         ),
-        question="What do the letters M and S in RMS mean?",
+        question="What do the letters M and S in RMS stand for?",
     ),
     Misconception(
         id="shifts_like_layer_norm",
@@ -199,7 +201,7 @@ MISCONCEPTIONS = (
         swaps=(("1 + torch.tanh(inner)", "1 + torch.erf(x / math.sqrt(2))"),),
         explanation=(
             "This is the exact GELU, with the error function; the exercise asks for the tanh "
-            "approximation, which differs from it in the fourth digit."
+            "approximation, which differs from it by up to 0.0005."
         ),
         question="Which function does the formula in the docstring contain?",
     ),
@@ -224,12 +226,12 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The layers are in a Python list: torch does not find their parameters, so nothing "
-            "trains them."
+            "The layers are in a Python list: torch does not find their parameters, so they are "
+            "not trained."
         ),
         question=(
-            "What does network.parameters() contain, and which container makes layers known to "
-            "torch?"
+            "What does network.parameters() contain, and which container registers the layers in "
+            "it?"
         ),
     ),
     Misconception(
@@ -248,7 +250,7 @@ MISCONCEPTIONS = (
         id="always_adds_shortcuts",
         exercise="DeepNetwork",
         swaps=(("self.use_shortcut and x.shape == output.shape", "x.shape == output.shape"),),
-        explanation="Shortcuts are also added if use_shortcut is false.",
+        explanation="Shortcuts are added even if use_shortcut is false.",
         question="Where in forward does use_shortcut make a difference?",
     ),
     Misconception(
@@ -285,8 +287,8 @@ MISCONCEPTIONS = (
         exercise="DeepNetwork",
         swaps=(("self.use_shortcut and x.shape == output.shape", "self.use_shortcut"),),
         explanation=(
-            "The input of a layer is added even where its shape differs from the result's: torch "
-            "then broadcasts a single feature, or raises an error."
+            "The input of a layer is added even if its shape differs from that of the result: "
+            "torch then broadcasts a single feature, or raises an error."
         ),
         question="What is the shape of the result if a layer maps 3 features to 1?",
     ),
@@ -296,7 +298,7 @@ MISCONCEPTIONS = (
         exercise="FeedForward",
         swaps=(("return self.linear2(hidden)", "return self.activation(self.linear2(hidden))"),),
         explanation=(
-            "A second activation follows linear2; there is only one, between the two layers."
+            "A second activation follows linear2; there must be only one, between the two layers."
         ),
         question="Can your result be far below zero?",
     ),
@@ -363,7 +365,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The second shortcut adds the input of the block; it must add the sum after attention."
         ),
-        question="Where does the result of attention appear in what your block returns?",
+        question="Where in the result of your block is the result of attention added?",
     ),
     Misconception(
         id="has_no_shortcuts",
@@ -442,8 +444,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, NORM_THEN_SHORTCUT),),
         explanation=(
-            "The shortcuts start after the norms: the normalized features are added; it must be "
-            "the features before the norm."
+            "The shortcuts start after the norms: they add the normalized features, but they must "
+            "add the features before the norm."
         ),
         question=(
             "What must a pre-norm block return if attention and the feed-forward network return "
@@ -455,8 +457,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, FIRST_FROM_THE_NORM),),
         explanation=(
-            "The first shortcut starts after norm1: the normalized features are added; it must be "
-            "the features before the norm."
+            "The first shortcut starts after norm1: it adds the normalized features, but it must "
+            "add the features before the norm."
         ),
         question=(
             "What must a pre-norm block return if attention and the feed-forward network return "
@@ -468,8 +470,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, SECOND_FROM_THE_NORM),),
         explanation=(
-            "The second shortcut starts after norm2: the normalized features are added; it must be "
-            "the features before the norm."
+            "The second shortcut starts after norm2: it adds the normalized features, but it must "
+            "add the features before the norm."
         ),
         question=(
             "What must a pre-norm block return if attention and the feed-forward network return "
@@ -481,8 +483,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=(("if self.norm_first:", "if not self.norm_first:"),),
         explanation=(
-            "Pre-norm and post-norm are swapped: the block is post-norm where norm_first is true, "
-            "and pre-norm where it is false."
+            "Pre-norm and post-norm are swapped: the block is post-norm if norm_first is true, and "
+            "pre-norm if it is false."
         ),
         question="If norm_first is true, is the norm inside the branch or after the sum?",
     ),
@@ -517,11 +519,11 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The block holds a copy of the given attention: later changes of the given module do "
+            "The block holds a copy of the given attention: later changes to the given module do "
             "not reach the block."
         ),
         question=(
-            "What must be assigned to self.att, so that the block and the caller use the same "
+            "What must be assigned to self.att so that the block and the caller use the same "
             "module?"
         ),
     ),

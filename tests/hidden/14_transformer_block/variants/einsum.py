@@ -73,7 +73,7 @@ class DeepNetwork(nn.Module):
 class FeedForward(nn.Module):
     def __init__(self, d_model, d_hidden, activation="gelu"):
         super().__init__()
-        self.act = {"gelu": gelu, "relu": lambda x: x.clamp(min=0)}[activation]  # KeyError refuses
+        self.act = {"gelu": gelu, "relu": lambda x: x.clamp(min=0)}[activation]  # a KeyError refuses other names
         self.linear1 = nn.Linear(d_model, d_hidden)
         self.linear2 = nn.Linear(d_hidden, d_model)
 

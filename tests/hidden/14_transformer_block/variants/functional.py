@@ -1,4 +1,4 @@
-"""Functions do the work: modules hold parameters, F.linear and var_mean compute."""
+"""Functions do the work: modules hold parameters, and F.linear and var_mean compute."""
 
 import math
 from functools import partial

@@ -107,7 +107,7 @@ class SwiGLU(nn.Module):
 
 
 class Shortcut(nn.Module):
-    """x plus what *parts* make of it."""
+    """Return x plus the result of *parts* for x."""
 
     def __init__(self, *parts):
         super().__init__()
