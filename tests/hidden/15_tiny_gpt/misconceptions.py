@@ -54,10 +54,10 @@ MISCONCEPTIONS = (
         exercise="GPT",
         swaps=(("self.blocks = nn.ModuleList()", "self.blocks = []"),),
         explanation=(
-            "The blocks are in a Python list: torch does not find their parameters, so nothing "
-            "trains them."
+            "The blocks are in a Python list: torch does not find their parameters, so they are "
+            "not trained."
         ),
-        question="Which container makes layers known to torch?",
+        question="Which container of torch registers the layers in it?",
     ),
     Misconception(
         id="uses_one_block_many_times",
@@ -129,15 +129,15 @@ MISCONCEPTIONS = (
         exercise="count_parameters",
         swaps=(("4 * d_model**2 + d_model", "4 * d_model**2"),),
         explanation="The bias of out_proj in each block is not counted.",
-        question="What does out_proj have that W_query does not have without qkv_bias?",
+        question="What does out_proj have that W_query does not have if qkv_bias is false?",
     ),
     Misconception(
         id="counts_no_norms",
         exercise="count_parameters",
         swaps=(("norm = 2 * d_model", "norm = 0"),),
         explanation=(
-            "The norms are not counted: there are two in each block and one at the end, with a "
-            "scale and a shift each."
+            "The norms are not counted: there are two in each block and one at the end, each with "
+            "a scale and a shift."
         ),
         question="How many parameters does a LayerNorm have, and how many norms are there?",
     ),
@@ -183,8 +183,8 @@ MISCONCEPTIONS = (
         """,
         title="Ties with the k-th largest logit are dropped",
         explanation=(
-            "Ties with the k-th largest logit are dropped: exactly k logits are kept, and which "
-            "of the equal ones stay is arbitrary."
+            "Ties with the k-th largest logit are dropped: exactly k logits are kept, so the "
+            "choice among equal logits is arbitrary."
         ),
         question="What happens to four equal logits if k is 2?",
     ),
@@ -248,8 +248,8 @@ MISCONCEPTIONS = (
         exercise="generate",
         swaps=(("sample_next(logits[:, -1], ", "sample_next(logits[:, 0], "),),
         explanation=(
-            "The logits of the first position choose the token; only the last position has seen "
-            "the whole text."
+            "The token is chosen from the logits of the first position; only the last position has "
+            "seen the whole text."
         ),
         question="Which position of the logits predicts the token after the last one?",
     ),
@@ -258,8 +258,8 @@ MISCONCEPTIONS = (
         exercise="generate",
         swaps=(("model(ids[:, -context_length:])", "model(ids)"),),
         explanation=(
-            "The model gets the whole text, not only the last context_length tokens; a GPT does "
-            "not have that many positions."
+            "The model gets the whole text, not only the last context_length tokens; a GPT has "
+            "only context_length positions."
         ),
         question="How many tokens does the model get if the text is longer than context_length?",
     ),

@@ -1,4 +1,4 @@
-"""Products by einsum, one-hot vectors in place of look-ups."""
+"""Products by einsum, and one-hot vectors in place of lookups."""
 
 import torch
 from torch import einsum, nn
@@ -50,7 +50,7 @@ def gelu(x):
 class FeedForward(nn.Module):
     def __init__(self, d_model, d_hidden, activation="gelu"):
         super().__init__()
-        self.act = {"gelu": gelu, "relu": lambda x: x.clamp(min=0)}[activation]  # KeyError refuses
+        self.act = {"gelu": gelu, "relu": lambda x: x.clamp(min=0)}[activation]  # a KeyError refuses other names
         self.linear1 = nn.Linear(d_model, d_hidden)
         self.linear2 = nn.Linear(d_hidden, d_model)
 

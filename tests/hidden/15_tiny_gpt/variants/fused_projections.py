@@ -1,4 +1,4 @@
-"""The style of nanoGPT: asserts, tied by assignment, loops for items."""
+"""The style of nanoGPT: asserts, weights tied by assignment, loops over items."""
 
 import torch
 from torch import nn
@@ -68,7 +68,7 @@ class FeedForward(nn.Module):
 
 
 class Shortcut(nn.Module):
-    """x plus what *parts* make of it."""
+    """Return x plus the result of *parts* for x."""
 
     def __init__(self, *parts):
         super().__init__()
