@@ -8,7 +8,7 @@ MASKS = {
     ATTEND: "lower_right_mask(len(queries), len(keys))",
     HEADS: "lower_right_mask(T_new, keys.shape[2])",
 }
-# Of each exercise: the sizes of the mask, and the statement that hides the future.
+# The sizes of the mask in each exercise, and the statement that hides the future.
 NEW = {ATTEND: "len(queries)", HEADS: "T_new"}
 ALL = {ATTEND: "len(keys)", HEADS: "keys.shape[2]"}
 FILL = "masked = scores.masked_fill(mask == 0, -torch.inf)"
@@ -21,7 +21,7 @@ SUFFIX = {ATTEND: "", HEADS: "_of_heads"}
 
 
 def in_both(name: str, swaps: dict[str, tuple[tuple[str, str], ...]], **texts: str):
-    """Return the same mistake in both exercises that attend."""
+    """Return the same mistake in both exercises that compute attention."""
     return [
         Misconception(id=name + SUFFIX[exercise], exercise=exercise, swaps=swaps[exercise], **texts)
         for exercise in (ATTEND, HEADS)
@@ -37,7 +37,7 @@ def masked_by(template: str) -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def joined(keys: str, values: str) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the swaps that join other keys and values with those of the past."""
+    """Return the swaps that replace the concatenations of keys and of values."""
     return {
         exercise: (
             (f"torch.cat((past_keys, keys){axis})", keys.format(axis=axis)),
@@ -54,11 +54,14 @@ MISCONCEPTIONS = (
         exercise="lower_right_mask",
         swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril()"),),
         explanation=(
-            "The mask is aligned to the upper left corner: query 0 sees only key 0; it belongs "
-            "to one of the last tokens, so it must also see all earlier keys."
+            "The mask is aligned to the upper left corner: query 0 sees only key 0, but it belongs "
+            "to one of the last tokens and must also see all earlier keys."
         ),
         title="The mask is aligned to the upper left corner",
-        question="There are 4 keys and 1 query, that of the newest token. Which keys does it see?",
+        question=(
+            "There are 4 keys and 1 query, which belongs to the newest token. Which keys must it "
+            "see?"
+        ),
     ),
     Misconception(
         id="moves_the_diagonal_the_wrong_way",
@@ -68,15 +71,15 @@ MISCONCEPTIONS = (
             "The diagonal moves the wrong way: with more keys than queries it must move to the "
             "right."
         ),
-        question="Which keys does query 0 see if there are 3 queries and 4 keys?",
+        question="Which keys must query 0 see if there are 3 queries and 4 keys?",
     ),
     Misconception(
         id="shows_keys_to_queries_before_the_text",
         exercise="lower_right_mask",
         swaps=(("past = num_keys - num_queries", "past = max(num_keys - num_queries, 0)"),),
         explanation=(
-            "With more queries than keys, the mask is aligned to the upper left corner: the "
-            "first queries see keys, but only the last queries may see any."
+            "With more queries than keys, the mask is aligned to the upper left corner: the first "
+            "queries see keys, but only the last queries may see keys."
         ),
         title="With more queries than keys, the mask is aligned to the upper left corner",
         question="There are 5 queries and 2 keys. To which queries do the two keys belong?",
@@ -127,7 +130,7 @@ MISCONCEPTIONS = (
             "has no effect on the context."
         ),
         title="The tokens of the cache are hidden",
-        question="How many keys does the first new token see after 6 old tokens?",
+        question="How many keys must the first new token see after 6 old tokens?",
     ),
     *in_both(
         "masks_without_a_cache_only",
@@ -135,11 +138,14 @@ MISCONCEPTIONS = (
             (ATTEND, HEADS), ((FILL, f"masked = scores if cache is not None else {FILL[9:]}"),)
         ),
         explanation=(
-            "Nothing is hidden if there is a cache: one new token may see all keys, but the first "
-            "of several new tokens also sees those after it."
+            "Nothing is hidden if there is a cache: a single new token may see all keys, but the "
+            "first of several new tokens must not see those after it."
         ),
         title="Nothing is hidden if there is a cache",
-        question="Three new tokens arrive after six old ones. Which keys must the first not see?",
+        question=(
+            "Three new tokens arrive after six old ones. Which keys must the first new token not "
+            "see?"
+        ),
     ),
     # What is kept
     *in_both(
@@ -167,10 +173,8 @@ MISCONCEPTIONS = (
             exercise: ((result, f"{result[:-14]}cache or (keys, values)"),)
             for exercise, result in RESULTS.items()
         },
-        explanation=(
-            "The cache that came in is returned without the new tokens, so it does not grow."
-        ),
-        question="Who needs the key of this token in the next call?",
+        explanation="The given cache is returned without the new tokens, so it does not grow.",
+        question="Which tokens need the key of this token in the next call?",
     ),
     *in_both(
         "puts_the_new_tokens_first",
@@ -253,7 +257,7 @@ MISCONCEPTIONS = (
             "argument cache, so two texts mix."
         ),
         title="The keys and values come from a variable that outlives the call",
-        question="Two texts are continued alternately. Whose keys does your variable hold?",
+        question="Two texts are continued alternately. Which text's keys does your variable hold?",
     ),
     Misconception(
         id="remembers_in_an_attribute",
@@ -268,7 +272,7 @@ MISCONCEPTIONS = (
             "cache, so a second text sees the first one."
         ),
         title="The keys and values come from an attribute of the module",
-        question="Two texts are continued alternately. Whose keys does self hold?",
+        question="Two texts are continued alternately. Which text's keys does self hold?",
     ),
     Misconception(
         id="remembers_the_first_text",
@@ -311,11 +315,11 @@ MISCONCEPTIONS = (
             ),
         },
         explanation=(
-            "The queries are extended like keys and values, so there is a context vector for each "
-            "old token, too; only the new tokens need queries."
+            "The queries are extended like keys and values, so there is also a context vector for "
+            "each old token; only the new tokens need queries."
         ),
         title="The queries are extended like keys and values",
-        question="Who still needs the query of an old token?",
+        question="After its own context vector is computed, is the query of a token needed again?",
     ),
     # decode
     Misconception(
@@ -342,7 +346,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "All tokens are passed together with the cache, which already holds the old ones, so "
-            "they are in the keys several times."
+            "each old token is in the keys several times."
         ),
         title="All tokens are passed together with the cache",
         question="How many keys does your cache have after three steps?",
@@ -417,8 +421,8 @@ MISCONCEPTIONS = (
         exercise="decode",
         swaps=(("logits = context @ W_out @ W_vocab", "logits = context @ W_out @ embeddings.T"),),
         explanation=(
-            "The logits are products with the embeddings, as in a tied model; here they come from "
-            "W_vocab."
+            "The logits are products with the embeddings, as in a tied model; here they must come "
+            "from W_vocab."
         ),
         question="Which matrix has a column for each token of the vocabulary?",
     ),
@@ -431,7 +435,7 @@ MISCONCEPTIONS = (
             ("torch.cat((past_values, values), dim=2)", "torch.cat((past_values, values), dim=1)"),
         ),
         explanation=(
-            "The cache is joined along the axis of the heads; the tokens are on axis 2 of "
+            "The cache is concatenated along the axis of the heads; the tokens are on axis 2 of "
             "(B, H, T, d)."
         ),
         question="Which size of (B, H, T, d) must grow by T_new?",

@@ -1,4 +1,4 @@
-"""A correct solution that computes in float64 and returns the dtype it got; masks after softmax."""
+"""A correct solution that computes in float64, masks after softmax and returns the input dtype."""
 
 import torch
 from torch import nn

@@ -9,7 +9,7 @@ def my_softmax(scores):
 
 
 class Cache:
-    """Keys and values of one text; made new in every call."""
+    """Keys and values of one text, created again in every call."""
 
     def __init__(self, past):
         self.keys, self.values = past if past is not None else (None, None)
