@@ -25,7 +25,7 @@ CONTEXT = "context = weights @ repeat_heads(values, H)"
 FORGOTTEN = "forgotten = 0 if self.window is None else max(0, K - (self.window - 1))"
 CACHE = "cache = keys[:, :, forgotten:], values[:, :, forgotten:], seen + T"
 
-# A mask may have any dtype; elsewhere the sentence of the check names a wrong one.
+# A mask may have any dtype; in other exercises the check reports a wrong dtype.
 OPERATORS = {"dtype": None}
 
 MISCONCEPTIONS = (
@@ -35,10 +35,13 @@ MISCONCEPTIONS = (
         exercise="repeat_heads",
         swaps=(("x.repeat_interleave(H // G, dim=1)", "x[:, :1].expand(-1, H, -1, -1)"),),
         explanation=(
-            "All query heads get the first key-value head, but each group of H/G query heads "
-            "must get its own."
+            "All query heads get the first key-value head, but each group of H/G query heads must "
+            "get its own key-value head."
         ),
-        question="With 6 query heads and 2 key-value heads, which one belongs to query head 5?",
+        question=(
+            "With 6 query heads and 2 key-value heads, which key-value head belongs to query head "
+            "5?"
+        ),
     ),
     # window_mask
     Misconception(
@@ -46,8 +49,8 @@ MISCONCEPTIONS = (
         exercise="window_mask",
         swaps=((CAUSAL, "return visible"),),
         explanation=(
-            "Later keys are visible: for them i - j is negative, so it is also below the window; "
-            "they must be hidden as well."
+            "Later keys are visible: for these keys, i - j is negative and therefore below the "
+            "window; they must be hidden as well."
         ),
         question="If key j is after query i, is i - j < window true?",
     ),
@@ -102,7 +105,7 @@ MISCONCEPTIONS = (
         exercise="window_mask",
         swaps=((VISIBLE, "visible = (i // window == j // window) | (j < sinks)"),),
         explanation=(
-            "The text is cut into blocks of *window* tokens, and each token sees its own block; "
+            "The text is cut into blocks of *window* tokens, and each token sees its own block, "
             "but the window must move along with the token."
         ),
         question="With a window of 3, does token 3 see token 2?",
@@ -123,8 +126,8 @@ MISCONCEPTIONS = (
         exercise="cache_bytes",
         swaps=((TOKENS, "tokens = context_length if window is None else window"),),
         explanation=(
-            "A window counts in full even if the text is shorter, but a cache holds no more tokens "
-            "than there are."
+            "The full window is counted even if the text is shorter, but a cache never holds more "
+            "tokens than the text."
         ),
         question="How many tokens are cached for a text of 30 tokens and a window of 64?",
     ),
@@ -133,8 +136,8 @@ MISCONCEPTIONS = (
         exercise="cache_bytes",
         swaps=((TOKENS, "tokens = context_length - (window or 0)"),),
         explanation=(
-            "The window is subtracted from the length of the text, but it is the number of tokens "
-            "that stay in the cache."
+            "The window is subtracted from the length of the text, but it is the largest number of "
+            "tokens in the cache."
         ),
         question="Which tokens does a cache with a window keep, those in the window or the others?",
     ),
@@ -144,10 +147,10 @@ MISCONCEPTIONS = (
         exercise="GroupedQueryAttention",
         swaps=((SHARED_VALUES, "values = values.repeat(1, H // G, 1, 1)"),),
         explanation=(
-            "The values are not repeated in the order of the keys: query head h gets the values "
-            "of head h % G; its keys are those of head h // (H/G)."
+            "The values are not repeated in the order of the keys: query head h gets the values of "
+            "head h % G, but its keys are those of head h // (H/G)."
         ),
-        question="Which head of the values belongs to query head 1?",
+        question="Which value head belongs to query head 1?",
     ),
     Misconception(
         id="averages_the_queries_of_a_group",
@@ -162,8 +165,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The queries of a group are averaged, but every head keeps its own queries; only keys "
-            "and values are shared."
+            "The queries of a group are averaged, but every head must keep its own queries; only "
+            "keys and values are shared."
         ),
         question=(
             "With 6 query heads and 2 key-value heads, how many different rows of weights does a "
@@ -234,8 +237,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The keys and values are repeated before they are cached, so the cache is as large "
-            "as with a key-value head for every query head; it must hold the G heads."
+            "The keys and values are repeated before they are cached, so the cache is as large as "
+            "with a key-value head for every query head; it must hold only the G heads."
         ),
         question="How many heads do the keys in the cache need, H or G?",
     ),
@@ -249,7 +252,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The positions start at 0 in each call, but the first new token is at position seen."
         ),
-        question="At which position is the token that follows seven cached ones?",
+        question="At which position is the token that follows seven earlier tokens?",
     ),
     Misconception(
         id="restarts_positions_and_mask",
@@ -259,27 +262,27 @@ MISCONCEPTIONS = (
             "The positions and the mask start at 0 in each call, but the first new token is at "
             "position seen."
         ),
-        question="At which position is the token that follows seven cached ones?",
+        question="At which position is the token that follows seven earlier tokens?",
     ),
     Misconception(
         id="counts_the_queries_from_zero",
         exercise="DecoderAttention",
         swaps=((TURN_QUERIES, "queries = rotate(queries, torch.arange(T), self.base)"),),
         explanation=(
-            "The queries are rotated as if the text began with this call; the first of them is at "
-            "position seen."
+            "The queries are rotated as if the text began with this call, but the first query is "
+            "at position seen."
         ),
-        question="At which position is the token that follows seven cached ones?",
+        question="At which position is the token that follows seven earlier tokens?",
     ),
     Misconception(
         id="counts_the_keys_from_zero",
         exercise="DecoderAttention",
         swaps=((TURN_KEYS, "keys = rotate(keys, torch.arange(T), self.base)"),),
         explanation=(
-            "The new keys are rotated as if the text began with this call; the first of them is at "
-            "position seen."
+            "The new keys are rotated as if the text began with this call, but the first new key "
+            "is at position seen."
         ),
-        question="At which position is the token that follows seven cached ones?",
+        question="At which position is the token that follows seven earlier tokens?",
     ),
     Misconception(
         id="counts_positions_from_the_cache",
@@ -316,7 +319,7 @@ MISCONCEPTIONS = (
             "The returned number of tokens is the length of the cache, which stops growing when "
             "the window is full; it must be the number of tokens so far."
         ),
-        question="What is seen after 100 tokens with a window of 4?",
+        question="Which value must seen have after 100 tokens with a window of 4?",
     ),
     Misconception(
         id="counts_tokens_and_positions_from_the_cache",
@@ -335,7 +338,10 @@ MISCONCEPTIONS = (
             "Positions and seen are both counted from the length of the cache, which stops "
             "growing when the window is full; they must also count the tokens that were dropped."
         ),
-        question="With a window of 4, what are the position and seen after 100 tokens?",
+        question=(
+            "After 100 tokens with a window of 4, which value must seen have, and which position "
+            "the next token?"
+        ),
     ),
     Misconception(
         id="counts_seen_from_the_cache",
@@ -366,7 +372,7 @@ MISCONCEPTIONS = (
             "The keys from the cache are rotated again in each call, but they were rotated "
             "before they were cached."
         ),
-        question="By which angle is a key rotated after three calls in the cache?",
+        question="How often is a key rotated if it stays in the cache for three calls?",
     ),
     Misconception(
         id="puts_new_tokens_first",
@@ -386,8 +392,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((FORGOTTEN, FORGOTTEN.replace("K - (self.window - 1)", "K - self.window")),),
         explanation=(
-            "The cache keeps *window* tokens, but the next token brings its own key, so it needs "
-            "window - 1 of them."
+            "The cache keeps *window* tokens, but the next token brings its own key and needs only "
+            "window - 1 cached keys."
         ),
         question="How many of the tokens in a window are older than the token itself?",
     ),
@@ -458,8 +464,8 @@ MISCONCEPTIONS = (
             (TURN_KEYS, "keys = rotate(keys[..., pairs], positions, self.base)[..., back]"),
         ),
         explanation=(
-            "Features i and i + d/2 are rotated as a pair, but this exercise pairs neighbours: "
-            "2i and 2i + 1."
+            "Features i and i + d/2 are rotated as a pair, but this exercise pairs consecutive "
+            "features: 2i and 2i + 1."
         ),
         question="Which feature is the partner of feature 0 in this exercise?",
     ),
@@ -485,7 +491,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "Queries and keys are rotated before they are split, so the heads have different "
-            "frequencies; every head must have all of them."
+            "frequencies; every head must have all frequencies."
         ),
         question="Which frequency should the first pair of the second head have?",
     ),
@@ -497,17 +503,17 @@ MISCONCEPTIONS = (
             "The mask is aligned with the first key, so a single new token sees the oldest key "
             "only; the last query must be aligned with the last key."
         ),
-        question="Ten tokens are cached and one arrives: which keys does it see?",
+        question="Ten tokens are cached and one arrives. Which keys must it see?",
     ),
     Misconception(
         id="shows_each_part_its_own_future",
         exercise="DecoderAttention",
         swaps=((HIDDEN, "hidden = torch.zeros_like(distances) == 1"),),
         explanation=(
-            "Nothing hides the later tokens of a part that arrives at once; each token sees only "
-            "the tokens up to itself."
+            "Later tokens of the same call are visible; each token must see only the tokens up to "
+            "itself."
         ),
-        question="Four new tokens arrive in one call: which of them does the second one see?",
+        question="Four new tokens arrive in one call. Which of them must the second one see?",
     ),
     Misconception(
         id="cuts_the_cache_before_attending",
@@ -539,7 +545,10 @@ MISCONCEPTIONS = (
             "Only the cropped cache limits the visible tokens, so several tokens in one call see "
             "more than their window; the mask must hide the tokens outside it."
         ),
-        question="A text of ten tokens arrives at once, with a window of 4: what hides token 0?",
+        question=(
+            "A text of ten tokens arrives at once, with a window of 4. What hides token 0 from "
+            "token 9?"
+        ),
     ),
     Misconception(
         id="forgets_nothing",
@@ -611,7 +620,7 @@ MISCONCEPTIONS = (
             "Only the keys and values of the new tokens are returned, so the older ones are lost "
             "after one call; the cache must hold old and new tokens."
         ),
-        question="Where do the keys of the first token come from in the third call?",
+        question="In the third call, where do the keys of the first token come from?",
     ),
     Misconception(
         id="keeps_the_cache_in_the_module",
@@ -631,7 +640,8 @@ MISCONCEPTIONS = (
             "one; a call without a cache must start a new text."
         ),
         question=(
-            "Two texts are read by one module: does the result for the second depend on the first?"
+            "Two texts are read by one module. Must the result for the second text depend on the "
+            "first?"
         ),
     ),
     Misconception(
@@ -642,7 +652,7 @@ MISCONCEPTIONS = (
             "The returned seen counts only the new tokens; it must be the number of all tokens "
             "so far."
         ),
-        question="What is seen after a call with 5 tokens and another with 2?",
+        question="Which value must seen have after a call with 5 tokens and another with 2?",
     ),
     Misconception(
         id="forgets_to_count_the_new_tokens",
@@ -652,7 +662,7 @@ MISCONCEPTIONS = (
             "The returned seen does not count the new tokens: it is still the value from the "
             "given cache."
         ),
-        question="What is seen after a first call with 5 tokens?",
+        question="Which value must seen have after a first call with 5 tokens?",
     ),
     Misconception(
         id="writes_into_the_callers_cache",
@@ -688,7 +698,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Torch's ready-made attention does the work that you should write in this stage."
+            "Torch's ready-made attention is called, but in this stage you must write attention "
+            "yourself."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),

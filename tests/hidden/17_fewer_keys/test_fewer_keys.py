@@ -1,7 +1,7 @@
 """Hidden suite of stage 17: shared keys, windows, bytes, and the attention of a decoder.
 
-Positions stay below about 60, so that correct code that computes angles in another way differs by
-far less than any mistake. A cache is passed on as the student's own code returned it.
+Positions stay below about 60, so correct code that computes angles differently deviates far less
+than any mistake. A returned cache is passed to the next call as the student's code returned it.
 """
 
 from itertools import pairwise
@@ -23,12 +23,12 @@ from autograder.suite.forbidden import (
 GROUPED = "GroupedQueryAttention"
 DECODER = "DecoderAttention"
 QKV = ("W_query", "W_key", "W_value")
-LACKS = ("out_proj.bias",)  # without it the checks of parameters lose points, and no others
+LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Attend for all tokens at once."
-ONCE = "Project the new tokens only: the keys and values of all others are in the cache."
+ONCE = "Project the new tokens only: the keys and values of all other tokens are in the cache."
 BY_HEART = "a table of the numbers for the public inputs would pass"
-SIZES_BY_HEART = "a table of the public sizes would be right"
+SIZES_BY_HEART = "a table of the public sizes would pass"
 CUTS = ((2, 11), (5, 1, 7), (13,), (1,) * 13)
 
 
@@ -99,7 +99,7 @@ def drawn_cache(probe, s, held, seen):
 
 
 def pattern(answer, T):
-    """Return the positions of the ones in a mask, or fail the check if it has other numbers."""
+    """Return a mask as zeros and ones, or fail the check if it has other numbers."""
     found = tensor_like(answer, (T, T), "The mask")
     expect(
         bool(((found == 0) | (found == 1)).all()),
@@ -109,7 +109,7 @@ def pattern(answer, T):
 
 
 def whole(answer):
-    """Return a whole number, or fail the check."""
+    """Return the number of bytes, or fail the check if it is not an int."""
     found = number(answer, "The number of bytes")
     sentence = "The number of bytes is not an int."
     expect(type(answer) is int, sentence, Status.WRONG_TYPE)
@@ -122,7 +122,7 @@ def continued(answer):
     is_pair = isinstance(answer, tuple | list) and len(answer) == 2
     expect(is_pair, sentence, Status.WRONG_TYPE)
     context, cache = answer
-    sentence = "The cache is not the tuple (keys, values, seen)."
+    sentence = "The cache is not a tuple (keys, values, seen)."
     is_triple = isinstance(cache, tuple | list) and len(cache) == 3
     expect(is_triple, sentence, Status.WRONG_TYPE)
     keys, values, seen = cache
@@ -134,7 +134,7 @@ def continued(answer):
 
 
 def agrees_in_parts(module, x, sizes, full):
-    """Continue a text part by part, and compare each context with that part of the whole."""
+    """Continue a text part by part, and compare each context with the same part of *full*."""
     cache, start = None, 0
     for part in x.split(sizes, dim=1):
         context, cache = continued(module(part.contiguous(), cache))
@@ -230,7 +230,7 @@ def test_heads_refuse_an_uneven_share(student):
 
 @check("repeat_heads", points=0.1, layer="gradients", rules=("gradients",))
 def test_heads_add_up_the_gradients_of_a_group(student, reference, probe):
-    """A key-value head gets the gradients of all query heads that share it."""
+    """A key-value head gets the sum of the gradients of all query heads that share it."""
     x, back = probe.normal(3, 2, 5, 4), probe.normal(3, 8, 5, 4)
 
     same_gradients(
@@ -271,7 +271,7 @@ def test_window_of_unseen_sizes(student, reference, probe):
 
 @check("window_mask", points=0.1, layer="laws")
 def test_window_limits_what_each_token_sees(student):
-    """A token sees at most *window* tokens and the sinks; a long window is a causal mask."""
+    """A token sees at most *window* tokens and the sinks; a window of T gives a causal mask."""
     T, window, sinks = 9, 3, 2
     long = pattern(student.call("window_mask", T, T), T)
     agrees(long, torch.ones(T, T, dtype=torch.long).tril(), "The mask with a window of T")
@@ -288,7 +288,7 @@ def test_window_limits_what_each_token_sees(student):
 
 @check("window_mask", points=0.1, layer="laws", rules=("refuses",))
 def test_window_refuses_to_hide_everything(student):
-    """A window of 1 is accepted, and smaller ones raise an error."""
+    """A window of 1 is accepted, and smaller windows raise an error."""
     pattern(student.call("window_mask", 4, 1), 4)
     for arguments in ((4, 0), (4, -1), (3, 0, 1)):
         is_refused(student.refuses("window_mask", *arguments), "A window below 1")
@@ -299,7 +299,7 @@ def test_window_refuses_to_hide_everything(student):
 
 @check("cache_bytes", points=0.5, layer="documented")
 def test_bytes_are_the_documented_ones(student, documented):
-    """The caches of a model with 32,768 tokens and 32 layers have the documented sizes."""
+    """The caches of a model for 32,768 tokens in 32 layers have the documented sizes."""
     full, layers, near, few = 32768, 32, 1024, 5
     gigabytes = [whole(student.call("cache_bytes", full, 128, G, layers)) / 1e9 for G in (32, 8)]
     windowed = [
@@ -316,7 +316,7 @@ def test_bytes_are_the_documented_ones(student, documented):
 
 @check("cache_bytes", points=0.2, layer="probe")
 def test_bytes_are_those_of_a_real_cache(student, reference, probe):
-    """The number is the size of a returned cache, and right for windows and several texts."""
+    """The number is the size of a real cache, and it is right for windows and several texts."""
     s = ONE_PAIR
     _, cache = reference.new(DECODER, s.d_out, s.H, s.G)(tokens(probe, s))
     held = sum(part.numel() * part.element_size() for part in cache[:2])
@@ -385,7 +385,7 @@ def has_layers(module, s):
 
 
 def draws_in_order(student, reference, probe, name, sizes):
-    """Fail the check unless the layers are drawn in the order of the docstring."""
+    """Fail the check unless the layers are created in the order of the docstring."""
     found = student.new(name, *sizes, seed=probe.seed).parameters()
     drawn = reference.new(name, *sizes, seed=probe.seed).parameters()
     for parameter, ours in drawn.items():
@@ -414,14 +414,14 @@ def leaves_the_seed(student, name, sizes, x):
 
 @check(GROUPED, points=0.2, layer="parameters")
 def test_groups_have_fewer_weights_for_keys_and_values(student):
-    """W_key and W_value have num_kv_heads heads, W_query and out_proj have num_heads."""
+    """W_key and W_value have num_kv_heads heads, and W_query and out_proj have num_heads."""
     for s in (SIX, ONE_KEY, EQUAL):
         has_layers(student.new(GROUPED, s.d_in, s.d_out, s.context, s.H, s.G), s)
 
 
 @check(GROUPED, points=0.2, layer="parameters")
 def test_groups_draw_their_layers_in_order(student, reference, probe):
-    """Seeded by the caller, the four layers are drawn in the order of the docstring."""
+    """The four layers are created in the order of the docstring, with the caller's seed."""
     for s in (SIX, ONE_KEY):
         sizes = (s.d_in, s.d_out, s.context, s.H, s.G)
         draws_in_order(student, reference, probe, GROUPED, sizes)
@@ -459,7 +459,7 @@ def test_groups_attend_with_any_weights(student, reference, probe):
 
 @check(GROUPED, points=0.4, layer="probe")
 def test_groups_see_their_window(student, reference, probe):
-    """The result is right for windows of one token, of several, and longer than the text."""
+    """The result is right for windows of one and several tokens, and longer than the text."""
     for s, window in ((SIX, 4), (EIGHT, 1), (ONE_KEY, 2), (EIGHT, 20)):
         yours, ours = both_grouped(student, reference, probe, s, window)
         x = tokens(probe, s)
@@ -469,7 +469,7 @@ def test_groups_see_their_window(student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="probe", hidden=BY_HEART)
 def test_groups_serve_every_length_in_turn(student, reference, probe):
-    """One module works for long and short inputs one after the other, with and without a window."""
+    """One module works for long and short inputs in turn, with and without a window."""
     for window in (None, 3):
         yours, ours = both_grouped(student, reference, probe, ONE_KEY, window)
         x = tokens(probe, ONE_KEY, ONE_KEY.context)
@@ -481,7 +481,7 @@ def test_groups_serve_every_length_in_turn(student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws", rules=("dtype",))
 def test_groups_keep_the_dtype(keeps_dtype, student, reference, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """In float64 the result is float64, and in float32 it is float32."""
     attention, _ = both_grouped(student, reference, probe, ONE_KEY, 4)
 
     keeps_dtype(attention, tokens(probe, ONE_KEY))
@@ -489,7 +489,7 @@ def test_groups_keep_the_dtype(keeps_dtype, student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws")
 def test_groups_are_heads_with_equal_keys(student, probe):
-    """A module with H key-value heads and the weights of each group repeated gives the same."""
+    """Repeating the weights of each group for H key-value heads does not change the context."""
     s = EIGHT
     weights = drawn_weights(probe, s)
     for name in ("W_key.weight", "W_value.weight"):
@@ -527,7 +527,7 @@ def test_groups_with_equal_queries_are_equal(student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws")
 def test_groups_forget_what_left_the_window(student, reference, probe):
-    """A token outside the window has no effect; the oldest token in the window has one."""
+    """A token outside the window has no effect, but the oldest token in the window does."""
     s, window = SIX, 3
     yours, _ = both_grouped(student, reference, probe, s, window)
     x = tokens(probe, s)
@@ -541,12 +541,12 @@ def test_groups_forget_what_left_the_window(student, reference, probe):
     agrees(after[:, apart], before[:, apart], sentence)
     oldest = 1 + window  # the last token that sees the changed one
     seen = alike(after[:, oldest], before[:, oldest])
-    expect(not seen, "A change of the oldest token in a window changes nothing.")
+    expect(not seen, "A change of the oldest token in a window has no effect.")
 
 
 @check(GROUPED, points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_groups_keep_items_apart_and_never_look_ahead(student, reference, probe):
-    """An item alone and a shortened text have the same results, and the input is unchanged."""
+    """An item alone and a shortened text get the same results, and the input is unchanged."""
     yours, _ = both_grouped(student, reference, probe, EIGHT)
     x = tokens(probe, EIGHT)
 
@@ -560,8 +560,8 @@ def test_groups_keep_items_apart_and_never_look_ahead(student, reference, probe)
 
 @check(GROUPED, points=0.1, layer="laws", rules=("refuses",))
 def test_groups_refuse_numbers_that_do_not_divide(student, probe):
-    """Numbers of heads that do not divide d_out, or each other, raise an error."""
-    student.new(GROUPED, 7, 12, 9, 6, 3)  # these do
+    """An uneven split of d_out into heads, or of heads into groups, raises an error."""
+    student.new(GROUPED, 7, 12, 9, 6, 3)  # an even split
     for what, (d_out, H, G) in (
         ("A d_out that num_heads does not divide", (13, 4, 2)),
         ("A d_out that num_heads does not divide", (10, 4, 4)),
@@ -673,7 +673,7 @@ def test_decoder_has_the_layers_of_grouped_attention(student):
 
 @check(DECODER, points=0.2, layer="parameters")
 def test_decoder_draws_its_layers_in_order(student, reference, probe):
-    """Seeded by the caller, the four layers are drawn in the order of the docstring."""
+    """The four layers are created in the order of the docstring, with the caller's seed."""
     for s in (LONG, ONE_PAIR):
         draws_in_order(student, reference, probe, DECODER, (s.d_out, s.H, s.G))
 
@@ -688,7 +688,7 @@ def test_decoder_leaves_the_seed_to_the_caller(student, probe):
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_continues_from_any_cache(student, reference, probe):
-    """With and without a cache, the context is right, for one new token and for several."""
+    """The context is right with and without a cache, for one new token and for several."""
     for s, seen, T in ((PAIRS, 0, 5), (PAIRS, 7, 1), (MORE_PAIRS, 3, 5), (ONE_PAIR, 17, 2)):
         yours, ours = both_decoders(student, reference, probe, s, base=100.0)
         x = tokens(probe, s, T)
@@ -700,7 +700,7 @@ def test_decoder_continues_from_any_cache(student, reference, probe):
 
 @check(DECODER, points=0.2, layer="probe", hidden=BY_HEART)
 def test_decoder_attends_with_any_weights(student, reference, probe):
-    """Without a cache the context is right, for several numbers of heads."""
+    """Without a cache, the context is right for several numbers of heads."""
     for s in (PAIRS, MORE_PAIRS, ONE_PAIR):
         yours, ours = both_decoders(student, reference, probe, s)
         x = tokens(probe, s)
@@ -710,7 +710,7 @@ def test_decoder_attends_with_any_weights(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="probe", hidden=BY_HEART)
 def test_decoder_uses_its_window_and_its_base(student, reference, probe):
-    """Without a cache the context is right, for several windows and bases."""
+    """Without a cache, the context is right for several windows and bases."""
     for s, window, base in ((MORE_PAIRS, 3, 30.0), (PAIRS, 2, 50.0), (ONE_PAIR, 1, 100.0)):
         yours, ours = both_decoders(student, reference, probe, s, window, base=base)
         x = tokens(probe, s)
@@ -720,7 +720,7 @@ def test_decoder_uses_its_window_and_its_base(student, reference, probe):
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_continues_from_the_cache_of_a_window(student, reference, probe):
-    """With a window, the cache holds only the last tokens, and the context is right."""
+    """The context is right with a window and a cache that holds only the last tokens."""
     for s, window, held, seen, T in (
         (PAIRS, 4, 3, 17, 1),
         (MORE_PAIRS, 4, 3, 29, 3),
@@ -737,7 +737,7 @@ def test_decoder_continues_from_the_cache_of_a_window(student, reference, probe)
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_caches_the_right_tokens(student, reference, probe):
-    """The returned keys are rotated, the values are not, the oldest is first, and seen counts."""
+    """In the new cache, only keys are rotated, the oldest token is first, and seen is right."""
     for s, window, held, seen, T in (
         (PAIRS, None, 0, 0, 3),
         (MORE_PAIRS, None, 2, 2, 2),
@@ -782,7 +782,7 @@ def test_decoder_reads_through_a_window_in_any_parts(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws", hidden=BY_HEART)
 def test_decoder_reads_through_every_window_in_any_parts(student, reference, probe):
-    """Five windows and four splits: the context of the parts is that of the whole text."""
+    """With four windows and with none, any parts of a text give the context of the whole text."""
     x = tokens(probe, LONG)
     for window in (1, 3, 5, 20, None):
         yours, ours = both_decoders(student, reference, probe, LONG, window, base=200.0)
@@ -794,7 +794,7 @@ def test_decoder_reads_through_every_window_in_any_parts(student, reference, pro
 
 @check(DECODER, points=0.2, layer="laws")
 def test_decoder_never_caches_more_than_it_needs(student, reference, probe):
-    """The cache keeps its tokens, seen grows, and a window drops all but window - 1 tokens."""
+    """The cache never holds more tokens than the next call needs, and seen counts all tokens."""
     s = LONG
     x = tokens(probe, s)
     for window in (1, 5, None):
@@ -811,7 +811,9 @@ def test_decoder_never_caches_more_than_it_needs(student, reference, probe):
             kept = max(0, held - (end - start))
             if kept:
                 agrees(keys[:, :, :kept], cache[0][:, :, -kept:], "The keys that stay in the cache")
-                agrees(values[:, :, :kept], cache[1][:, :, -kept:], "The values that stay in it")
+                agrees(
+                    values[:, :, :kept], cache[1][:, :, -kept:], "The values that stay in the cache"
+                )
             cache = (keys, values, seen)
 
 
@@ -833,7 +835,7 @@ def test_decoder_keeps_two_texts_apart(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws")
 def test_decoder_sees_only_its_window(student, reference, probe):
-    """A token outside the window has no effect in one layer, but has one in two layers."""
+    """A token outside the window has no effect through one layer, but it has one through two."""
     s, window = LONG, 4
     yours, _ = both_decoders(student, reference, probe, s, window)
     x = tokens(probe, s)
@@ -851,7 +853,7 @@ def test_decoder_sees_only_its_window(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
 def test_decoder_keeps_the_dtype_and_its_inputs(student, reference, probe):
-    """In float64 all results are float64, and neither the tokens nor the cache change."""
+    """In float64 all results are float64, and the given tokens and cache are unchanged."""
     s, window = ONE_PAIR, 4
     yours, _ = both_decoders(student, reference, probe, s, window)
     x, cache = tokens(probe, s, 2), drawn_cache(probe, s, 3, 8)
@@ -863,7 +865,9 @@ def test_decoder_keeps_the_dtype_and_its_inputs(student, reference, probe):
     context, (keys, values, _) = continued(yours(x.double(), wide))
     for what, found in (("context", context), ("keys", keys), ("values", values)):
         right = tensor(found, f"The {what}").dtype is torch.float64
-        expect(right, f"For float64 inputs the {what} have another dtype.", Status.WRONG_TYPE)
+        expect(
+            right, f"For float64 inputs, the dtype of the {what} is not float64.", Status.WRONG_TYPE
+        )
 
 
 @check(DECODER, points=0.1, layer="laws", rules=("gradients",))
@@ -879,8 +883,8 @@ def test_decoder_can_be_trained(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws", rules=("refuses",))
 def test_decoder_refuses_heads_that_do_not_fit(student, probe):
-    """Numbers of heads that do not divide, and heads of an odd size, raise an error."""
-    student.new(DECODER, 24, 6, 3)  # these do
+    """An uneven split into heads or groups, or a head of an odd size, raises an error."""
+    student.new(DECODER, 24, 6, 3)  # an even split
     for what, sizes in (
         ("A d_model that num_heads does not divide", (26, 4, 2)),
         ("A num_heads that num_kv_heads does not divide", (24, 6, 4)),

@@ -1,4 +1,4 @@
-"""Everything is computed in float64 and rounded at the end; matrices turn the pairs."""
+"""Everything is computed in float64 and rounded at the end; matrices rotate the pairs."""
 
 import torch
 from torch import nn

@@ -86,7 +86,7 @@ class DecoderAttention(GroupedQueryAttention):
         self.register_buffer("inv_freq", 1.0 / base ** (torch.arange(0, self.head_dim, 2) / self.head_dim))
 
     def rope(self, x, positions):
-        """Turn pairs by x · cos + (each pair crossed) · sin."""
+        """Rotate pairs by x · cos + (each pair crossed) · sin."""
         angles = torch.outer(positions.float(), self.inv_freq.float()).repeat_interleave(2, dim=-1)
         crossed = torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).reshape(x.shape)
         return x * angles.cos().to(x.dtype) + crossed * angles.sin().to(x.dtype)

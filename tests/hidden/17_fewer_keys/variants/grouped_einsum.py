@@ -1,4 +1,4 @@
-"""Groups as an axis: queries (B, G, H/G, T, d) meet the keys without any copy; complex rotations."""
+"""Groups as an axis: queries (B, G, H/G, T, d) use the keys without a copy; complex rotations."""
 
 import torch
 from torch import nn

@@ -56,7 +56,7 @@ def merge(x):
 
 
 def attention(queries, keys, values, visible):
-    """Plain attention with a pattern of what is visible."""
+    """Plain attention with a mask of the visible keys."""
     assert queries.shape[1] == keys.shape[1]
     d = queries.shape[-1]
     scores = torch.matmul(queries, torch.transpose(keys, 2, 3)) / math.sqrt(d)
@@ -117,7 +117,7 @@ def apply_rotary(x, cos, sin):
 class DecoderAttention(nn.Module):
     def __init__(self, d_model, num_heads, num_kv_heads, window=None, base=10000.0):
         super().__init__()
-        rotary_angles(torch.zeros(1), d_model // num_heads, base)  # refuses odd sizes
+        rotary_angles(torch.zeros(1), d_model // num_heads, base)  # raises an error for odd sizes
         inner = GroupedQueryAttention(d_model, d_model, 1, num_heads, num_kv_heads)
         self.W_query, self.W_key, self.W_value = inner.W_query, inner.W_key, inner.W_value
         self.out_proj = inner.out_proj

@@ -87,7 +87,7 @@ class DecoderAttention(Layers):
         self.window, self.base = window, base
 
     def turned(self, x, start):
-        """Turn (B, T, d) by the positions from *start* on, pair by pair."""
+        """Rotate (B, T, d) by the positions from *start* on, pair by pair."""
         positions = torch.arange(start, start + x.shape[1])
         features = []
         for pair in range(self.size // 2):

@@ -1,4 +1,4 @@
-"""Heads by index, bands by products of triangles, and a cache as a dictionary of one's own inside."""
+"""Heads by index, bands by products of triangles, and an internal cache that is a dictionary."""
 
 import torch
 import torch.nn as nn
@@ -87,7 +87,7 @@ class DecoderAttention(nn.Module):
     def rope(self, x, first):
         T, d = x.shape[-2:]
         angles = torch.arange(first, first + T)[:, None] / self.base ** (torch.arange(0, d, 2) / d)
-        # The pairs become halves, are turned, and become pairs again.
+        # The pairs become halves, are rotated, and become pairs again.
         halves = torch.cat((x[..., ::2], x[..., 1::2]), dim=-1)
         swapped = torch.cat((-x[..., 1::2], x[..., ::2]), dim=-1)
         turned = halves * angles.cos().repeat(1, 2) + swapped * angles.sin().repeat(1, 2)
