@@ -46,18 +46,18 @@ MISCONCEPTIONS = (
         exercise="online_max_and_sum",
         swaps=((CORRECTED, "total = total + 0"),),
         explanation=(
-            "The old sum is not corrected if the maximum grows: its exponentials were taken with "
+            "The old sum is not corrected when the maximum grows: its exponentials were taken with "
             "the old maximum subtracted."
         ),
-        question="By which factor does exp(score - maximum) change if the maximum grows?",
+        question="By which factor does exp(score - maximum) change when the maximum grows?",
     ),
     Misconception(
         id="corrects_the_sum_the_wrong_way",
         exercise="online_max_and_sum",
         swaps=(("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),),
         explanation=(
-            "The old sum is multiplied by exp(new - old), but a larger maximum makes it smaller: "
-            "the factor is exp(old - new)."
+            "The old sum is multiplied by exp(new - old), but a larger maximum makes the sum "
+            "smaller: the factor is exp(old - new)."
         ),
         question="Is exp(score - maximum) larger or smaller after the maximum has grown?",
     ),
@@ -84,8 +84,8 @@ MISCONCEPTIONS = (
         exercise="online_max_and_sum",
         swaps=((BOTH, "total = total + torch.exp(tile - tile.max()).sum()"),),
         explanation=(
-            "The sum of each tile is taken with the tile's own maximum, and the sums are added, "
-            "although they were taken with different maxima."
+            "The sum of each tile uses the tile's own maximum, but sums with different maxima must "
+            "not be added."
         ),
         question="What must be equal before you may add exp(a - m) and exp(b - n)?",
     ),
@@ -94,8 +94,8 @@ MISCONCEPTIONS = (
         exercise="online_max_and_sum",
         swaps=((ADDED, "total = total + torch.exp(tile - tile.max()).sum()"),),
         explanation=(
-            "The sum of a new tile is taken with the tile's own maximum, but an earlier tile may "
-            "have had a larger one."
+            "The sum of a new tile uses the tile's own maximum, but an earlier tile may have had a "
+            "larger one."
         ),
         question="Which maximum belongs to the sum that you return?",
     ),
@@ -126,7 +126,7 @@ MISCONCEPTIONS = (
         exercise="online_max_and_sum",
         swaps=(("return maximum, total", "return maximum, total * torch.exp(maximum)"),),
         explanation=(
-            "The sum is that of exp(score), without the maximum subtracted, so it overflows for "
+            "The sum is taken over exp(score), without the maximum subtracted, so it overflows for "
             "large scores."
         ),
         question="What is exp(1000) in float32?",
@@ -136,14 +136,14 @@ MISCONCEPTIONS = (
         exercise="online_max_and_sum",
         swaps=(("return maximum, total", "return maximum, torch.log(total)"),),
         explanation="The second result is the log of the sum; here it must be the sum.",
-        question="Which of the two does the exercise ask for?",
+        question="Does the exercise ask for the sum or for its log?",
     ),
     Misconception(
         id="returns_the_logsumexp",
         exercise="online_max_and_sum",
         swaps=(("return maximum, total", "return maximum, maximum + torch.log(total)"),),
         explanation="The second result is the logsumexp; here it must be the sum.",
-        question="Which of the two does the exercise ask for?",
+        question="Does the exercise ask for the sum or for the logsumexp?",
     ),
     Misconception(
         id="goes_through_the_scores_twice",
@@ -186,7 +186,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Torch's own logsumexp computes the sum, but in this exercise you must do that."
+            "Torch's own logsumexp computes the sum, but in this exercise you must compute it "
+            "yourself."
         ),
         question="Which two numbers do you carry from one tile to the next?",
     ),
@@ -200,7 +201,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The caller's scores are changed: a slice shares its numbers with the whole tensor."
+            "The caller's scores are changed: a slice shares its memory with the whole tensor."
         ),
         question=(
             "Which of your lines changes its argument, and which code still needs the old numbers?"
@@ -274,7 +275,7 @@ MISCONCEPTIONS = (
         exercise="attend_tile",
         swaps=((LOGSUMEXP, "logsumexp = total.squeeze(-1)"),),
         explanation="The second result is the sum of the exponentials; it must be the logsumexp.",
-        question="What has to be done with the sum, and with the maximum, to get the logsumexp?",
+        question="How do you get the logsumexp from the sum and the maximum?",
     ),
     Misconception(
         id="returns_the_maximum_for_the_logsumexp",
@@ -293,7 +294,7 @@ MISCONCEPTIONS = (
             "The context is not divided by the sum of the exponentials, so its weights do not sum "
             "to 1."
         ),
-        question="What makes exponentials into weights?",
+        question="What turns exponentials into weights?",
     ),
     Misconception(
         id="keeps_the_last_axis",
@@ -338,7 +339,8 @@ MISCONCEPTIONS = (
                 return weights @ values, torch.logsumexp(scores, dim=-1)
         """,
         explanation=(
-            "Torch's own softmax and logsumexp do the work, but in this exercise you must do it."
+            "Torch's own softmax and logsumexp are used, but in this exercise you must write them "
+            "yourself."
         ),
         question="Which sum do softmax and logsumexp have in common?",
     ),
@@ -385,7 +387,7 @@ MISCONCEPTIONS = (
             "The contexts are added, but each is a mean already: its weights sum to 1 within its "
             "own tile."
         ),
-        question="What do the weights of both contexts sum to, if you add them?",
+        question="If you add both contexts, what do all their weights sum to?",
     ),
     Misconception(
         id="weights_with_the_logs",
@@ -400,8 +402,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The contexts are weighted by the logsumexps; the weights must be the exponentials of "
-            "these."
+            "The contexts are weighted by the logsumexps; the weights must be computed from their "
+            "exponentials."
         ),
         question="The logsumexp is the log of which number?",
     ),
@@ -456,7 +458,7 @@ MISCONCEPTIONS = (
             "The merged logsumexp is the larger of the two; it must contain the exponentials of "
             "both sides."
         ),
-        question="What is the logsumexp of two sides with equal logsumexps?",
+        question="What is the merged logsumexp of two sides with equal logsumexps?",
     ),
     Misconception(
         id="adds_the_logsumexps",
@@ -568,8 +570,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The last tile is padded with keys of zeros, and they get weight: a score of 0 has the "
-            "exponential 1."
+            "The last tile is padded with keys of zeros, and these keys get weight: a score of 0 "
+            "has the exponential 1."
         ),
         question="Which score must a hidden key have?",
     ),
@@ -581,7 +583,7 @@ MISCONCEPTIONS = (
             "The first query is aligned with the first key, but the last query belongs to the "
             "last key: with fewer queries than keys, all of them must see more."
         ),
-        question="Two queries, five keys: how many keys does the last query see?",
+        question="With two queries and five keys, how many keys must the last query see?",
     ),
     Misconception(
         id="counts_keys_from_the_start_of_the_tile",
@@ -591,7 +593,7 @@ MISCONCEPTIONS = (
             "The keys are counted from the start of their tile, so later tiles are not hidden; "
             "the mask needs the position of a key in the whole text."
         ),
-        question="Which token is key 0 of the second tile?",
+        question="At which position in the text is key 0 of the second tile?",
     ),
     Misconception(
         id="counts_queries_from_the_start_of_the_tile",
@@ -601,7 +603,7 @@ MISCONCEPTIONS = (
             "The queries are counted from the start of their tile, so those of later tiles see "
             "too few keys; the mask needs the position of a query in the whole text."
         ),
-        question="Which token is query 0 of the second tile?",
+        question="At which position in the text is query 0 of the second tile?",
     ),
     Misconception(
         id="hides_within_each_tile",
@@ -625,7 +627,7 @@ MISCONCEPTIONS = (
             "The loop stops before a tile that begins with the last query's own token, but a query "
             "sees its own token."
         ),
-        question="What is the last key that the last query of a tile sees?",
+        question="Which key is the last one that the last query of a tile sees?",
     ),
     Misconception(
         id="computes_all_scores_first",

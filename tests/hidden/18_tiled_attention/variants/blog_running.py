@@ -1,4 +1,4 @@
-"""A correct solution as in many posts: one loop with m, l and an output that is divided at the end."""
+"""A correct solution as in many blog posts: one loop with m, l and an output that is divided at the end."""
 
 import math
 

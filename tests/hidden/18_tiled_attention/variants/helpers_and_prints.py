@@ -4,7 +4,7 @@ import torch
 
 
 class Running:
-    """Running maximum, sum and unnormalised output of some queries."""
+    """Running maximum, sum and unnormalized output of some queries."""
 
     def __init__(self, rows, width, like):
         self.maximum = torch.full((*rows, 1), -1e30, dtype=like.dtype)

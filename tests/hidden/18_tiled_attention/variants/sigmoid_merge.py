@@ -1,4 +1,4 @@
-"""A correct solution in the way of ring attention: the two sides mixed by a sigmoid, with chunk."""
+"""A correct solution in the style of ring attention: a sigmoid mixes the two sides, with chunk."""
 
 import math
 
