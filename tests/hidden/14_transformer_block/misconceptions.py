@@ -182,7 +182,7 @@ MISCONCEPTIONS = (
         id="forgets_the_root_of_two_over_pi",
         exercise="gelu",
         swaps=(("math.sqrt(2 / math.pi)", "(2 / math.pi)"),),
-        explanation="The factor is 2/π; it must be its square root.",
+        explanation="The factor is 2/π; it must be the square root of 2/π.",
         question="What does the symbol in front of 2/π in the formula mean?",
     ),
     Misconception(
@@ -243,7 +243,7 @@ MISCONCEPTIONS = (
                 "output = layer(x) if layer is self.layers[-1] else gelu(layer(x))",
             ),
         ),
-        explanation="There is no GELU after the last layer; it must follow every layer.",
+        explanation="There is no GELU after the last layer; GELU must follow every layer.",
         question="After which layers does the docstring apply GELU?",
     ),
     Misconception(
@@ -365,7 +365,9 @@ MISCONCEPTIONS = (
         explanation=(
             "The second shortcut adds the input of the block; it must add the sum after attention."
         ),
-        question="Where in the result of your block is the result of attention added?",
+        question=(
+            "To which tensor does your second shortcut add the result of the feed-forward network?"
+        ),
     ),
     Misconception(
         id="has_no_shortcuts",
