@@ -84,8 +84,8 @@ class LayerNorm(nn.Module):
 
     There are two parameters of shape (d_model,): scale, initially all ones, and shift, initially
     all zeros. The variance is the mean squared distance from the mean, so the sum of the squares is
-    divided by d_model. *eps* is added to the variance under the root. The norm works on the last
-    axis of a tensor with any number of axes.
+    divided by d_model. *eps* is added to the variance under the square root. The norm works on the
+    last axis of a tensor with any number of axes.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
@@ -120,8 +120,8 @@ class FeedForward(nn.Module):
     """Your feed-forward network from stage 14: copy the class and your ``gelu`` to this file.
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
-    features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
-    "relu". Raises ``ValueError`` for any other activation.
+    features, and linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``)
+    or "relu". Raises ``ValueError`` for any other activation.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -171,9 +171,9 @@ class TransformerBlock(nn.Module):
         """Mix the tokens, then transform each of them: (B, T, d_model) -> (B, T, d_model).
 
         If *norm_first* is true (pre-norm), norm1 normalizes the input of att, and norm2 normalizes
-        the input of ff. Each result is added to the features before that norm. Otherwise
-        (post-norm), att and ff get the features without a norm. The result of each is added to its
-        input, and norm1 and norm2 normalize the two sums.
+        the input of ff. The result of att is added to the input of norm1, and that of ff to the
+        input of norm2. Otherwise (post-norm), att and ff get the features without a norm. The
+        result of each is added to its input, and norm1 and norm2 normalize the two sums.
         """
         ### BEGIN SOLUTION
         if self.norm_first:

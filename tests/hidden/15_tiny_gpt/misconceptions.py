@@ -108,7 +108,7 @@ MISCONCEPTIONS = (
         explanation=(
             "Only the last position gets logits, but training needs them at every position."
         ),
-        question="How many predictions can be trained on one text of T tokens?",
+        question="How many predictions does a text of T tokens give for training?",
     ),
     # count_parameters
     Misconception(
@@ -193,7 +193,10 @@ MISCONCEPTIONS = (
         id="checks_top_k_only_when_it_draws",
         exercise="sample_next",
         swaps=(("if top_k is not None:", "if top_k is not None and temperature > 0:"),),
-        explanation="At temperature 0 a wrong top_k is accepted; it must raise an error there too.",
+        explanation=(
+            "At temperature 0, a wrong top_k is accepted; it must raise an error at every "
+            "temperature."
+        ),
         question="What does your code do with top_k = 0 at temperature 0?",
     ),
     Misconception(

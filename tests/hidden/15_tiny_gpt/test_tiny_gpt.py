@@ -40,7 +40,7 @@ class Sizes(NamedTuple):
 
 ONE = Sizes(V=11, context=9, d_model=6, H=2, layers=1)
 TWO = Sizes(V=7, context=5, d_model=12, H=3, layers=2)
-# With fewer features the norms would enlarge the noise of correct code.
+# With fewer features, the norms would enlarge the noise of correct code.
 THREE = Sizes(V=13, context=8, d_model=10, H=1, layers=3)
 
 
@@ -793,7 +793,7 @@ def test_generate_draws_as_often_as_documented(student, documented):
         text = student.call("generate", model, start, 1000, 1, temperature, seed=123)
         what = f"The result at temperature {temperature}"
         counts = counts_of(tensor_like(text, (1, 1001), what)[:, 1:], 9, what)
-        documented[name].matches(counts, f"How often tokens appear at temperature {temperature}")
+        documented[name].matches(counts, f"The counts of tokens at temperature {temperature}")
 
 
 @check("generate", points=0.3, layer="probe")
