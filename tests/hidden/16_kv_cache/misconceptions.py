@@ -174,7 +174,7 @@ MISCONCEPTIONS = (
             for exercise, result in RESULTS.items()
         },
         explanation="The given cache is returned without the new tokens, so it does not grow.",
-        question="Which tokens need the key of this token in the next call?",
+        question="Which tokens need the keys of the new tokens in the next call?",
     ),
     *in_both(
         "puts_the_new_tokens_first",
@@ -398,7 +398,9 @@ MISCONCEPTIONS = (
         id="takes_the_smallest_logit",
         exercise="decode",
         swaps=(("logits.argmax()", "logits.argmin()"),),
-        explanation="The smallest logit is chosen; the next token is the one with the largest.",
+        explanation=(
+            "The smallest logit is chosen; the next token must be the one with the largest logit."
+        ),
         question="Which logit does the most likely token have?",
     ),
     Misconception(

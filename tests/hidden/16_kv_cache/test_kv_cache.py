@@ -45,7 +45,7 @@ TWO = Sizes(B=5, H=2, d=3, d_in=8)
 
 
 def parts(answer):
-    """Return context, keys and values, or fail the check if the answer has another form."""
+    """Return context, keys and values, or fail the check if the answer has a different form."""
     pairs = answer, answer[1] if isinstance(answer, tuple | list) and len(answer) == 2 else None
     right = all(isinstance(one, tuple | list) and len(one) == 2 for one in pairs)
     expect(right, "The result is not a tuple (context, (keys, values)).", Status.WRONG_TYPE)
@@ -95,7 +95,7 @@ def kept(answer, cache):
 def ready_below(student, exercise):
     """Return the names that attention must not use; empty if *exercise* uses one.
 
-    Then the check of *exercise* takes the points, and exercises that call it keep theirs.
+    In that case, the check of *exercise* takes the points, and exercises that call it keep theirs.
     """
     uses = student.uses(exercise)
     ready = any(READY_ATTENTION.intersection(use.name.split(".")[1:]) for use in uses)
@@ -169,7 +169,10 @@ def test_mask_of_a_chunk_is_the_end_of_the_whole(student):
     """The mask of the last queries consists of the last rows of the mask of all queries."""
     whole = mask_like(student.call("lower_right_mask", 8, 8), 8, 8)
 
-    expect(torch.equal(whole.sum(dim=1), torch.arange(1, 9)), "Query i should see i + 1 keys.")
+    expect(
+        torch.equal(whole.sum(dim=1), torch.arange(1, 9)),
+        "In lower_right_mask(8, 8), query i should see i + 1 keys.",
+    )
     for last in (1, 3, 7):
         mask = mask_like(student.call("lower_right_mask", last, 8), last, 8)
         agrees(mask, whole[-last:], f"lower_right_mask({last}, 8)")
@@ -651,7 +654,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws", rules=("dtype",))
 def test_heads_keep_the_dtype(student, probe):
-    """Float64 inputs give float64 results, and float32 inputs give float32."""
+    """Float64 inputs give float64 results, and float32 inputs give float32 results."""
     s = FOUR
     attention = student.new(NAME, s.d_in, s.d_out, s.H)
     x, cache = draw_tokens(probe, s), draw_heads(probe, s)
