@@ -69,7 +69,8 @@ MISCONCEPTIONS = (
             (CAUSAL, "return visible | (j < sinks)"),
         ),
         explanation=(
-            "The sinks are visible to the tokens before them too, but no query sees a later key."
+            "The sinks are also visible to the tokens before them, but no query may see a later "
+            "key."
         ),
         question="With three sinks, which of them does the first token of a text see?",
     ),
@@ -98,7 +99,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The sinks count towards the window, but they must be visible in addition to it."
         ),
-        question="How many keys does a late token see with a window of 4 and 2 sinks?",
+        question="How many keys must a late token see with a window of 4 and 2 sinks?",
     ),
     Misconception(
         id="cuts_the_text_into_blocks",
@@ -136,8 +137,8 @@ MISCONCEPTIONS = (
         exercise="cache_bytes",
         swaps=((TOKENS, "tokens = context_length - (window or 0)"),),
         explanation=(
-            "The window is subtracted from the length of the text, but it is the largest number of "
-            "tokens in the cache."
+            "The window is subtracted from the length of the text, but the window is the largest "
+            "number of tokens in the cache."
         ),
         question="Which tokens does a cache with a window keep, those in the window or the others?",
     ),
@@ -319,7 +320,7 @@ MISCONCEPTIONS = (
             "The returned number of tokens is the length of the cache, which stops growing when "
             "the window is full; it must be the number of tokens so far."
         ),
-        question="Which value must seen have after 100 tokens with a window of 4?",
+        question="What must seen be after 100 tokens with a window of 4?",
     ),
     Misconception(
         id="counts_tokens_and_positions_from_the_cache",
@@ -339,8 +340,8 @@ MISCONCEPTIONS = (
             "growing when the window is full; they must also count the tokens that were dropped."
         ),
         question=(
-            "After 100 tokens with a window of 4, which value must seen have, and which position "
-            "the next token?"
+            "After 100 tokens with a window of 4, what must seen be, and at which position is the "
+            "next token?"
         ),
     ),
     Misconception(
@@ -555,8 +556,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((FORGOTTEN, "forgotten = 0"),),
         explanation=(
-            "Tokens outside the window are hidden but stay in the cache; it must keep only the "
-            "last window - 1 tokens."
+            "Tokens outside the window are hidden but stay in the cache; the cache must keep only "
+            "the last window - 1 tokens."
         ),
         question="How long is your cache after 100 tokens with a window of 4?",
     ),
@@ -640,8 +641,8 @@ MISCONCEPTIONS = (
             "one; a call without a cache must start a new text."
         ),
         question=(
-            "Two texts are read by one module. Must the result for the second text depend on the "
-            "first?"
+            "Two texts are read by one module. Should the result for the second text depend on the "
+            "first text?"
         ),
     ),
     Misconception(
@@ -652,7 +653,7 @@ MISCONCEPTIONS = (
             "The returned seen counts only the new tokens; it must be the number of all tokens "
             "so far."
         ),
-        question="Which value must seen have after a call with 5 tokens and another with 2?",
+        question="What must seen be after a call with 5 tokens and another with 2?",
     ),
     Misconception(
         id="forgets_to_count_the_new_tokens",
@@ -662,7 +663,7 @@ MISCONCEPTIONS = (
             "The returned seen does not count the new tokens: it is still the value from the "
             "given cache."
         ),
-        question="Which value must seen have after a first call with 5 tokens?",
+        question="What must seen be after a first call with 5 tokens?",
     ),
     Misconception(
         id="writes_into_the_callers_cache",

@@ -459,7 +459,7 @@ def test_groups_attend_with_any_weights(student, reference, probe):
 
 @check(GROUPED, points=0.4, layer="probe")
 def test_groups_see_their_window(student, reference, probe):
-    """The result is right for windows of one and several tokens, and longer than the text."""
+    """The result is right for windows of one token, of several tokens, or longer than the text."""
     for s, window in ((SIX, 4), (EIGHT, 1), (ONE_KEY, 2), (EIGHT, 20)):
         yours, ours = both_grouped(student, reference, probe, s, window)
         x = tokens(probe, s)
@@ -522,7 +522,7 @@ def test_groups_with_equal_queries_are_equal(student, reference, probe):
     context = tensor_like(yours(x), (s.B, s.T, s.d_out), "The context")
     agrees(context, ours(x), "The context")
     heads = context.unflatten(-1, (s.H, s.d))
-    agrees(heads, heads[:, :, :1].expand_as(heads), "The context of one head in each head")
+    agrees(heads, heads[:, :, :1].expand_as(heads), "The contexts of the heads")
 
 
 @check(GROUPED, points=0.1, layer="laws")
@@ -653,7 +653,7 @@ def test_decoder_gives_each_token_a_vector_of_d_model(student, probe):
 
 @check(DECODER, points=0.1, layer="shapes")
 def test_decoder_returns_a_cache_of_few_heads(student, probe):
-    """The cache of texts (3, 5, 24) holds keys and values (3, 3, 5, 4), or fewer with a window."""
+    """For texts (3, 5, 24), keys and values are (3, 3, 5, 4), with fewer tokens in a window."""
     for window, held in ((None, 5), (9, 5), (6, 5), (4, 3)):
         attention = student.new(DECODER, 24, 6, 3, window)
         _, (keys, values, seen) = continued(attention(probe.normal(3, 5, 24)))
@@ -830,7 +830,7 @@ def test_decoder_keeps_two_texts_apart(student, reference, probe):
             part = x[:, start : start + 2].contiguous()
             context, caches[which] = continued(yours(part, caches[which]))
             wanted = full[which][:, start : start + 2]
-            agrees(context, wanted, "The context of one of two texts in turn")
+            agrees(context, wanted, "The context of one of the two texts")
 
 
 @check(DECODER, points=0.1, layer="laws")
