@@ -107,7 +107,7 @@ MISCONCEPTIONS = (
             "The new maximum is that of the last tile alone; it must include the scores of "
             "earlier tiles."
         ),
-        question="What if the largest score is in the first tile?",
+        question="Which maximum does your code return if the largest score is in the first tile?",
     ),
     Misconception(
         id="drops_the_last_scores",
@@ -353,7 +353,7 @@ MISCONCEPTIONS = (
                 "queries *= scale\n    scores = queries @ keys.transpose(-2, -1)",
             ),
         ),
-        explanation="The caller's queries are multiplied by the scale, in place.",
+        explanation="The caller's queries are multiplied by the scale in place.",
         question=(
             "Which of your lines changes its argument, and which code still needs the old numbers?"
         ),
@@ -375,8 +375,8 @@ MISCONCEPTIONS = (
             "exponentials."
         ),
         question=(
-            "One tile has a score of 10, the other only scores of 0. Which context should get "
-            "more weight?"
+            "One tile has a score of 10, and the other has only scores of 0. Which context should "
+            "get more weight?"
         ),
     ),
     Misconception(
@@ -384,7 +384,7 @@ MISCONCEPTIONS = (
         exercise="merge_tiles",
         swaps=((MIXED, "context = context_a + context_b"),),
         explanation=(
-            "The contexts are added, but each is a mean already: its weights sum to 1 within its "
+            "The contexts are added, but each is already a mean: its weights sum to 1 within its "
             "own tile."
         ),
         question="If you add both contexts, what do all their weights sum to?",
@@ -515,7 +515,7 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((MERGING, "context = context + tile[0]"),),
         explanation=(
-            "The contexts of all tiles are added, but the weights of each tile sum to 1 already."
+            "The contexts of all tiles are added, but the weights of each tile already sum to 1."
         ),
         question="What do all weights of a query sum to, over all tiles?",
     ),
@@ -580,8 +580,8 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((LAST_SEEN, "last_seen = torch.arange(start, start + rows[-1])"),),
         explanation=(
-            "The first query is aligned with the first key, but the last query belongs to the "
-            "last key: with fewer queries than keys, all of them must see more."
+            "The first query is aligned with the first key, but the last query belongs to the last "
+            "key: with fewer queries than keys, every query must see more keys."
         ),
         question="With two queries and five keys, how many keys must the last query see?",
     ),
@@ -625,7 +625,7 @@ MISCONCEPTIONS = (
         swaps=((STOP, "if causal and first >= last_seen[-1]:"),),
         explanation=(
             "The loop stops before a tile that begins with the last query's own token, but a query "
-            "sees its own token."
+            "must see its own token."
         ),
         question="Which key is the last one that the last query of a tile sees?",
     ),

@@ -106,7 +106,7 @@ def pair_keeps_dtype(student, exercise, *given, names=NAMES, **keywords):
 def ready_below(student, exercise, names):
     """Return *names*, or nothing if *exercise* uses one of them.
 
-    Then the check of *exercise* takes the points, and exercises that call it keep theirs.
+    In that case, the check of *exercise* takes the points, and exercises that call it keep theirs.
     """
     uses = student.uses(exercise)
     return set() if any(names.intersection(use.name.split(".")[1:]) for use in uses) else names
@@ -534,7 +534,7 @@ def test_merging_with_nothing_changes_nothing(student, probe):
 def test_merging_of_large_numbers_is_finite(student, reference, probe):
     """Adding a large number to both logsumexps adds it to the merged one and keeps the context."""
     (one, low), (other, high) = draw_side(probe, B), draw_side(probe, B)
-    low, high = ((4 * each).round() / 4 for each in (low, high))  # exact, also far from 0
+    low, high = ((4 * each).round() / 4 for each in (low, high))  # exact even far from 0
     context, logsumexp = reference.call("merge_tiles", one, low, other, high)
 
     for far in (FAR, -FAR):
