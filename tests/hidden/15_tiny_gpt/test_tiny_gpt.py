@@ -858,7 +858,11 @@ def test_generate_goes_on_where_it_ended(student, reference, probe):
     at_once = tensor_like(student.call("generate", yours, ids, 7, 4), (2, 10), "The result")
     agrees(student.call("generate", yours, ids, 0, 4), ids, "Without new tokens, the result")
     first = tensor_like(student.call("generate", yours, ids, 3, 4), (2, 6), "The result")
-    agrees(student.call("generate", yours, first, 4, 4), at_once, "Three and then four tokens")
+    agrees(
+        student.call("generate", yours, first, 4, 4),
+        at_once,
+        "The text of three and then four new tokens",
+    )
 
 
 @check("generate", points=0.1, layer="laws")

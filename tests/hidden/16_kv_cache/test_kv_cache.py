@@ -570,7 +570,7 @@ def test_heads_reproduce_the_documented_context_in_two_chunks(student, documente
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_attend_to_the_cache(student, reference, probe):
-    """In every head, new tokens attend to the cache and to the new tokens up to themselves."""
+    """In every head, each new token attends to the cache and to the new tokens up to itself."""
     yours, ours = both(student, reference, probe, FOUR)
     x, cache = draw_tokens(probe, FOUR), draw_heads(probe, FOUR)
 
