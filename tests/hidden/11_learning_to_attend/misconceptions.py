@@ -33,8 +33,10 @@ MISCONCEPTIONS = (
             def log_softmax(logits):
                 return torch.log_softmax(logits, dim=-1)
         """,
-        explanation="Torch's own log_softmax does the work that you must write in this exercise.",
-        question="Which exponentials, and which sum, does the docstring mention?",
+        explanation=(
+            "Torch's own log_softmax computes the result, but you must compute it yourself."
+        ),
+        question="Which exponentials and which sum does the docstring mention?",
     ),
     # cross_entropy
     Misconception(
@@ -70,9 +72,7 @@ MISCONCEPTIONS = (
         id="averages_over_the_vocabulary",
         exercise="cross_entropy",
         swaps=(("return -chosen.mean()", "return -chosen.sum() / log_probabilities.numel()"),),
-        explanation=(
-            "The mean runs over the vocabulary too, so the loss is divided by V once too often."
-        ),
+        explanation=("The mean also runs over the vocabulary, so the loss is V times too small."),
         question="How many predictions are there, and how many logits?",
     ),
     Misconception(
@@ -110,8 +110,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each row of logits is compared with the targets of all rows; only its own target "
-            "counts."
+            "Each row of logits is compared with the targets of all rows; it must be compared "
+            "with its own target only."
         ),
         question="How many numbers do you get for N predictions, and how many should there be?",
     ),
@@ -152,7 +152,7 @@ MISCONCEPTIONS = (
             "The position vectors are looked up by the ids of the tokens, so they do not depend "
             "on the positions."
         ),
-        question="Which ids must pos_emb get, so that the third token gets row 2?",
+        question="Which indices must pos_emb get so that the third token gets row 2?",
     ),
     Misconception(
         id="numbers_the_items",
@@ -164,8 +164,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "All tokens of an item get the position vector of the item's number; each token must "
-            "get that of its position in the text."
+            "The position vectors are looked up by the number of the item in the batch; they "
+            "must be looked up by the position in the text."
         ),
         question="Along which axis of ids do the positions count?",
     ),
@@ -196,10 +196,10 @@ MISCONCEPTIONS = (
             ("return self.out_head(context)", "return torch.softmax(self.out_head(context), -1)"),
         ),
         explanation=(
-            "The result goes through a softmax, but it must be logits: the loss takes the softmax "
-            "itself."
+            "The result goes through a softmax, but it must be logits: the loss applies the "
+            "softmax itself."
         ),
-        question="Which function of this stage takes a softmax of the logits?",
+        question="Which function of this stage applies a softmax to the logits?",
     ),
     # train_step
     Misconception(
@@ -295,7 +295,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The gradient is divided by the number of items, but the loss is a mean already."
+            "The gradient is divided by the number of items, but the loss is already a mean."
         ),
         question="By which number does the mean of the losses already divide each gradient?",
     ),
@@ -324,7 +324,8 @@ MISCONCEPTIONS = (
                 return loss.item()
         """,
         explanation=(
-            "One of torch's optimizers changes the parameters, but you must write the step."
+            "One of torch's optimizers changes the parameters, but you must write the step "
+            "yourself."
         ),
         question="What does one step subtract from each parameter?",
     ),
@@ -380,7 +381,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The list holds the loss of the last batch only; it must hold one loss for each batch, "
-            "in their order."
+            "in order."
         ),
         question=(
             "After three batches, how many losses are in your list, and which line removes the "
@@ -403,7 +404,7 @@ MISCONCEPTIONS = (
                 "return [sum(losses[: i + 1]) / (i + 1) for i in range(len(losses))]",
             ),
         ),
-        explanation="The means of the losses so far are returned, not the losses of the steps.",
+        explanation="The running means of the losses are returned, not the losses of the steps.",
         question="Which number belongs to the second batch alone?",
     ),
     Misconception(
@@ -421,9 +422,7 @@ MISCONCEPTIONS = (
                     losses.append(loss.item())
                 return losses
         """,
-        explanation=(
-            "One of torch's optimizers takes the steps, but they must be those of train_step."
-        ),
+        explanation=("One of torch's optimizers takes the steps, but train_step must take them."),
         question="Which exercise of this stage already takes one step?",
     ),
 )

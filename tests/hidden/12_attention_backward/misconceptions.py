@@ -204,8 +204,8 @@ MISCONCEPTIONS = (
         exercise="softmax_jacobian",
         swaps=((JACOBIAN, "return torch.diag(weights)"),),
         explanation=(
-            "Only the weights are on the diagonal, and the products of two weights are not "
-            "subtracted."
+            "The products of two weights are not subtracted: the diagonal holds the weights, and "
+            "all other entries are 0."
         ),
         question="What happens to weight 0 if score 1 grows?",
     ),
@@ -272,7 +272,7 @@ MISCONCEPTIONS = (
         exercise="softmax_jacobian",
         swaps=((JACOBIAN, f"weights = torch.softmax(weights, dim=-1)\n    {JACOBIAN}"),),
         explanation=(
-            "The softmax of the weights is taken, but the weights already are the results of a "
+            "The softmax of the weights is taken, but the weights are already the results of a "
             "softmax, not scores."
         ),
         question="What does the function get: scores, or numbers that sum to one?",
@@ -293,8 +293,8 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=((SCORES_BACK, "return weights * grad_weights"),),
         explanation=(
-            "The weighted mean of the gradients is not subtracted, as if a score changed its own "
-            "weight only and the others did not have to fall."
+            "The weighted mean of the gradients is not subtracted, but a score also changes the "
+            "other weights of its row."
         ),
         question="What happens to the other weights of the row if one score grows?",
     ),
@@ -323,7 +323,7 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=(("(weights * grad_weights).sum", "(weights * grad_weights).mean"),),
         explanation=(
-            "The products are averaged, but the weights sum to one already: the sum of the "
+            "The products are averaged, but the weights already sum to one: the sum of the "
             "products is the weighted mean."
         ),
         question=(
@@ -385,7 +385,8 @@ MISCONCEPTIONS = (
                 return torch.stack(found).view_as(weights)
         """,
         explanation=(
-            "The rows are computed one after the other, so the work grows with their number."
+            "The rows are computed one after the other, so the number of tensor operations grows "
+            "with the number of rows."
         ),
         question="Which argument of `sum` adds within each row, and which one keeps the axis?",
     ),
@@ -398,7 +399,10 @@ MISCONCEPTIONS = (
                     grad_weights, weights, -1, weights.dtype
                 )
         """,
-        explanation="Torch's own backward of softmax does the work that you must write here.",
+        explanation=(
+            "Torch's own backward function of softmax computes the gradient, but you must compute "
+            "it yourself."
+        ),
         question="What does row i of the Jacobian times a vector give?",
     ),
     Misconception(
@@ -438,8 +442,8 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=((GRAD_SCORES, f"{GRAD_SCORES} * scale"),),
         explanation=(
-            "The gradient of the scores is scaled twice in the backward pass; it must be scaled "
-            "once."
+            "The gradient of the scores is scaled twice in the backward pass, but it must be "
+            "scaled once."
         ),
         question="How often does the scale occur between the products and the scores?",
     ),
@@ -540,7 +544,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The gradients are returned in the wrong order; it must be queries, keys, values."
+            "The gradients are returned in the wrong order; the right order is queries, keys, "
+            "values."
         ),
         question="Does the first gradient that you return have the shape of the queries?",
     ),
@@ -599,7 +604,10 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="The queries are computed one after the other, so the work grows with T.",
+        explanation=(
+            "The queries are processed one after the other, so the number of tensor operations "
+            "grows with the number of queries."
+        ),
         question="Which product of matrices gives all rows at once?",
     ),
     Misconception(

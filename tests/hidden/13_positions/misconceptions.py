@@ -78,8 +78,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "There are d angles for each position, but the two features of a pair share one: "
-            "(T, d/2)."
+            "There are d angles for each position, but the two features of a pair share one "
+            "angle: (T, d/2)."
         ),
         question="How many pairs does a vector with d features have?",
     ),
@@ -272,7 +272,7 @@ MISCONCEPTIONS = (
         exercise="apply_rotary",
         swaps=((TURNED, f"a, b = a.detach(), b.detach()\n    {TURNED}"),),
         explanation="The features are detached from the graph, so no gradient reaches x.",
-        question="Which step of yours returns numbers that no longer depend on x?",
+        question="Which of your steps returns numbers that no longer depend on x?",
     ),
     # alibi_slopes
     Misconception(
@@ -285,7 +285,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each slope is half of the one before, for any number of heads; that is true of 8 "
+            "Each slope is half the one before, for any number of heads; this is right for 8 "
             "heads only."
         ),
         question="Which slope does the last of 4 heads have, and which does the last of 16?",
@@ -342,7 +342,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The first query is put at the first key, but the last query must be at the last key."
         ),
-        question="A single query and three keys: at which position is the query?",
+        question="With a single query and three keys, at which position is the query?",
     ),
     Misconception(
         id="takes_absolute_distances_from_the_first_key",
@@ -356,7 +356,7 @@ MISCONCEPTIONS = (
             "Distances have no sign, and the first query is put at the first key; the last query "
             "must be at the last key."
         ),
-        question="A single query and three keys: at which position is the query?",
+        question="With a single query and three keys, at which position is the query?",
     ),
     Misconception(
         id="measures_from_the_start_of_the_text",
@@ -444,8 +444,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The offset is added to the positions of the queries only, so all distances grow by "
-            "it; it must be added for both."
+            "The offset is added to the positions of the queries only, so all distances grow; it "
+            "must also be added to the positions of the keys."
         ),
         question="What is the distance of a token from itself, at any offset?",
     ),
@@ -459,8 +459,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The offset is added to the positions of the keys only, so all distances shrink by "
-            "it; it must be added for both."
+            "The offset is added to the positions of the keys only, so all distances shrink; it "
+            "must also be added to the positions of the queries."
         ),
         question="What is the distance of a token from itself, at any offset?",
     ),
@@ -539,7 +539,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Torch's ready-made attention does the work that you should write in this stage."
+            "Torch's ready-made attention computes the context vectors, but you must compute them "
+            "yourself."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
@@ -568,7 +569,7 @@ MISCONCEPTIONS = (
         swaps=(("context.transpose(1, 2).reshape(B, T, H * d)", "context.reshape(B, T, H * d)"),),
         explanation=(
             "The heads are reshaped to (B, T, d_out) without swapping axes first, so a token "
-            "gets numbers of other tokens."
+            "gets numbers from other tokens."
         ),
         question="Which two axes must be neighbours before they can become one?",
     ),

@@ -33,7 +33,7 @@ class Reader(nn.Module):
     def forward(self, ids):
         B, T = ids.shape
         pos = torch.arange(0, T, dtype=torch.long)
-        x = F.embedding(ids, self.tok_emb.weight) + self.pos_emb(pos).unsqueeze(0)  # raises if long
+        x = F.embedding(ids, self.tok_emb.weight) + self.pos_emb(pos).unsqueeze(0)  # raises if too long
         fused = torch.cat([self.W_query.weight, self.W_key.weight, self.W_value.weight])
         q, k, v = F.linear(x, fused).chunk(3, dim=-1)
         att = torch.bmm(q, k.transpose(1, 2)) / math.sqrt(k.shape[-1])

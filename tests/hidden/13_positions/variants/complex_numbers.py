@@ -1,4 +1,4 @@
-"""Pairs as complex numbers, as in Llama's own code; halves by a new order of the features."""
+"""Treats pairs as complex numbers, as in Llama's own code, and reorders the features for halves."""
 
 import torch
 import torch.nn as nn

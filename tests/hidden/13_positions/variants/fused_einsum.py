@@ -1,4 +1,4 @@
-"""One product for queries, keys and values; einsum; rotations as 2 by 2 matrices."""
+"""Uses one product for queries, keys and values, einsum, and rotations as 2 by 2 matrices."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Results filled slice by slice; float64 inside; masking after softmax with a new sum."""
+"""Fills results slice by slice, computes in float64, and renormalizes weights after the mask."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Plain loops where they are allowed: over positions, features, heads; math instead of torch."""
+"""Uses plain loops where they are allowed, and the math module instead of torch."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Full-width cosines and sines with rotate_half, as in Hugging Face's code; filled sinusoids."""
+"""Uses cosines and sines for all features with rotate_half, as in Hugging Face's code."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""One rotation matrix for each position, float64 inside, the functions of torch.nn.functional."""
+"""Uses one rotation matrix for each position, float64, and torch.nn.functional."""
 
 import torch
 import torch.nn.functional as F
