@@ -112,7 +112,7 @@ def _headline(result: SubmissionResult) -> tuple[str, str]:
     if result.status is Status.GRADER_ERROR:
         return "No grade yet, and that is our fault", (
             "The grader failed while it graded your work. Your code is not the reason, and no "
-            "points are lost. If this page stays as it is, please inform your instructor."
+            "points are lost. If this page does not change, please inform your instructor."
         )
     if result.score is None or not result.max_score:
         nothing = "There was nothing to grade yet"

@@ -70,8 +70,8 @@ def find_target(
     course = _with_hidden(public.stages[0].name, folder, root)
     if hidden and course is None:
         msg = (
-            "The hidden suite stays with your instructor; there is none here. "
-            "Leave --hidden out: the public checks run without it."
+            "There is no hidden suite here, because your instructor keeps it. "
+            "Leave out --hidden to run the public checks."
         )
         raise UsageError(msg)
     file = file or student_file(folder, public.stages[0])
@@ -99,7 +99,7 @@ def _named_stage(name: str, start: Path, root: Path | None) -> Path:
         msg = (
             f"There is no file, folder or stage {name} in {start}. "
             + (f"Stages: {', '.join(stages)}. " if stages else "Run `autograder start` first. ")
-            + "You can also name your file: autograder check PATH."
+            + "You can also give the path of your file: autograder check PATH."
         )
         raise UsageError(msg) from None
     stage = course.stage(name)
@@ -129,7 +129,7 @@ def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
     submission = next(collect(file, course.every_stage))
     if not submission.stage:
         known = ", ".join(f"{stage.module}.py" for stage in course.every_stage)
-        msg = f"{file.name} is not a stage's module. Give it the name of one: {known}."
+        msg = f"{file.name} is not the module of a stage. Rename it to one of these: {known}."
         raise UsageError(msg)
     return course.stage(submission.stage).source
 
@@ -144,7 +144,7 @@ def student_file(folder: Path, stage: Stage) -> Path:
         if file.is_file():
             return file
     msg = (
-        f"There is no {names[0]} in {folder}. Put yours there, or name your file: "
+        f"There is no {names[0]} in {folder}. Put your file there, or give its path: "
         "autograder check PATH."
     )
     raise UsageError(msg)

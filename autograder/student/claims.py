@@ -131,7 +131,7 @@ CLAIMS: Final = (
         lambda weights: f"The first row is {_numbers(weights[0])}.",
     ),
     Claim(
-        "In some row, the largest weight is in a different column than in yours.",
+        "In at least one row, the largest weight is in a different column than in yours.",
         _moved,
         lambda _: "In each row, the largest weight is in the same column as in yours.",
     ),
@@ -141,7 +141,7 @@ CLAIMS: Final = (
     Claim(
         "Only weights that are not the largest of their row differ from yours.",
         _smaller_ones,
-        lambda _: "The largest weight of some row differs from yours, too.",
+        lambda _: "The largest weight of at least one row also differs from yours.",
     ),
 )
 

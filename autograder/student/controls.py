@@ -13,7 +13,7 @@ from autograder.student.pictures import FEW, Panels
 
 Start = str | bool | tuple[float, float, float] | Sequence[str]
 NO_CONTROLS = (
-    "There are no controls here, since ipywidgets is not installed. "
+    "There are no controls here because ipywidgets is not installed. "
     "Change a value in this cell and run it again."
 )
 

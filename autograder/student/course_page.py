@@ -86,7 +86,7 @@ def _table(stage: Stage, weights: "Weights") -> TensorTable | None:
         TensorRow(token, tuple(TensorCell(f"{one:.2f}", shade=shade(one, scale)) for one in row))
         for token, row in zip(picture.tokens, weights, strict=True)
     )
-    return TensorTable("What your code computes", picture.columns, rows, shaded=True)
+    return TensorTable("The result of your code", picture.columns, rows, shaded=True)
 
 
 def _links(chapters: list[Chapter]) -> Iterator[tuple[Stage, tuple[Link, ...]]]:

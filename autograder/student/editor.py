@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-MISSING: Final = "No editor is set: set $EDITOR to yours, or open the file yourself."
+MISSING: Final = "No editor is set. Set $EDITOR, or open the file yourself."
 VS_CODE: Final = "code"
 IN_TERMINAL: Final = frozenset(
     {"emacs", "helix", "hx", "joe", "kak", "micro", "nano", "nvim", "pico", "vi", "vim"}

@@ -177,7 +177,7 @@ class Hunt:
         module = f"{FOLDER}/{self._stage.name}/{self.module.name}"
         yield Text(f"One place in a copy of your code has been changed: {module}")
         yield ""
-        pictures = {"What it computes:": state.wrong.weights, "What yours computes:": state.weights}
+        pictures = {"The wrong result:": state.wrong.weights, "Your result:": state.weights}
         yield from pictures_parts(pictures, picture, width)
         if (self.folder / PICTURE).is_file():
             yield Text(f"In colour: {FOLDER}/{self._stage.name}/{PICTURE}", style="dim")

@@ -45,7 +45,7 @@ UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
 SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` removes the text between them
 NO_MODEL_ANSWER = (
     "There is no model answer here: in a class, an instructor reads your answer. If you learn "
-    "alone, install the wheel with the solutions, or work inside a clone of the course: this "
+    "alone, install the wheel with the solutions, or work inside a clone of the course. This "
     "cell then shows a full answer."
 )
 
@@ -117,8 +117,8 @@ class Lab:
         with _without_traceback():
             if os.environ.get(EXECUTION) == "autograde":
                 msg = (
-                    "This cell is graded by `autograder`, in its sandbox. nbgrader_config.py of "
-                    "the course sets that up; run nbgrader in the folder of that file."
+                    "`autograder` grades this cell in its sandbox. The course's nbgrader_config.py "
+                    "sets that up, so run nbgrader in the folder of that file."
                 )
                 raise GraderError(msg)
             checked = self._check(exercise)
@@ -153,7 +153,7 @@ class Lab:
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001  # half-written code may raise anything
             _give_up(
-                f"This cell could not run with {names} as it is now "
+                f"This cell could not run with your current {names} "
                 f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
             )
 
@@ -168,7 +168,7 @@ class Lab:
             return ModelAnswer(NO_MODEL_ANSWER)
         if self._own_answer(answer) in UNWRITTEN:
             return ModelAnswer(
-                "Write your own answer first, save this notebook, and run this cell again: then "
+                "Write your own answer first, save this notebook, and run this cell again. Then "
                 "it shows a full answer."
             )
         return ModelAnswer(f"**A full answer, and its points:**\n\n{scheme}")

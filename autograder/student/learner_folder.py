@@ -58,7 +58,7 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     _require_own(target)
     if any(target in {source, source.parent} for source in sources):
         msg = (
-            f"{target} holds the stages as you received them. "
+            f"{target} contains the stages as you received them. "
             "Name another folder; the command creates it."
         )
         raise UsageError(msg)
@@ -102,8 +102,8 @@ def find(start: Path) -> Handout:
     found = find_stages(start)
     if found is None:
         msg = (
-            f"You have no folder in {start.resolve()} yet: run `autograder start`, "
-            f"which makes {DEFAULT}/ with every stage, or name your folder."
+            f"You have no folder in {start.resolve()} yet. Run `autograder start`, "
+            f"which creates {DEFAULT}/ with every stage, or give the path of your folder."
         )
         raise UsageError(msg)
     _require_own(found.root)
@@ -163,9 +163,9 @@ def reset(own: Handout, task: Task) -> Path | None:
     unwritten = span_of(original, task.exercise.name)
     if not unwritten:
         msg = (
-            f"The stub of {task.exercise.name} is not here any more. "
-            f"Run `autograder start {own.root}` where you received the course: it adds what is "
-            "missing."
+            f"The stub of {task.exercise.name} is no longer here. "
+            f"Run `autograder start {own.root}` in the folder of the course; it adds the missing "
+            "files."
         )
         raise UsageError(msg)
     if not module.exists():
@@ -194,8 +194,8 @@ def solution(task: Task, root: Path | None = None) -> str:
     lines = span_of(text, task.exercise.name)
     if not lines:
         msg = (
-            "Solutions stay with your instructor, who may give them to you as a wheel; there are "
-            "none here. Try `autograder hint`."
+            "There are no solutions here: your instructor keeps them, and may give them to you "
+            "as a wheel. Try `autograder hint`."
         )
         raise UsageError(msg)
     found = text.splitlines()[lines[0] - 1 : lines[1]]
@@ -253,7 +253,7 @@ def _require_own(folder: Path) -> None:
     if folder == course or folder.relative_to(course).parts[0] in BUILT:
         msg = (
             f"{folder} belongs to the course, and `autograder release` writes there. "
-            "Run `autograder start` to make your own folder, and work there."
+            "Run `autograder start` to create your own folder, and work there."
         )
         raise UsageError(msg)
 

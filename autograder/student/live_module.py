@@ -46,7 +46,10 @@ class LiveModule:
         try:
             return getattr(self._module, name)
         except AttributeError:
-            msg = f"{self._file.name} defines no `{name}`: is it saved, and spelled like this?"
+            msg = (
+                f"{self._file.name} does not define `{name}`. "
+                "Is the file saved, and the name spelled correctly?"
+            )
             raise NotReadyError(msg) from None
 
     def __dir__(self) -> list[str]:
@@ -81,7 +84,7 @@ class LiveModule:
         except SyntaxError as error:
             what = line(str(error.msg), MAX_ERROR)
             where = f"{self._file.name}, line {error.lineno}"
-            return f"{where}: {what}. Nothing in the file runs before you fix this and save."
+            return f"{where}: {what}. Nothing in the file runs until you fix this and save."
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a half-written file may raise anything
             return f"{self._file.name} stops when it is imported: {describe(error, self._file)}."
         return ""

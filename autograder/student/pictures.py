@@ -18,7 +18,7 @@ MARGIN = 1.4  # inches next to a heatmap for tokens and title
 DOTS = 72  # pixels of the page in an inch
 SHARP = 2  # pixels of the image in a pixel of the page, for screens with a high resolution
 
-LABELS = ("query: asks", "key: looked at")  # of the rows and the columns of a heatmap
+LABELS = ("query (attends)", "key (attended to)")  # of the rows and the columns of a heatmap
 
 WIDTH = 340  # pixels of a diagram, if its texts are short; a narrow screen has 400
 LETTER = 8  # pixels; the mean in DejaVu Sans, the widest of the usual fonts
@@ -128,7 +128,7 @@ def heatmap_figures(
     for title, table in tables.items():
         if tuple(table.shape) != (len(rows), len(keys)):
             wanted = f"({len(rows)}, {len(keys)}): one row per query, one column per key"
-            msg = f"{title!r} has shape {tuple(table.shape)}, the tokens need {wanted}."
+            msg = f"{title!r} has shape {tuple(table.shape)}; the tokens need {wanted}."
             raise ValueError(msg)
     finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()])
     most = float(finite.abs().max()) if finite.numel() else 1.0

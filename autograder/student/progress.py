@@ -40,7 +40,7 @@ class AmbiguousNameError(UsageError):
     def __init__(self, name: str, choices: Sequence[Task]) -> None:
         listed = "\n".join(f"  {task.key}" for task in choices)
         super().__init__(
-            f"{len(choices)} stages have an exercise {name}. Name one of these:\n{listed}"
+            f"{len(choices)} stages have an exercise {name}. Choose one of these:\n{listed}"
         )
         self.choices = tuple(choices)
 

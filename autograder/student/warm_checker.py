@@ -72,7 +72,8 @@ class WarmChecker:
         """Run the hidden suite on the exercise, if the course around the folder has it."""
         course = course_with_hidden(task.stage)
         if course is None:
-            return CheckAnswer(message="The hidden suite stays with your instructor; none is here.")
+            message = "There is no hidden suite here, because your instructor keeps it."
+            return CheckAnswer(message=message)
         try:
             file = student_file(task.stage.source, task.stage)
             submission = next(collect(file, course.stages, course.stage(task.stage.name)))
@@ -155,6 +156,6 @@ def _gone(root: Path, stage: Stage) -> str:
     """Return the message for a missing folder: the learner's, or that of *stage* in it."""
     lost = stage.source if root.is_dir() else root
     return (
-        f"The folder {lost} is gone. Put it back, or run `autograder start {root}` in another "
-        "terminal where you received the course: it adds what is missing."
+        f"The folder {lost} is gone. Put it back, or open another terminal in the folder of the "
+        f"course and run `autograder start {root}`, which adds the missing files."
     )

@@ -27,7 +27,7 @@ def watch(own: Handout) -> str:
         closing.callback(files.close)
         with contextlib.suppress(KeyboardInterrupt):
             _loop(Watch(own, checker), terminal, files)
-    return f"Your progress is in {Progress.read(own.root).file}. Go on with `autograder watch`."
+    return f"Your progress is in {Progress.read(own.root).file}. Continue with `autograder watch`."
 
 
 def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:

@@ -130,7 +130,7 @@ def exercise_location(own: Handout, task: Task, *, unwritten: bool) -> Iterator[
     yield spaced(Rank.LOCATION, Text(f"{what}: {at}", style="bold" if unwritten else "dim"))
     if unwritten:
         lab = task.stage.lab
-        way = f"The lab leads through it: {shown_path(own, lab)}" if lab.is_file() else ""
+        way = f"The lab explains it: {shown_path(own, lab)}" if lab.is_file() else ""
         shown = "  ".join(filter(None, [str(task.stage.effort_of(task.exercise)), way]))
         yield from [optional(Rank.TITLE, Text(shown, "dim"))] if shown else []
 
@@ -196,7 +196,7 @@ def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Part
     picture = stage.file.picture
     if picture is None:
         return
-    title = "What your code computes:"
+    title = "The result of your code:"
     shown = tuple(picture_parts(title, picture, weights, width))
     away = Text("The picture has more rows than fit here: press d", style="dim")
     yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
@@ -209,7 +209,7 @@ def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
     if answer is None or answer.feedback is None:
         yield kept(Text(answer.message if answer else ""))
         return
-    yield kept(Text(f"The hidden suite on {state.task.exercise.name}:", style="bold"))
+    yield kept(Text(f"Hidden checks of {state.task.exercise.name}:", style="bold"))
     yield from exercise_screen(answer.feedback, width)
 
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
 
 PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
 RESTORED: Final = (
-    "progress.json was missing or damaged. "
-    "It has been written again, with the results of this watch."
+    "progress.json was missing or damaged. A new file contains the results of this run of `watch`."
 )
 
 

@@ -352,5 +352,7 @@ def _short(dtype: torch.dtype) -> str:
 
 
 def _kind(actual: object) -> str:
+    if actual is None:
+        return "None"
     kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
-    return kind if kind == "NoneType" or kind.startswith(("a ", "an ")) else f"of type {kind}"
+    return kind if kind.startswith(("a ", "an ")) else f"of type {kind}"

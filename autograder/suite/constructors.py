@@ -38,7 +38,9 @@ class ArgumentOrder(NamedTuple):
         if problem.kind != "other-order" or not names:
             return None
         asked = f"({', '.join(names)})"
-        elsewhere = "The other checks give them by name, so their order costs points only here."
+        elsewhere = (
+            "The other checks pass the arguments by name, so a wrong order costs points only here."
+        )
         public = f"The constructor of {name} must take its arguments in the order {asked}."
         message = (
             f"The constructor of {name} takes {problem.text}; "

@@ -187,8 +187,8 @@ def noting_uncompared() -> Iterator[list[Notice]]:
 def _note_uncompared(versions: str) -> None:
     if (notices := _uncompared.get()) is not None:
         sentence = (
-            f"Not compared: the document's values are those of torch {versions}, and this is torch "
-            f"{TORCH_VERSION}. The points count if the checks on other inputs pass."
+            f"Not compared: the documented values are from torch {versions}, but torch "
+            f"{TORCH_VERSION} is installed. The points count if the checks on other inputs pass."
         )
         notices.append(Notice(sentence, sentence))
 

@@ -162,8 +162,9 @@ def avoids(student: Student, exercise: str, names: Collection[str], why: str) ->
         owner, _, last = use.name.rpartition(".")
         if owner != "self" or not own.intersection((last, use.name)):
             student.doubts[exercise] = (
-                f"Line {use.line} of the file names {last}, which {exercise} must not use. The "
-                "source does not show whether it does: an instructor should read it."
+                f"Line {use.line} of the file contains the name {last}, which {exercise} must not "
+                f"use. The source does not show whether {exercise} uses it, so an instructor "
+                "should read the code."
             )
             return
 
@@ -192,16 +193,16 @@ def doubts(definitions: Sequence[Definition], exercises: Sequence[str]) -> Itera
     if open_:
         yield (
             f"The code may look up names while it runs (getattr, eval or the like), so the source "
-            f"does not show whether {', '.join(open_)} keeps the rules of the exercise: an "
-            "instructor should read it."
+            f"does not show which functions run in {', '.join(open_)}. An instructor should read "
+            "the code."
         )
     words = odd_words(definitions) if exercises else ()
     for use in words[:1]:
         what = f"uses `{use.name}` in line {use.line}"
-        what = "has more names than the grader reads" if use.name == TOO_MANY else what
+        what = "contains more names than the grader reads" if use.name == TOO_MANY else what
         yield (
-            f"The file {what}, so its source does not show which functions run: an instructor "
-            "should read it."
+            f"The file {what}, so its source does not show which functions run. An instructor "
+            "should read the code."
         )
 
 
@@ -235,7 +236,7 @@ def keeps_products(few: Operators, many: Operators, width: int, why: str) -> Non
     counts = tuple(ran.products_over(width) for ran in (few, many))
     public = f"The second call computes more products than the first. {why}"
     message = (
-        f"Products with vectors of size {width} give {counts[0]} numbers in the first call and "
+        f"Products with vectors of size {width} compute {counts[0]} numbers in the first call and "
         f"{counts[1]} in the second. {why}"
     )
     expect(counts[1] <= counts[0], public, Status.FORBIDDEN, message=message)
@@ -247,7 +248,7 @@ def keeps_results_below(ran: Operators, size: int, why: str) -> None:
     Views and slices of a tensor are not results.
     """
     _requires_work(ran, ran, why)
-    message = f"An operation gives a result of {ran.largest} numbers. {why}"
+    message = f"An operation returns a result of {ran.largest} numbers. {why}"
     expect(ran.largest < size, f"A result is too large. {why}", Status.FORBIDDEN, message=message)
 
 

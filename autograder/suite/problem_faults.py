@@ -38,7 +38,10 @@ def fault_of(problem: Problem, name: str) -> Fault:
         where = f" in {problem.place}, line {problem.line}"
     if problem.kind == "missing":
         text = problem.text.rstrip(".")
-        public = f"{name} lacks a name that this check needs, or its shape is wrong."
+        public = (
+            f"{name} lacks a function, class or parameter that this check needs, or the shape of a "
+            "parameter is wrong."
+        )
         return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
     if problem.kind == "not-implemented":
         public = f"{name} still raises NotImplementedError"

@@ -88,7 +88,7 @@ class RecordedChannel:
         """Return the next reply; raise ``UsageError`` if a different request was recorded."""
         found = next(self._replies, None)
         if found is None or found.request != _outline(request_of(verb, fields)):
-            msg = f"{self._check} and the record of numbers next to its suite do not match."
+            msg = f"The check {self._check} does not match the record next to its suite."
             raise UsageError(msg)
         return Reply(value=_from_json(found.value))
 
@@ -98,7 +98,8 @@ def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, 
     found = []
     for exchange in exchanges:
         if exchange.reply.problem is not None:
-            msg = f"{check}: the solution raises {exchange.reply.problem.type}: mark it as hidden."
+            raised = exchange.reply.problem.type
+            msg = f"{check}: the solution raises {raised}. Mark the check as hidden."
             raise CourseError(msg)
         found.append(RecordedReply(_outline(exchange.request), _to_json(exchange.reply.value)))
     return tuple(found)

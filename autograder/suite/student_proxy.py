@@ -311,7 +311,9 @@ class RemoteModule:
 def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
     """Return a notice that describes an accidental exception and suggests a clearer one."""
     counts = "This counts, but the error is accidental."
-    clearer = "It is clearer to check the arguments first and to raise a ValueError that says why."
+    clearer = (
+        "It is clearer to check the arguments first and to raise a ValueError with the reason."
+    )
     given = " and ".join(filter(None, map(_shown, args)))
     what = raised.message.replace(YOUR_MODULE, YOUR_MODULE.lower(), 1)
     what = f"Called with {given}, {what}" if given else raised.message

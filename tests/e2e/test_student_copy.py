@@ -76,8 +76,8 @@ def test_neither_solutions_nor_hidden_suites_are_there(copy: Path):
 
     assert not names & {"documented.toml", "misconceptions.py", "test_self_attention.py"}
     assert all("raise NotImplementedError" in stub.read_text() for stub in stubs)
-    assert "none here" in run(copy, "solution", "dot_product", code=2)
-    assert "stays with your instructor" in run(copy, "check", "4", "--hidden", code=2)
+    assert "no solutions here" in run(copy, "solution", "dot_product", code=2)
+    assert "your instructor keeps it" in run(copy, "check", "4", "--hidden", code=2)
 
 
 @pytest.mark.slow

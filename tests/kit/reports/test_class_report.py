@@ -281,7 +281,7 @@ def test_each_check_has_its_statistics(
     text = words(class_page(tiny, results(*(submission(check(item)) for item in outcomes))))
 
     assert "double Twice one is two. 2 of 3 67 % 33 % \N{EN DASH}" in text
-    assert "Shown for at least 20 submissions" in text
+    assert "It is shown for at least 20 submissions" in text
 
 
 def test_the_same_code_is_shown_without_a_claim(

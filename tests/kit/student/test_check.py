@@ -77,7 +77,7 @@ def test_a_hand_out_of_one_stage_is_enough(received: Path, folder: str):
 def test_the_hidden_suite_needs_the_course(built: Course, received: Path):
     """In the course both suites run; elsewhere a message reports that one is missing."""
     assert find_target("1", built.root, hidden=True).course is not None
-    with pytest.raises(UsageError, match="stays with your instructor"):
+    with pytest.raises(UsageError, match="your instructor keeps it"):
         find_target("", received, hidden=True)
 
 
@@ -258,8 +258,10 @@ def test_a_notebook_is_checked_as_well(check, handed_out, solution):
     [
         pytest.param([], "stage.toml", "There is no stage.toml in", id="no-stage"),
         pytest.param([], "test_public.py", "There is no test_public.py in", id="no-suite"),
-        pytest.param([], "self_attention.py", "Put yours there, or name your file", id="no-module"),
-        pytest.param(["--hidden"], "", "stays with your instructor", id="hidden"),
+        pytest.param(
+            [], "self_attention.py", "Put your file there, or give its path", id="no-module"
+        ),
+        pytest.param(["--hidden"], "", "your instructor keeps it", id="hidden"),
         pytest.param(["gone.py"], "", "no file, folder or stage gone.py", id="no-file"),
         pytest.param(["long" * 99], "", "no file, folder or stage", id="no-path-at-all"),
         pytest.param(["9"], "", "Stages: 04_self_attention.", id="no-such-stage"),
@@ -273,7 +275,7 @@ def test_what_cannot_be_served_is_exit_code_2(check, handed_out, words, name, se
 
     assert result.exit_code == 2
     assert sentence in result.output
-    assert "autograder check" in result.output or "Leave --hidden out" in result.output
+    assert "autograder check" in result.output or "Leave out --hidden" in result.output
     assert "Traceback" not in result.output
 
 

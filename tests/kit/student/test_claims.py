@@ -17,7 +17,9 @@ RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
         pytest.param(((1, 0, 0), (0.6, 0.1, 0), (0.2, 0.3, 0.5)), "At least one row", id="sum"),
         pytest.param(((1, 0, 0), (0, 0.7, 0.3), (0, 0.3, 0.7)), "Each column", id="columns"),
         pytest.param(((0.4, 0.6, 0), (0.6, 0.4, 0), (0.2, 0.3, 0.5)), "A token", id="future"),
-        pytest.param(((1, 0, 0), (0.3, 0.7, 0), (0.2, 0.3, 0.5)), "In some row", id="moved"),
+        pytest.param(
+            ((1, 0, 0), (0.3, 0.7, 0), (0.2, 0.3, 0.5)), "In at least one row", id="moved"
+        ),
         pytest.param(((1, 0, 0), (1, 0, 0), (0.2, 0.3, 0.5)), "Rows are sharper", id="sharper"),
         pytest.param(((1, 0, 0), (0.5, 0.5, 0), (0.2, 0.3, 0.5)), "Rows are flatter", id="flatter"),
         pytest.param(((1, 0, 0), (0.5, 0.5, 0), (0.1, 0.1, 0.8)), "Some rows are", id="mixed"),

@@ -92,7 +92,7 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
     test.write_text(AS_BEFORE)
 
     assert "differ from yours?\n  1  At least one row does not sum to one." in asked
-    assert re.search("What it computes: +What yours computes:", asked)
+    assert re.search("The wrong result: +Your result:", asked)
     assert "You have not changed anything yet." in untouched
     assert "softmax" not in untouched
     assert "Not quite. The smallest weight is 0." in refused

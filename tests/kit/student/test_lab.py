@@ -284,7 +284,7 @@ def test_no_kernel_gives_points(lab_under_test: LabUnderTest, monkeypatch: pytes
     """Without the kit's configuration, a check within `nbgrader autograde` is an error."""
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
 
-    with pytest.raises(GraderError, match=r"nbgrader_config\.py of the course sets that up"):
+    with pytest.raises(GraderError, match=r"course's nbgrader_config\.py sets that up"):
         lab_under_test.lab.check("SelfAttentionV1")
     assert lab_under_test.sandboxes == []
 
@@ -349,10 +349,8 @@ def test_a_notebook_goes_on_after_any_exception(
         raise error
     shown = capsys.readouterr()
 
-    assert shown.out.startswith("This cell could not run with `project` as it is now ")
-    assert shown.out.endswith(
-        f"as it is now {described}. The grade cell shows whether that is a problem.\n"
-    )
+    assert shown.out.startswith("This cell could not run with your current `project` ")
+    assert shown.out.endswith(f"{described}. The grade cell shows whether that is a problem.\n")
     assert shown.out.count("\n") == 1
     assert shown.err == ""
 

@@ -307,7 +307,7 @@ def test_a_solution_is_for_who_has_solved_it_or_gives_up(run, own: Path, course:
     assert "SOLUTION" not in shown[1]
     assert Progress.read(own).gave_up == {"01_tiny/double"}
     assert run("solution", "1/double", *here) == shown
-    assert "stay with your instructor" in run("solution", "1/double")[1]
+    assert "your instructor keeps them" in run("solution", "1/double")[1]
 
 
 def test_a_solution_is_read_from_the_clone_around_the_folder(course: Course):

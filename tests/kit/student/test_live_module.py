@@ -38,7 +38,7 @@ def test_a_name_that_was_deleted_is_gone(file: Path):
     assert module.answer == 1
     file.write_text("other = 2\n")
 
-    with pytest.raises(NotReadyError, match=r"my_stage\.py defines no `answer`"):
+    with pytest.raises(NotReadyError, match=r"my_stage\.py does not define `answer`"):
         _ = module.answer
 
 

@@ -76,7 +76,7 @@ def test_words_stand_on_both_axes(draw: Draw):
 
     assert labels(axis.get_xticklabels()) == list(WORDS)
     assert labels(axis.get_yticklabels()) == list(WORDS)
-    assert (axis.get_xlabel(), axis.get_ylabel()) == ("key: looked at", "query: asks")
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("key (attended to)", "query (attends)")
     assert axis.get_title() == "weights"
 
 
@@ -185,7 +185,7 @@ def test_a_shape_that_the_tokens_do_not_fit_is_refused(shown: list[Any], shape: 
     with pytest.raises(ValueError, match="one row per query, one column per key") as caught:
         heatmaps({"weights": torch.rand(shape)}, WORDS)
 
-    assert str(caught.value).startswith(f"'weights' has shape {shape}, the tokens need (3, 3)")
+    assert str(caught.value).startswith(f"'weights' has shape {shape}; the tokens need (3, 3)")
     assert shown == []
 
 

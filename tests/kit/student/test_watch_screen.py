@@ -68,7 +68,7 @@ def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
     effort = str(task.stage.effort_of(task.exercise))
 
     assert re.fullmatch(r"[●○]{3} \d+ min", effort)
-    assert f"{effort}  The lab leads through it: " in shown
+    assert f"{effort}  The lab explains it: " in shown
     assert effort not in later
 
 
@@ -78,7 +78,7 @@ def test_a_picture_that_does_not_fit_gives_way_to_a_note(own: Handout):
     parts = [*stage_picture(own.stages[0], weights, 80), kept("keys")]
     high, low = (render(fit(parts, 80, rows), 80, colour=False) for rows in (20, 8))
 
-    assert "What your code computes:" in high
+    assert "The result of your code:" in high
     assert "press d" not in high
-    assert "What your code computes:" not in low
+    assert "The result of your code:" not in low
     assert "The picture has more rows than fit here: press d" in low

@@ -287,7 +287,7 @@ def test_an_accident_is_a_refusal_with_a_notice(student: Student):
     assert notice.message.startswith(
         "This counts, but the error is accidental. Called with [1], first raised IndexError in"
     )
-    assert "raise a ValueError that says why" in notice.message
+    assert "raise a ValueError with the reason" in notice.message
     assert not re.search(r"\d|IndexError", notice.public)
     assert student.observed == (("refused", True),)
 
