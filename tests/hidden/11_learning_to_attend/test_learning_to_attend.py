@@ -338,7 +338,7 @@ def test_loss_leaves_its_arguments_alone(student, reference, probe):
 
 @check("cross_entropy", points=0.3, layer="gradients", rules=("gradients",))
 def test_loss_passes_gradients_back(student, reference, probe):
-    """The gradients of the logits are right for single predictions and for batches."""
+    """The gradients of the logits are right for (N, V) logits and for (B, T, V) logits."""
     for shape in ((8, V), (B, T, V)):
         logits, targets = probe.normal(*shape, scale=2), draw_ids(probe, *shape[:-1])
         back = (
@@ -490,7 +490,7 @@ def test_reader_keeps_the_dtype(student, probe):
 
 @check("Reader", points=0.1, layer="laws")
 def test_reader_needs_positions_to_know_the_order(student, probe):
-    """Reordered tokens give reordered logits if all position vectors are equal, and only then."""
+    """Reordered tokens give reordered logits with equal position vectors, but not otherwise."""
     reader = student.new("Reader", V, D, T).load(
         probe.weights(pos_emb__weight=(T, D), W_query__weight=(D, D), W_value__weight=(D, D))
     )

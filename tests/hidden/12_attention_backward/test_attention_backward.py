@@ -387,7 +387,7 @@ def test_softmax_gradient_leaves_its_arguments_alone(student, reference, probe):
 
 @check("softmax_backward", points=0.1, layer="forbidden", rules=("no_ready_backward",))
 def test_softmax_gradient_is_computed_by_hand(student, reference, probe):
-    """The gradient comes from your own formula, not from autograd or torch's own backward."""
+    """The gradient comes from your own formula, not from autograd or torch's backward functions."""
     weights, back = draw_softmax(probe, B, T), probe.normal(B, T)
 
     agrees(
@@ -599,7 +599,7 @@ def test_attention_gradients_leave_their_arguments_alone(student, reference, pro
 
 @check("attention_backward", points=0.2, layer="forbidden", rules=("no_ready_backward",))
 def test_attention_gradients_are_computed_by_hand(student, reference, probe):
-    """The gradients come from your own steps, not from autograd or torch's own backward."""
+    """The gradients come from your own steps, not from autograd or torch's backward functions."""
     given = draw_attention(probe, B)
 
     same_gradients(
@@ -728,7 +728,7 @@ def test_self_attention_gradients_keep_dtype_and_arguments(student, reference, p
 
 @check("self_attention_backward", points=0.1, layer="forbidden", rules=("no_ready_backward",))
 def test_self_attention_gradients_are_computed_by_hand(student, reference, probe):
-    """The gradients come from your own steps, not from autograd or torch's own backward."""
+    """The gradients come from your own steps, not from autograd or torch's backward functions."""
     given = draw_projections(probe, B)
 
     same_gradients(

@@ -598,7 +598,7 @@ def test_attention_depends_on_distances_only(student, reference, probe):
 
     agrees(yours(x), ours(x), "The context")
     for offset in (1, 7, TWO.context + 5, 40):
-        agrees(yours(x, offset), ours(x), "The context at another offset")
+        agrees(yours(x, offset), ours(x), "The context at a different offset")
 
 
 @check(NAME, points=0.1, layer="laws")
@@ -678,7 +678,7 @@ def test_attention_refuses_more_tokens_than_fit(student, reference, probe):
     x = tokens(probe, FOUR, FOUR.context)
 
     agrees(yours(x), ours(x), "The context")
-    agrees(yours(x, FOUR.context), ours(x, FOUR.context), "The context at another offset")
+    agrees(yours(x, FOUR.context), ours(x, FOUR.context), "The context at a different offset")
     for T in (FOUR.context + 1, 2 * FOUR.context):
         refused = yours.refuses(tokens(probe, FOUR, T))
         expect(

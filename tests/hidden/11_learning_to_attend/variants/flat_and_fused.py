@@ -1,4 +1,4 @@
-"""A correct solution in another idiom: flat logits, indexing, one fused projection, add_."""
+"""A correct solution in a different idiom: flat logits, indexing, one fused projection, add_."""
 
 import math
 

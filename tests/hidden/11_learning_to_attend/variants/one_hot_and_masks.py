@@ -1,4 +1,4 @@
-"""A correct solution in another idiom: one-hot targets, einsum, and autograd.grad."""
+"""A correct solution in a different idiom: one-hot targets, einsum, and autograd.grad."""
 
 import torch
 import torch.nn.functional as F

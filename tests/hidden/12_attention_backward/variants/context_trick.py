@@ -1,4 +1,4 @@
-"""A correct solution in another idiom: lists as results, and steps that follow the scores."""
+"""A correct solution in a different idiom: lists as results, and steps that follow the scores."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""A correct solution in another idiom: einsum for every product, one-hot rows of an identity."""
+"""A correct solution in a different idiom: einsum for every product, one-hot rows of an identity."""
 
 import torch
 from torch import einsum

@@ -1,4 +1,4 @@
-"""A correct solution in another idiom: one product for the three projections, and matmul."""
+"""A correct solution in a different idiom: one product for the three projections, and matmul."""
 
 import torch
 from torch.nn import functional as F
