@@ -219,7 +219,7 @@ def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
     if answer.ndim > 1 and (_ones(answer.sum((-2, -1))) or _ones(answer.sum())):
         return WrongAnswerPattern.of("matrix_sums_to_one")
     return WrongAnswerPattern.of(
-        "negative_weights" if (answer < -APART).any() else "rows_not_normalised"
+        "negative_weights" if (answer < -APART).any() else "rows_not_normalized"
     )
 
 

@@ -153,7 +153,7 @@ NOTICED = (
     Pair("09", "Attention", "MultiHeadAttention", "scale_missing"),
     Pair("09", "Attention", "MultiHeadAttention", "swaps_queries_and_keys"),
     WRAPPER_09,
-    Pair("10", "split_heads", "MultiHeadAttention", "reshaped", HEADS_10, "Neighbouring"),
+    Pair("10", "split_heads", "MultiHeadAttention", "reshaped", HEADS_10, "Neighboring"),
     Pair("10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "alternate"),
     MERGE_10,
 )
@@ -186,7 +186,7 @@ TOGETHER = {  # exercises with a mistake each, below the code of a pair
         ("causal_pattern", "mask_shifted", "from itself"),
     ),
     "10": (
-        ("split_heads", "reshaped", "Neighbouring"),
+        ("split_heads", "reshaped", "Neighboring"),
         ("merge_heads", "heads_mixed", "alternate"),
     ),
 }

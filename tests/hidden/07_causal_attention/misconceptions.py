@@ -12,7 +12,7 @@ MISCONCEPTIONS = (
             "The weights are not masked; the rows are only divided by their sums, which are "
             "already one."
         ),
-        question="Which entries of a row belong to tokens that come later?",
+        question="Which entries of a row belong to later tokens?",
     ),
     Misconception(
         id="softmaxes_the_masked_weights",
@@ -40,11 +40,8 @@ MISCONCEPTIONS = (
                 'weights + torch.full_like(weights, float("-inf")).triu(diagonal=1)',
             ),
         ),
-        explanation=(
-            "Minus infinity is written into the weights, so the sums of the rows are infinite; it "
-            "belongs in the scores before a softmax."
-        ),
-        question="Which number means `no attention` in weights after softmax?",
+        explanation="Minus infinity is written into the weights; hidden weights must be zero.",
+        question="After a softmax, which weight means `no attention`?",
     ),
     Misconception(
         id="masks_the_callers_weights",
@@ -57,8 +54,8 @@ MISCONCEPTIONS = (
         ),
         explanation="The weights are masked in place, so the caller's tensor changes.",
         question=(
-            "Which step writes into its tensor (with *=, with an index, or with a method whose "
-            "name ends in an underscore) instead of making a new one?"
+            "Which step writes into an existing tensor (with *=, with an index, or with a method "
+            "whose name ends in an underscore) instead of making a new one?"
         ),
     ),
     Misconception(
@@ -74,7 +71,7 @@ MISCONCEPTIONS = (
             "The rows are divided one after the other, so the number of operations grows with the "
             "number of rows."
         ),
-        question="Which shape of the sums allows one division for all rows?",
+        question="Which shape must the sums have so that one division works for all rows?",
     ),
     # mask_with_infinity
     Misconception(
@@ -90,7 +87,7 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=(("self.mask[:T, :T]", "self.mask"),),
         explanation="The mask always has the full context length and does not fit shorter inputs.",
-        question="How large are the scores if there are only T tokens?",
+        question="Which shape do the scores have if there are only T tokens?",
     ),
     Misconception(
         id="transposes_with_the_batch",
@@ -100,7 +97,7 @@ MISCONCEPTIONS = (
             "The batch axis and the token axis are swapped; this transpose is right only without a "
             "batch."
         ),
-        question="Which axes are there besides the batch axis?",
+        question="Which axes do the keys have besides the batch axis?",
     ),
     Misconception(
         id="pools_the_scores_of_the_batch",
@@ -119,7 +116,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="Dropout is applied in eval mode and not in training: the flag is inverted.",
-        question="What is the value of self.training after eval() was called?",
+        question="What is the value of self.training after a call of eval()?",
     ),
     Misconception(
         id="renormalizes_after_dropout",
@@ -133,10 +130,13 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="After dropout the rows are normalised to sum to one again; they must not be.",
+        explanation=(
+            "The rows are normalized again after dropout; dropout must be the last change to the "
+            "weights."
+        ),
         question=(
-            "Which number are the remaining weights divided by: the sum of their row, or the "
-            "same number everywhere?"
+            "By which number does dropout divide the remaining weights: by the sum of their row, "
+            "or by one number for all rows?"
         ),
     ),
     Misconception(
@@ -187,8 +187,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The dropped weights are drawn once and stored, so in training the same weights are "
-            "always missing."
+            "The dropped weights are drawn once and stored, so every call in training drops the "
+            "same weights."
         ),
         question="When must the random numbers be drawn so that each call has its own?",
     ),
@@ -205,12 +205,12 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        title="Nothing is dropped any more after eval mode",
+        title="Nothing is dropped in training after a call in eval mode",
         explanation=(
-            "Nothing is dropped any more after eval mode, because eval() sets the dropout "
-            "probability to zero permanently."
+            "Nothing is dropped in training after a call in eval mode, because that call sets the "
+            "dropout probability to zero permanently."
         ),
-        question="After eval() and train(), what is your dropout probability?",
+        question="What is the dropout probability in training after a call in eval mode?",
     ),
     Misconception(
         id="calls_the_ready_made_attention",
@@ -227,7 +227,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "PyTorch's ready-made attention does the work, but you must write it yourself here."
+            "Torch's ready-made attention is called; in this stage you must write attention "
+            "yourself."
         ),
         question="Which steps does that function do for you?",
     ),
@@ -244,6 +245,6 @@ MISCONCEPTIONS = (
             "The tokens are processed one after the other, so the number of operations grows with "
             "the length of the input."
         ),
-        question="Which single product computes the same as your loop?",
+        question="Which single product gives the same result as your loop?",
     ),
 )

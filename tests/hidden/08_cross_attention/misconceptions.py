@@ -51,7 +51,7 @@ SOURCES = (
         explanation=(
             "Queries, keys and values all come from encodings_for_q, which is self-attention again."
         ),
-        question="Which of the three sources does your forward never use?",
+        question="Which of the three encodings does your forward not use?",
     ),
     Misconception(
         id="takes_keys_from_the_asking_side",
@@ -66,7 +66,7 @@ SOURCES = (
         swaps=((V, "v = self.W_v(encodings_for_q)"),),
         explanation="The values come from encodings_for_q instead of encodings_for_v.",
         question=(
-            "Which source holds the content that is averaged: that of the queries or that of the "
+            "Which encodings hold the content to average: those for the queries, or those for the "
             "values?"
         ),
     ),
@@ -115,7 +115,7 @@ LAYERS = (
             (LAYER_V, "self.W_v = nn.Linear(2, 2, bias=False)"),
         ),
         explanation="The layers always have size 2; d_model is ignored.",
-        question="Where in your constructor does d_model make a difference?",
+        question="Where does your constructor use d_model?",
     ),
 )
 
@@ -124,7 +124,7 @@ SCALING = (
         id="keeps_the_transpose_of_one_sequence",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.transpose(0, 1)"),),
-        explanation="Axes 0 and 1 are swapped, but in a batch axis 0 counts items.",
+        explanation="Axes 0 and 1 are swapped, but axis 0 of a batch counts items.",
         question="What are row_dim and col_dim for?",
     ),
 )
@@ -134,17 +134,14 @@ MASKING = (
         id="makes_hidden_scores_zero",
         exercise="Attention",
         swaps=((FILL, "scaled = scaled * mask"),),
-        explanation=(
-            "Hidden scores become zero, for example by a product with the mask; softmax gives a "
-            "positive weight to a score of zero."
-        ),
+        explanation="Hidden scores become zero; softmax gives a score of zero a positive weight.",
         question="What is exp(0)?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
         exercise="Attention",
         swaps=((FILL, 'scaled = scaled * mask + (1 - mask) * float("-inf")'),),
-        explanation="Where the mask is 1, zero is multiplied by infinity, which is NaN.",
+        explanation="Where the mask is 1, zero is multiplied by infinity, which gives NaN.",
         question="What is 0 times infinity?",
     ),
     Misconception(
@@ -152,7 +149,7 @@ MASKING = (
         exercise="Attention",
         swaps=((FILL, "pass"), (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)")),
         explanation=(
-            "The weights are set to zero after the softmax and not normalised again, so the rows "
+            "The weights are set to zero after the softmax and not normalized again, so the rows "
             "sum to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
@@ -170,7 +167,8 @@ MASKING = (
         swaps=((IF_MASK, "if mask:"),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "The whole mask is used as one truth value, but a tensor of many numbers has none."
+            "The whole mask is used as one truth value, but a tensor of many numbers has no single "
+            "truth value."
         ),
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
@@ -197,16 +195,19 @@ RETURNING = (
         id="calls_the_ready_made_attention",
         exercise="Attention",
         swaps=((MIXED, READY.format("q, k, v", "mask == 1 if mask is not None else None")),),
-        explanation="Torch's ready-made attention does the work that you must write in this stage.",
-        question="Which four steps does that one call do?",
+        explanation=(
+            "Torch's ready-made attention is called; in this stage you must write attention "
+            "yourself."
+        ),
+        question="Which four steps does that one call replace?",
     ),
     Misconception(
         id="asks_one_query_at_a_time",
         exercise="Attention",
         swaps=((MIXED, "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)"),),
         explanation=(
-            "The values are averaged in a loop over the queries; one matrix product must do it for "
-            "all queries."
+            "The values are averaged in a loop over the queries; one matrix product must average "
+            "them for all queries."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
     ),
@@ -218,8 +219,8 @@ PADDING = (
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "<= lengths.unsqueeze(-1)"),),
         explanation=(
-            "A row shorter than max_length keeps one position too many, because positions count "
-            "from 0."
+            "A row shorter than max_length keeps one position too many, because positions are "
+            "counted from 0."
         ),
         question="What is the last position of a sequence of length 3?",
     ),
@@ -353,7 +354,7 @@ CROSSING = (
             (VALUES, "values = self.W_value(decoder_states)"),
         ),
         explanation="Queries, keys and values all come from the decoder, which is self-attention.",
-        question="Where in your forward do the encoder states have an effect?",
+        question="Where does your forward use the encoder states?",
     ),
     Misconception(
         id="confuses_the_two_sizes",
@@ -390,8 +391,8 @@ CROSSING = (
         id="makes_its_layers_in_forward",
         exercise="CrossAttention",
         swaps=((QUERIES, f"{NEW_LAYER}\n        {QUERIES}"),),
-        explanation="A new query layer is created in every call, so anything learned is lost.",
-        question="What do you get if you call the module twice with the same states?",
+        explanation="Every call creates a new query layer, so the trained weights are lost.",
+        question="Do two calls with the same states give the same result?",
     ),
     Misconception(
         id="lets_keys_ask_in_cross",
@@ -421,8 +422,8 @@ CROSSING = (
         swaps=((HIDDEN, "hidden = ~padding_mask"),),
         title="The padding mask has no axis for the queries",
         explanation=(
-            "The padding mask has no axis for the queries, so (B, T_k) is combined with (B, T_q, "
-            "T_k) as if its rows were queries."
+            "The padding mask has no axis for the queries, so torch aligns its items with the "
+            "queries."
         ),
         question="Which axis of the scores is missing in the mask?",
     ),
@@ -442,10 +443,7 @@ CROSSING = (
         id="adds_the_mask_in_cross",
         exercise="CrossAttention",
         swaps=((X_FILL, "scaled = scaled + ~hidden"),),
-        explanation=(
-            "The mask is added to the scores as 0 and 1, so the scores of tokens grow a little and "
-            "nothing is hidden."
-        ),
+        explanation="The mask is added to the scores as zeros and ones, which hides nothing.",
         question="Which number must be added to a score so that its weight becomes zero?",
     ),
     Misconception(
@@ -453,7 +451,7 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_FILL, "pass"), (X_MIXED, f"{BLANKED}\n        return weights @ values")),
         explanation=(
-            "The weights are set to zero after the softmax and not normalised again, so the rows "
+            "The weights are set to zero after the softmax and not normalized again, so the rows "
             "sum to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
@@ -485,7 +483,8 @@ CROSSING = (
         swaps=((X_IF_MASK, "if padding_mask:"),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "The whole mask is used as one truth value, but a tensor of many values has none."
+            "The whole mask is used as one truth value, but a tensor of many values has no single "
+            "truth value."
         ),
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
@@ -530,8 +529,11 @@ CROSSING = (
                 ),
             ),
         ),
-        explanation="Torch's ready-made attention does the work that you must write in this stage.",
-        question="Which four steps does that one call do?",
+        explanation=(
+            "Torch's ready-made attention is called; in this stage you must write attention "
+            "yourself."
+        ),
+        question="Which four steps does that one call replace?",
     ),
     Misconception(
         id="asks_one_decoder_token_at_a_time",
@@ -540,8 +542,8 @@ CROSSING = (
             (X_MIXED, "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)"),
         ),
         explanation=(
-            "The values are averaged in a loop over the decoder tokens; one matrix product must do "
-            "it for all tokens."
+            "The values are averaged in a loop over the decoder tokens; one matrix product must "
+            "average them for all tokens."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
     ),

@@ -32,7 +32,7 @@ MISCONCEPTIONS = (
         title="The whole mask is used as one truth value",
         explanation=(
             "The whole mask is used as one truth value, but a tensor with more than one entry has "
-            "none."
+            "no single truth value."
         ),
         question="How do you test whether the caller passed an argument?",
     ),
@@ -65,8 +65,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, f"torch.manual_seed(42) and {ONE_HEAD}"),),
         explanation=(
-            "All heads start with the same weights, as copies or after the same seed, so they "
-            "compute the same."
+            "All heads start with the same weights, as copies or from the same seed, so they give "
+            "the same result."
         ),
         question="Does each head draw its own weights, and who sets the seed?",
     ),
@@ -85,10 +85,10 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, "Attention(d_model)"),),
         explanation=(
-            "The axes row_dim and col_dim are not passed to the heads, which use the axes of a "
-            "single text."
+            "The axes row_dim and col_dim are not passed to the heads, so the heads use the axes "
+            "of a single text."
         ),
-        question="How does a head know that there is a batch?",
+        question="What tells a head which axes a batch has?",
     ),
     Misconception(
         id="masks_the_first_head_only",
@@ -104,7 +104,7 @@ MISCONCEPTIONS = (
         title="The whole mask is used as one truth value",
         explanation=(
             "The whole mask is used as one truth value, but a tensor with more than one entry has "
-            "none."
+            "no single truth value."
         ),
         question="How do you test whether the caller passed an argument?",
     ),
@@ -149,7 +149,8 @@ MISCONCEPTIONS = (
         ),
         explanation="A layer mixes the heads at the end; this stage has no layer after the heads.",
         question=(
-            "What should the first features of a token hold: the result of head 0, or a mixture?"
+            "What should the first features of a token hold: the result of head 0, or a mixture of "
+            "all heads?"
         ),
     ),
     Misconception(
@@ -157,10 +158,11 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.cat(contexts, dim=self.col_dim) / len(self.heads)"),),
         explanation=(
-            "The joined context vectors are divided by the number of heads, as in an average."
+            "The concatenated context vectors are divided by the number of heads, as in an average."
         ),
         question=(
-            "What must the block of one head hold: the whole result of Attention, or a part of it?"
+            "What must the block of one head hold: the result of Attention, or that result divided "
+            "by a number?"
         ),
     ),
     Misconception(
@@ -179,7 +181,10 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="Torch's ready-made attention does the work that you must write in the heads.",
+        explanation=(
+            "Torch's ready-made attention is called; in this stage you must write attention "
+            "yourself."
+        ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
     Misconception(
@@ -198,7 +203,7 @@ MISCONCEPTIONS = (
             "The heads are joined token by token, so the number of tensor operations grows with "
             "the length of the text."
         ),
-        question="Along which axis could you join all tokens with one call?",
+        question="Along which axis can one call join the heads for all tokens?",
     ),
     # MultiHeadAttentionWrapper
     Misconception(
@@ -206,8 +211,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, f"torch.manual_seed(123) and {ONE_CAUSAL}"),),
         explanation=(
-            "All heads start with the same weights, as copies or after the same seed, so they "
-            "compute the same."
+            "All heads start with the same weights, as copies or from the same seed, so they give "
+            "the same result."
         ),
         question="Does each head draw its own weights, and who sets the seed?",
     ),
@@ -231,7 +236,7 @@ MISCONCEPTIONS = (
             "The heads split d_out between them; d_out must be the size of each head, so the "
             "result is num_heads times as wide."
         ),
-        question="If two heads have size 2, how wide is their joined result?",
+        question="If two heads have size 2, how many features does their concatenated result have?",
     ),
     Misconception(
         id="drops_the_joined_context",
@@ -245,8 +250,8 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.dropout(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "Dropout is applied to the joined context vectors; it must be applied to the attention "
-            "weights of the heads."
+            "Dropout is applied to the concatenated context vectors; it must be applied to the "
+            "attention weights of the heads."
         ),
         question=(
             "Should dropout remove connections between tokens, or features of a context vector?"
@@ -263,10 +268,10 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.dropout(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "Dropout is applied twice: to the weights in the heads, and again to the joined "
+            "Dropout is applied twice: to the weights in the heads, and again to the concatenated "
             "context vectors."
         ),
-        question="How often is dropout applied before one number of your result is computed?",
+        question="How many times is dropout applied on the way to one number of your result?",
     ),
     Misconception(
         id="chains_the_causal_heads",
@@ -292,7 +297,8 @@ MISCONCEPTIONS = (
         ),
         explanation="A layer mixes the heads at the end; this stage has no layer after the heads.",
         question=(
-            "What should the first features of a token hold: the result of head 0, or a mixture?"
+            "What should the first features of a token hold: the result of head 0, or a mixture of "
+            "all heads?"
         ),
     ),
     Misconception(
@@ -301,7 +307,7 @@ MISCONCEPTIONS = (
         swaps=(
             (ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length - 1, dropout, qkv_bias)"),
         ),
-        explanation="The heads accept one token less than context_length allows.",
+        explanation="The heads accept one token fewer than context_length allows.",
         question="How many tokens may the longest accepted text have?",
     ),
     Misconception(
@@ -309,7 +315,7 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=((CALL_CAUSAL, "[torch.manual_seed(0) and head(x) for head in self.heads]"),),
         explanation=(
-            "The seed is set before every call of a head, so all heads drop the same weights, in "
+            "The seed is set before every call of a head, so all heads drop the same weights in "
             "every call."
         ),
         question="Which other code in a training run uses torch's generator?",
@@ -327,7 +333,10 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="Torch's ready-made attention does the work that you must write in the heads.",
+        explanation=(
+            "Torch's ready-made attention is called; in this stage you must write attention "
+            "yourself."
+        ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
 )

@@ -1,7 +1,7 @@
 """Hidden suite of stage 09: heads side by side.
 
-Scores have a standard deviation of about 2 in all checks: every mistake shows, and no visible
-weight underflows, so masking after softmax with a new normalisation is as exact as minus infinity.
+In all checks, scores have a standard deviation of about 2. So every mistake shows, and no visible
+weight underflows. Masking after softmax and normalizing again is then as exact as minus infinity.
 """
 
 from typing import NamedTuple
@@ -55,7 +55,7 @@ def sources(probe, s, *, batched):
 
 
 def large_weights(probe, heads, layers, shape, *, bias=False):
-    """Draw large weights for the *layers* of *heads* heads; for None, one head and no prefix."""
+    """Draw large weights for the *layers* of *heads* heads, or of a module without heads for 0."""
     prefixes = [f"heads.{h}." for h in range(heads)] or [""]
     names = [prefix + layer for prefix in prefixes for layer in layers]
     drawn = {f"{name}.weight": probe.normal(*shape) for name in names}
@@ -63,7 +63,10 @@ def large_weights(probe, heads, layers, shape, *, bias=False):
 
 
 def attentions(student, reference, probe, s, *, heads, batched):
-    """Build Attention, or MultiHeadAttention if *heads* is given, twice, with the same weights."""
+    """Build the student's module and the reference with the same weights.
+
+    The module is ``Attention`` if *heads* is 0, and ``MultiHeadAttention`` otherwise.
+    """
     name = MHA if heads else "Attention"
     sizes = (s.d, int(batched), 1 + batched, *([heads] if heads else []))
     weights = large_weights(probe, heads, SHORT, (s.d, s.d))
@@ -71,7 +74,10 @@ def attentions(student, reference, probe, s, *, heads, batched):
 
 
 def causals(student, reference, probe, s, *, heads, bias=False):
-    """Build CausalAttention, or the wrapper if *heads* is given, twice, with the same weights."""
+    """Build the student's module and the reference with the same weights.
+
+    The module is ``CausalAttention`` if *heads* is 0, and the wrapper otherwise.
+    """
     name = WRAPPER if heads else "CausalAttention"
     sizes = (
         s.d_in,
@@ -86,7 +92,7 @@ def causals(student, reference, probe, s, *, heads, bias=False):
 
 
 def no_biases(found, layers):
-    """Expect that none of the *layers* has a bias, in any head."""
+    """Expect that none of the *layers* has a bias in any head."""
     biases = tuple(f"{layer}.bias" for layer in layers)
     expect(
         not any(name.endswith(biases) for name in found),
@@ -156,7 +162,7 @@ def test_attention_is_built_with_defaults(student, encodings):
 
 @check("Attention", points=0.1, layer="parameters")
 def test_attention_makes_query_key_value_layers(student, reference, probe):
-    """W_q, W_k and W_v are created in this order, with any seed, without bias."""
+    """With any seed, W_q, W_k and W_v are created in this order, without biases."""
     found = student.new("Attention", 5, 0, 1, seed=probe.seed).parameters()
 
     no_biases(found, SHORT)
@@ -165,7 +171,7 @@ def test_attention_makes_query_key_value_layers(student, reference, probe):
 
 @check("Attention", points=0.2, layer="documented")
 def test_attention_reproduces_the_documented_context(student, documented, encodings):
-    """Seeded with 42, the context vectors are the documented ones, without and with the mask."""
+    """With seed 42, the context vectors are the documented ones, with and without the mask."""
     attention = student.new("Attention", 2, 0, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -241,7 +247,7 @@ def test_causal_makes_query_key_value_layers(student, reference, documented):
 
 @check("CausalAttention", points=0.1, layer="documented")
 def test_causal_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 123, the context vectors are the documented ones."""
+    """With seed 123, the context vectors are the documented ones."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
 
@@ -300,7 +306,7 @@ def test_causal_leaves_the_seed_to_the_caller(student, probe):
     caller_seeds(student, "CausalAttention", (TEXT.d_in, TEXT.d_out, TEXT.context, 0.5), (x,))
 
 
-# Dropout: the value of a token is its one-hot position, twice, so that outputs are the weights
+# Dropout: each value is the one-hot position of its token, twice, so the outputs are the weights.
 
 WIDE = Causal(B=3, T=12, H=2, d_in=15, d_out=24, context=13)
 P = 0.3
@@ -321,14 +327,14 @@ def readable(student, reference, probe, *, heads):
 
 
 def read(context, heads):
-    """Read the attention weights, (B, H, T, T), from both copies."""
+    """Return both copies of the attention weights: (2, B, H, T, T)."""
     s = WIDE
     answer = tensor_like(context, (s.B, s.T, heads * s.d_out), "The context")
     return answer.view(s.B, s.T, heads, 2, s.T).permute(3, 0, 2, 1, 4)
 
 
 def dropped_from(yours, ours, x, heads):
-    """Return which weights are dropped in training; expect that the others are rescaled."""
+    """Return a mask of the weights dropped in training; expect that the others are rescaled."""
     (whole, _), (weights, twice) = read(ours.eval()(x), heads), read(yours.train()(x), heads)
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
@@ -336,27 +342,27 @@ def dropped_from(yours, ours, x, heads):
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Single features of context vectors are zero; apply dropout to the attention weights.",
+        "Individual features of context vectors are zero; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights, kept),
-        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
+        "In training, the kept weights are not the right weights divided by 1 - dropout.",
     )
-    share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
+    share = float(dropped[..., visible].float().mean())  # of 234 weights: its deviation is 0.03
     expect(abs(share - P) < 0.2, "The share of dropped weights is far above or far below dropout.")
     return dropped
 
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_causal_drops_weights_in_training_only(student, reference, probe):
-    """In training, some weights are dropped and the others rescaled; in eval, none are dropped."""
+    """Weights are dropped and the others rescaled in training; none are dropped in eval mode."""
     yours, ours, x = readable(student, reference, probe, heads=0)
 
     dropped = dropped_from(yours, ours, x, 1)[
         ..., 6:, :7
     ]  # weights that are visible in every row here
-    alone = "Weights are dropped together: in whole rows or columns, or the same in all items."
+    alone = "Weights are dropped together: whole rows or columns, or the same weights in all items."
     expect((dropped.any(-1) & ~dropped.all(-1)).float().mean() > 0.5, alone)
     expect((dropped.any(-2) & ~dropped.all(-2)).float().mean() > 0.5, alone)
     expect(not torch.equal(dropped[0], dropped[1]), alone)
@@ -389,7 +395,7 @@ FOUR = Sizes(B=2, T_q=5, T_k=7, H=4, d=3)
 
 @check(MHA, points=0.1, layer="signature")
 def test_heads_are_built_and_called_by_names(student, encodings):
-    """The defaults are those of Attention, with one head; forward takes three encodings."""
+    """The defaults are those of Attention, with one head; forward takes encodings and a mask."""
     plain = student.new(MHA, seed=9)(encodings, encodings, encodings)
     heads = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=9)
     x, mask = encodings, torch.ones(3, 3)
@@ -409,7 +415,7 @@ def test_heads_stand_side_by_side(student, encodings):
 
 @check(MHA, points=0.3, layer="parameters")
 def test_heads_have_layers_of_their_own(student, reference, probe):
-    """Each head in `heads` has its own W_q, W_k, W_v, created head after head, with any seed."""
+    """The heads are created one after the other, each with its own W_q, W_k and W_v."""
     found = student.new(MHA, 5, 0, 1, 3, seed=probe.seed).parameters()
 
     same_draws(found, reference.new(MHA, 5, 0, 1, 3, seed=probe.seed).parameters())
@@ -417,7 +423,7 @@ def test_heads_have_layers_of_their_own(student, reference, probe):
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
-    """Seeded with 42, one head gives the documented context of Attention, even with the mask."""
+    """With seed 42, one head gives the documented context of Attention, even with the mask."""
     attention = student.new(MHA, 2, 0, 1, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -428,7 +434,7 @@ def test_one_head_is_plain_attention(student, documented, encodings):
 
 @check(MHA, points=0.6, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, encodings):
-    """Seeded with 42, two heads give the documented context vectors."""
+    """With seed 42, two heads give the documented context vectors."""
     attention = student.new(MHA, 2, 0, 1, 2, seed=42)
 
     context = attention(encodings, encodings, encodings)
@@ -475,7 +481,7 @@ def test_heads_keep_the_dtype(keeps_dtype, student, probe):
 
 @check(MHA, points=0.3, layer="laws")
 def test_heads_fill_each_their_own_block(student, reference, probe):
-    """Every block of d_model features is the result of an Attention with that head's weights."""
+    """Each block of d_model features equals Attention with that head's weights."""
     weights = large_weights(probe, TWO.H, SHORT, (TWO.d, TWO.d))
     given = sources(probe, TWO, batched=False)
     yours = student.new(MHA, TWO.d, 0, 1, TWO.H).load(weights)
@@ -555,7 +561,7 @@ def test_wrapper_is_built_by_the_names_of_its_arguments(student):
 
 @check(WRAPPER, points=0.1, layer="shapes")
 def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
-    """Two heads of size 2 turn a batch of two texts, (2, 6, 3), into vectors (2, 6, 4)."""
+    """Two heads of size 2 give a batch of shape (2, 6, 3) context vectors of shape (2, 6, 4)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     context = student.new(WRAPPER, 3, 2, 6, 0.0, 2)(batch)
 
@@ -565,7 +571,7 @@ def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
 
 @check(WRAPPER, points=0.3, layer="parameters")
 def test_wrapper_draws_head_after_head(student, reference, documented, probe):
-    """Each head has its own layers, created head after head; seeded with 123, as documented."""
+    """Each head has its own layers, and seed 123 gives the documented weights."""
     found = student.new(WRAPPER, 3, 2, 6, 0.0, 2, seed=123).parameters()
 
     no_biases(found, LONG)
@@ -580,7 +586,7 @@ def test_wrapper_draws_head_after_head(student, reference, documented, probe):
 
 @check(WRAPPER, points=0.1, layer="parameters")
 def test_wrapper_hands_qkv_bias_on(student, reference, probe):
-    """With qkv_bias=True every layer of every head has a bias, drawn with its weight."""
+    """With qkv_bias=True, every layer of every head has a bias, drawn after its weight."""
     sizes = (7, 5, 9, 0.0, 3, True)
     found = student.new(WRAPPER, *sizes, seed=probe.seed).parameters()
 
@@ -589,7 +595,7 @@ def test_wrapper_hands_qkv_bias_on(student, reference, probe):
 
 @check(WRAPPER, points=0.6, layer="documented")
 def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 123, two heads give the documented context vectors."""
+    """With seed 123, two heads give the documented context vectors."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     attention = student.new(WRAPPER, 3, 2, 6, 0.0, 2, seed=123)
 
@@ -628,7 +634,7 @@ def test_wrapper_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check(WRAPPER, points=0.3, layer="laws")
 def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
-    """Every block of d_out features is the result of a CausalAttention with the same weights."""
+    """Each block of d_out features equals CausalAttention with that head's weights."""
     s = TRIO
     weights = large_weights(probe, s.H, LONG, (s.d_out, s.d_in))
     x = tokens(probe, s.B, s.T, s.d_in)
@@ -653,7 +659,7 @@ def test_wrapper_never_looks_ahead(student, reference, probe):
     after = tensor_like(yours(others), (s.B, s.T, s.H * s.d_out), "The context")
     expect(
         not alike(after[:, 5:], before[:, 5:]),
-        "A change of the last tokens does not change their own results.",
+        "Changing the last tokens does not change their own results.",
     )
     agrees(
         after[:, :5],
@@ -693,7 +699,7 @@ def test_wrapper_refuses_more_tokens_than_fit(student, reference, probe):
 
 @check(WRAPPER, points=0.2, layer="laws")
 def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
-    """In eval mode no weight is dropped; back in training, weights are dropped again."""
+    """In eval mode, no weight is dropped; back in training, weights are dropped again."""
     yours, ours, x = readable(student, reference, probe, heads=2)
 
     read(yours(x), 2)
@@ -704,7 +710,7 @@ def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
 
 @check(WRAPPER, points=0.3, layer="laws")
 def test_wrapper_drops_weights_in_each_head_anew(student, reference, probe):
-    """In training, each head drops different weights, and different ones in every call."""
+    """In training, each head drops different weights, and every call drops different weights."""
     yours, ours, x = readable(student, reference, probe, heads=2)
 
     dropped = dropped_from(yours, ours, x, 2)

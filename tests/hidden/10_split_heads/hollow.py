@@ -1,4 +1,4 @@
-"""Right names, shapes and errors, but no computation: earns a fifth of the points at most."""
+"""Right names, shapes and errors, but no computation: it gets at most a fifth of the points."""
 
 import torch
 from torch import nn

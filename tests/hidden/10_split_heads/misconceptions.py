@@ -23,7 +23,7 @@ MISCONCEPTIONS = (
             "tokens, or parts of several tokens, instead of its block of every token."
         ),
         question=(
-            "In memory the features of one token are next to each other. Into which two axes can "
+            "In memory, the features of one token are next to each other. Into which two axes can "
             "a view split them, before any axis is moved?"
         ),
     ),
@@ -32,7 +32,8 @@ MISCONCEPTIONS = (
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads"),),
         explanation=(
-            "The heads stay after the tokens: the result is (B, T, H, d); it must be (B, H, T, d)."
+            "The heads stay after the tokens, (B, T, H, d); they must come before the tokens, (B, "
+            "H, T, d)."
         ),
         question=(
             "A matrix product works on the last two axes. Which two axes must these be in each "
@@ -43,9 +44,12 @@ MISCONCEPTIONS = (
         id="swaps_heads_with_features",
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.transpose(2, 3)"),),
-        explanation="The last two axes are swapped, (B, T, d, H), instead of heads and tokens.",
+        explanation=(
+            "The last two axes are swapped instead of heads and tokens, which gives (B, T, d, H)."
+        ),
         question=(
-            "After the split the axes are B, T, H, d. Which two must be swapped to give B, H, T, d?"
+            "After the split, the axes are B, T, H, d. Which two must be swapped to give B, H, T, "
+            "d?"
         ),
     ),
     Misconception(
@@ -53,7 +57,7 @@ MISCONCEPTIONS = (
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.permute(2, 0, 1, 3)"),),
         explanation="The heads come first, (H, B, T, d); the batch must stay first.",
-        question="Which axis is the first one of every tensor in the module?",
+        question="Which axis comes first in every tensor of the module?",
     ),
     Misconception(
         id="takes_num_heads_for_the_head_size",
@@ -229,7 +233,7 @@ MISCONCEPTIONS = (
             "are mixed up."
         ),
         question=(
-            "In memory the features of one token are next to each other. Into which two axes can "
+            "In memory, the features of one token are next to each other. Into which two axes can "
             "a view split them, before any axis is moved?"
         ),
     ),
@@ -246,7 +250,7 @@ MISCONCEPTIONS = (
             "H) instead of (H, d)."
         ),
         question=(
-            "If the last axis becomes two axes, which of the two runs over neighbouring features: "
+            "If the last axis becomes two axes, which of the two runs over neighboring features: "
             "the first or the second?"
         ),
     ),
@@ -265,7 +269,7 @@ MISCONCEPTIONS = (
             "other, but the heads are wrong."
         ),
         question=(
-            "If the last axis becomes two axes, which of the two runs over neighbouring features: "
+            "If the last axis becomes two axes, which of the two runs over neighboring features: "
             "the first or the second?"
         ),
     ),
@@ -350,8 +354,8 @@ MISCONCEPTIONS = (
             (SOFTMAX, "masked / d**0.5"),
         ),
         explanation=(
-            "The scaled scores mix the values without softmax; they can be negative and do not "
-            "sum to one."
+            "The scaled scores are used as weights without a softmax; they can be negative and do "
+            "not sum to one."
         ),
         question="What must the weights of one query sum to?",
     ),
@@ -382,7 +386,8 @@ MISCONCEPTIONS = (
             "too small in training."
         ),
         question=(
-            "If a tenth of the weights is dropped, which factor keeps the mean of the sum the same?"
+            "If a tenth of the weights is dropped, which factor keeps the mean of the row sums the "
+            "same?"
         ),
     ),
     Misconception(
@@ -395,12 +400,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "One pattern of dropped weights is used for all heads, but each weight should be "
-            "dropped independently."
+            "One pattern of dropped weights is used for all heads; each weight must be dropped "
+            "independently."
         ),
-        question=(
-            "If two heads always drop the same token, can one head still use what the other misses?"
-        ),
+        question="If all heads drop the same weights, can any head still use a dropped token?",
     ),
     Misconception(
         id="drops_whole_tokens",
@@ -412,8 +415,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Whole columns of weights are dropped, a token for all queries at once, but each "
-            "weight should be dropped independently."
+            "A token is dropped for all queries of a head at once; each weight must be dropped "
+            "independently."
         ),
         question="How many weights does one random number drop?",
     ),
@@ -428,8 +431,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The input is scaled in place, so the projections get scaled numbers, and the "
-            "caller's tensor is changed."
+            "The input is scaled in place, so the projections get scaled numbers and the caller's "
+            "tensor changes."
         ),
         question="Which tensor does x *= ... change?",
     ),
@@ -447,7 +450,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Torch's ready-made attention does the work that you should write in this stage."
+            "Torch's ready-made attention is called; in this stage you must write attention "
+            "yourself."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
@@ -500,8 +504,8 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="The layer out_proj gets the wrong initial weights; nn.Linear must draw them.",
-        question="Which numbers must out_proj hold after the caller's seed?",
+        explanation="The layer out_proj has the wrong initial weights; nn.Linear must draw them.",
+        question="Which call must draw the initial weights of out_proj?",
     ),
     Misconception(
         id="scales_by_the_number_of_heads",
@@ -513,7 +517,7 @@ MISCONCEPTIONS = (
             "head size."
         ),
         question=(
-            "After the split the axes are B, H, T, d. Over which of them does a dot product add up?"
+            "After the split, the axes are B, H, T, d. Along which of them does a dot product sum?"
         ),
     ),
     Misconception(
@@ -545,12 +549,12 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Eval mode sets the dropout probability to zero permanently, so nothing is dropped "
-            "when training continues."
+            "A call in eval mode sets the dropout probability to zero permanently, so nothing is "
+            "dropped when training continues."
         ),
         question=(
-            "Training and evaluation alternate. Which setting of your module has the last "
-            "evaluation changed?"
+            "Suppose that training and evaluation alternate. Which setting of your module does an "
+            "evaluation change?"
         ),
     ),
     Misconception(

@@ -94,7 +94,7 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
             "matrix_sums_to_one", LOGITS.flatten().softmax(-1).view(2, 5, 5), W, id="over-the-whole"
         ),
         pytest.param("negative_weights", LOGITS, W, id="scores-for-weights"),
-        pytest.param("rows_not_normalised", LOGITS.exp(), W, id="no-denominator"),
+        pytest.param("rows_not_normalized", LOGITS.exp(), W, id="no-denominator"),
         pytest.param("future_leaks", C + C.mT.triu(1), C, id="above-the-diagonal"),
         pytest.param("rows_equal", X.mean(1, keepdim=True).expand_as(X), X, id="plain-mean"),
         pytest.param("heads_repeated", X[..., :3].repeat(1, 1, 2), X, id="one-head-twice"),

@@ -35,12 +35,8 @@ def hide_future(scores):
 MASK = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
 SCORES = torch.arange(12.0).reshape(2, 2, 3)
 PADDING = torch.tensor([[True, True, False], [True, False, False]])
-NUMBERS = (
-    "The mask that is passed holds the number 1 where a key is visible, and 0 where it is hidden."
-)
-BOOLEANS = (
-    "The mask that is passed holds True where a key is visible, and False where it is hidden."
-)
+NUMBERS = "The mask argument holds the number 1 where a key is visible, and 0 where it is hidden."
+BOOLEANS = "The mask argument holds True where a key is visible, and False where it is hidden."
 
 
 def sentence(code: str, check: Callable[[Student], object], owner: str = "Layer") -> str:

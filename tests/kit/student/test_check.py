@@ -137,7 +137,7 @@ def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, s
     result = check(handed_out)
 
     said = " ".join(result.output.split())
-    assert "must equal the second to last size of the second" in said
+    assert "must equal the number of rows of the second" in said
     assert "The two axes of the keys are not swapped, but they must be." in said
 
 

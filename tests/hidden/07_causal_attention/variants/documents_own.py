@@ -1,4 +1,4 @@
-"""The documents' own style: triu of ones, filled in place."""
+"""Follows the documents: a triu of ones, filled in place."""
 
 import torch
 import torch.nn as nn
@@ -27,7 +27,7 @@ class CausalAttention(nn.Module):
 
     def forward(self, x):
         _, T, _ = x.shape
-        if T > len(self.mask):  # the documents' own code fails later, by a shape
+        if T > len(self.mask):  # the documents' code fails later, with a shape error
             raise ValueError("too many tokens")
         Q, K = self.W_query(x), self.W_key(x)
         S = Q @ K.transpose(1, 2)

@@ -1,4 +1,4 @@
-"""Every product is an einsum; F.dropout with self.training; a mask that is not saved."""
+"""Uses einsum for every product, F.dropout with self.training, and a mask that is not saved."""
 
 import torch
 from torch import nn

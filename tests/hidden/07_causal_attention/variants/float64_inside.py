@@ -1,4 +1,4 @@
-"""Computes in double precision and returns single; softmax written out."""
+"""Computes in double precision, returns single precision, and writes softmax out."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Helpers, a base class and a demonstration that prints and seeds; drops by a Bernoulli draw."""
+"""Has helpers, a base class, a demo that prints and seeds, and dropout by a Bernoulli draw."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Masks after softmax; one function calls the other; items are processed one after the other."""
+"""Masks after softmax, calls one function from the other, and loops over the items."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""bmm and mT, a large negative number added; dropout written by hand."""
+"""Uses bmm and mT, adds a large negative number, and writes dropout by hand."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Scales the queries; multiplies by the mask as the first GPT did."""
+"""Scales the queries, and multiplies by the mask as the first GPT did."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Attention as document 001 writes it; the rest in the same style."""
+"""Writes Attention as document 001 does, and the rest in the same style."""
 
 import torch
 import torch.nn as nn

@@ -3,7 +3,7 @@ from torch import nn
 
 
 class Attention(nn.Module):
-    """Masks the weights after softmax and normalises them again."""
+    """Masks the weights after softmax and normalizes them again."""
 
     def __init__(self, d_model=2, row_dim=0, col_dim=1):
         super().__init__()

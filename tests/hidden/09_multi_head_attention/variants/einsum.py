@@ -1,4 +1,4 @@
-"""einsum for all products, always the last axis, a bool mask of the visible keys."""
+"""Uses einsum for all products, always the last axis, and a bool mask of the visible keys."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Double precision inside; scales queries first; masks after softmax and normalises again."""
+"""Computes in double precision, scales queries first, and masks and normalizes after softmax."""
 
 import torch
 from torch import nn

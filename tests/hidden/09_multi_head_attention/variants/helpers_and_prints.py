@@ -1,4 +1,4 @@
-"""A base class for both multi-head modules, helpers, type hints, prints and a demo at module level."""
+"""Has a base class for both multi-head modules, helpers, type hints, prints and a demo."""
 
 from __future__ import annotations
 

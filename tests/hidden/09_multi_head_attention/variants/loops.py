@@ -1,4 +1,4 @@
-"""Plain loops over heads that fill an existing tensor."""
+"""Fills an existing tensor in plain loops over the heads."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""-1e9 and the smallest float instead of minus infinity."""
+"""Uses -1e9 and the smallest float instead of minus infinity."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Heads combined with the batch axis for bmm, as in many implementations."""
+"""Merges the heads into the batch axis for bmm, as many implementations do."""
 
 import torch
 from torch import nn

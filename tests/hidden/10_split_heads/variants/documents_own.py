@@ -1,4 +1,4 @@
-"""The style of the published continuation of document 003."""
+"""Follows the style of the published continuation of document 003."""
 
 import torch
 import torch.nn as nn
@@ -35,7 +35,7 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x):
         b, num_tokens, d_in = x.shape
-        if num_tokens > len(self.mask):  # the document's own code fails later, by a shape
+        if num_tokens > len(self.mask):  # the document's code fails later, with a shape error
             raise ValueError("too many tokens")
         keys, queries, values = self.W_key(x), self.W_query(x), self.W_value(x)
 

@@ -1,4 +1,4 @@
-"""All products by einsum; heads cut by unflatten; a bool mask of the visible keys."""
+"""Uses einsum for all products, unflatten to split heads, and a mask of the visible keys."""
 
 import math
 

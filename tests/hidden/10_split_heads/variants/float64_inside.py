@@ -1,4 +1,4 @@
-"""Double precision inside, float32 outside; makes the mask in forward; masks and renormalises."""
+"""Computes in double precision, makes the mask in forward, and renormalizes masked weights."""
 
 import torch
 from torch import nn

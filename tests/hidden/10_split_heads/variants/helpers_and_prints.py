@@ -1,4 +1,4 @@
-"""The class calls the two functions and more helpers; a base class, prints and a demo."""
+"""Has a base class, helpers, prints and a demo; the class calls both functions."""
 
 import torch
 from torch import Tensor, nn

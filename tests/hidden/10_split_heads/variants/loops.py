@@ -1,4 +1,4 @@
-"""A Python loop over the heads, slices of features, cat at the end."""
+"""Loops over slices of features, one for each head, and concatenates the results."""
 
 import torch
 from torch import nn

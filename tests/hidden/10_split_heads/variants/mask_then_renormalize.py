@@ -1,4 +1,4 @@
-"""Masks after softmax and normalises again, in float32; nested tuples of heads; tensor_split."""
+"""Masks after softmax and renormalizes in float32; splits heads with tensor_split."""
 
 import torch
 from torch import nn

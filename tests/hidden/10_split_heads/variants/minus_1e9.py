@@ -1,4 +1,4 @@
-"""-1e9 instead of minus infinity; permute instead of transpose; contiguous().view()."""
+"""Uses -1e9 instead of minus infinity, permute instead of transpose, and contiguous().view()."""
 
 import torch
 from torch import nn

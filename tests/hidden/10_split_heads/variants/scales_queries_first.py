@@ -1,4 +1,4 @@
-"""Queries scaled before the product; chunk and stack; swapaxes, mT, movedim; an additive mask."""
+"""Scales queries before the product, moves axes in several ways, and adds the mask."""
 
 import torch
 from torch import nn

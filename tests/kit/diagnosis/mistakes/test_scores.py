@@ -73,7 +73,7 @@ The scores are scaled, but this exercise does not ask for it.
         """
 The maximum is not subtracted before the exponential, so large scores overflow.
     return torch.exp(scores)
-Powers of two are used; they must be powers of e, the exponentials.
+Powers of two are used instead of exponentials, which are powers of e.
     return 2 ** (scores - scores.amax(dim=-1))
 """,
         id="stable",
@@ -89,7 +89,7 @@ The divisor loses its axis, so broadcasting aligns it with the wrong axis.
     pytest.param(
         WRITTEN_OUT,
         """
-Powers of two are used; they must be powers of e, the exponentials.
+Powers of two are used instead of exponentials, which are powers of e.
     exponentials = 2 ** scores
 The exponentials of the scores are not taken.
     exponentials = scores

@@ -125,4 +125,4 @@ def test_a_power_that_is_not_a_root_is_named(divisor: str, sentence: str, grader
 
     assert found.misconception == "scale_wrong_power"
     assert sentence in found.explanation
-    assert "a power, or a division after it?" in found.hint
+    assert "a power, or a division written after it?" in found.hint
