@@ -34,7 +34,7 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         LOOP,
         """
-The function returns inside a loop, so the loop ends in its first round.
+The function returns inside a loop, so the loop ends in its first iteration.
     return total; pass
 The result is wrapped in a tuple or a list; the exercise asks for the result itself.
     return (total,)
@@ -50,7 +50,7 @@ The last iteration is left out.
     pytest.param(
         RANGE,
         """
-The function returns inside a loop, so the loop ends in its first round.
+The function returns inside a loop, so the loop ends in its first iteration.
     return x; pass
 The result is wrapped in a tuple or a list; the exercise asks for the result itself.
     return (x,)

@@ -81,7 +81,7 @@ pass
     pytest.param(
         LOSS,
         """
-The mean is not taken: the result has one number for each entry; it must be one number for all.
+The mean is not taken, so the result has one number for each entry; it must be one number for all.
 return losses
 """,
         id="mean-of-a-loss",
