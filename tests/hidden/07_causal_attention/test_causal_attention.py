@@ -387,7 +387,7 @@ def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_attention_never_looks_ahead(student, reference, probe):
-    """Changing the last tokens changes only their own results; the first attends only to itself."""
+    """No token attends to later tokens, and the first token attends only to itself."""
     yours, _, weights = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
     others = x.clone()
@@ -458,7 +458,7 @@ def test_nothing_drops_in_eval_mode(student, reference, probe):
     yours.eval()
 
     for _ in range(2):
-        agrees(yours(x), ours.eval()(x), "In eval mode the context")
+        agrees(yours(x), ours.eval()(x), "In eval mode, the context")
 
 
 @check("CausalAttention", points=0.3, layer="laws")
@@ -492,7 +492,7 @@ def test_weights_drop_as_often_as_told(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_weights_drop_each_on_its_own(student, reference, probe):
-    """Each weight is dropped independently, not with its row or column, nor alike in all items."""
+    """Each weight is dropped independently of its row, its column and the other items."""
     yours, _, x = in_the_open(student, reference, probe)
     gone = weights_left(yours, x, probe.seed) == 0
 

@@ -351,7 +351,7 @@ def test_cross_attention_makes_its_layers_in_order(student, reference):
 
 @check("CrossAttention", points=0.4, layer="documented")
 def test_cross_attention_contains_document_001(student, documented, encodings):
-    """Seeded with 42, tokens that attend to the whole documented sequence get their documented
+    """With seed 42, tokens that attend to the whole documented sequence get their documented
     context vectors.
     """
     cross = student.new("CrossAttention", 2, 2, 2, seed=42)
@@ -415,7 +415,9 @@ def test_cross_attention_without_padding_needs_no_mask(student, reference, probe
     tensor_like(yours(*given, torch.tensor(rows([2, 4], T_K))), (B, T_Q, D_OUT), "The context")
     agrees(yours(*given), expected, "After a call with a mask, the context without a mask")
     agrees(
-        yours(*given, torch.ones(B, T_K) == 1), expected, "With a mask of only True, the context"
+        yours(*given, torch.ones(B, T_K) == 1),
+        expected,
+        "With a mask that is True everywhere, the context",
     )
 
 
@@ -423,7 +425,7 @@ def test_cross_attention_without_padding_needs_no_mask(student, reference, probe
 def test_cross_attention_hides_no_future(student, reference, probe):
     """Every decoder token attends to every encoder token, in any order of the tokens."""
     yours, _ = both_crossings(student, reference, probe)
-    decoder, encoder = (x / 5 for x in states(probe))  # no weight so small that float32 drops it
+    decoder, encoder = (x / 5 for x in states(probe))  # so that no weight is too small for float32
     others = encoder.clone()
     others[:, -1] += 0.1
 
@@ -434,7 +436,7 @@ def test_cross_attention_hides_no_future(student, reference, probe):
         "The context with encoder states in a different order",
     )
     changed = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
-    expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
+    expect(changed.any(-1).all(), "A decoder token does not attend to the last encoder token.")
 
 
 @check("CrossAttention", points=0.1, layer="laws", rules=("inputs_unchanged", "no_seeding"))

@@ -23,7 +23,9 @@ MISCONCEPTIONS = (
         explanation=(
             "The scores are transposed: the rows belong to keys and the columns to queries."
         ),
-        question="Row i of the scores must belong to query i. Which token do your rows belong to?",
+        question=(
+            "Row i of the scores must belong to query i. Do your rows belong to queries or to keys?"
+        ),
     ),
     Misconception(
         id="asks_a_tensor_whether_it_is_true",

@@ -55,7 +55,7 @@ def sources(probe, s, *, batched):
 
 
 def large_weights(probe, heads, layers, shape, *, bias=False):
-    """Draw large weights for the *layers* of *heads* heads, or of a module without heads for 0."""
+    """Draw large weights for the *layers* of *heads* heads; 0 means a module without heads."""
     prefixes = [f"heads.{h}." for h in range(heads)] or [""]
     names = [prefix + layer for prefix in prefixes for layer in layers]
     drawn = {f"{name}.weight": probe.normal(*shape) for name in names}
@@ -349,7 +349,7 @@ def dropped_from(yours, ours, x, heads):
         alike(weights, kept),
         "In training, the kept weights are not the right weights divided by 1 - dropout.",
     )
-    share = float(dropped[..., visible].float().mean())  # of 234 weights: its deviation is 0.03
+    share = float(dropped[..., visible].float().mean())  # of 234 weights: one deviation is 0.03
     expect(abs(share - P) < 0.2, "The share of dropped weights is far above or far below dropout.")
     return dropped
 
@@ -561,7 +561,7 @@ def test_wrapper_is_built_by_the_names_of_its_arguments(student):
 
 @check(WRAPPER, points=0.1, layer="shapes")
 def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
-    """Two heads of size 2 give a batch of shape (2, 6, 3) context vectors of shape (2, 6, 4)."""
+    """For a batch of shape (2, 6, 3), two heads of size 2 give a result of shape (2, 6, 4)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     context = student.new(WRAPPER, 3, 2, 6, 0.0, 2)(batch)
 

@@ -537,7 +537,7 @@ def test_heads_drop_single_weights_in_training(student, reference, probe):
         alike(weights, kept),
         "In training, the kept weights are not the right weights divided by 1 - dropout.",
     )
-    share = float(dropped[..., visible].float().mean())  # of 468 weights: its deviation is 0.02
+    share = float(dropped[..., visible].float().mean())  # of 468 weights: one deviation is 0.02
     expect(abs(share - P) < 0.15, "The share of dropped weights is far above or far below dropout.")
     long = dropped[..., 6:, :7]  # weights that are visible in every row here
     alone = (

@@ -215,11 +215,11 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("whole_numbers", "A.long().softmax(-1)", "for whole numbers"),
     ("whole_numbers", "A.long().mean()", "for whole numbers"),
     ("no_gradients", "nn.Parameter(A.long())", "can't get gradients"),
-    ("stored_as_whole", "A.long().div_(2)", "A fraction or an infinite number"),
+    ("stored_as_whole", "A.long().div_(2)", "A floating-point or infinite number"),
     (
         "stored_as_whole",
         "A.long().masked_fill(A > 0, -torch.inf)",
-        "A fraction or an infinite number",
+        "A floating-point or infinite number",
     ),
     ("none_is_used", "nothing(A) @ A", "ends without `return` returns None"),
     ("none_is_used", "A @ nothing(A)", "ends without `return` returns None"),

@@ -93,7 +93,7 @@ Powers of two are used instead of exponentials, which are powers of e.
     exponentials = 2 ** scores
 The exponentials of the scores are not taken.
     exponentials = scores
-In one place the scores themselves are used; their exponentials must be used.
+In one place, the scores themselves are used; their exponentials must be used.
     return scores / exponentials.sum(dim)
 """,
         id="written-out",
