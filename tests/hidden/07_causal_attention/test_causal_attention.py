@@ -296,7 +296,7 @@ def test_attention_is_built_by_the_names_of_its_arguments(student):
 
 @check("CausalAttention", points=0.2, layer="shapes")
 def test_attention_gives_each_token_a_context_vector(student, documented):
-    """A batch of two texts, shape (2, 6, 3), gives context vectors of shape (2, 6, 2)."""
+    """A batch of shape (2, 6, 3) gives context vectors of shape (2, 6, 2)."""
     batch = torch.ones(*documented["ch03.batch.shape"].tensor.tolist())
     context = student.new("CausalAttention", 3, 2, 6, 0.0)(batch)
 
@@ -453,7 +453,7 @@ def test_attention_leaves_the_seed_to_the_caller(student, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_nothing_drops_in_eval_mode(student, reference, probe):
-    """In eval mode, nothing is dropped: every call gives the full context vectors."""
+    """In eval mode, no attention weight is dropped in any call."""
     yours, ours, x = in_the_open(student, reference, probe)
     yours.eval()
 

@@ -242,7 +242,7 @@ def test_heads_are_built_by_the_names_of_their_arguments(student):
 
 @check(NAME, points=0.1, layer="shapes")
 def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
-    """A batch of two texts, shape (2, 6, 3), gives context vectors of shape (2, 6, 2)."""
+    """A batch of shape (2, 6, 3) gives context vectors of shape (2, 6, 2)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     context = student.new(NAME, 3, 2, 6, 0.0, 2)(batch)
 
