@@ -306,7 +306,7 @@ def test_causal_leaves_the_seed_to_the_caller(student, probe):
     caller_seeds(student, "CausalAttention", (TEXT.d_in, TEXT.d_out, TEXT.context, 0.5), (x,))
 
 
-# Dropout: each value is the one-hot position of its token, twice, so the outputs are the weights.
+# Dropout: each value holds the one-hot position of its token twice, so outputs are the weights.
 
 WIDE = Causal(B=3, T=12, H=2, d_in=15, d_out=24, context=13)
 P = 0.3
@@ -443,7 +443,7 @@ def test_heads_reproduce_the_documented_context(student, documented, encodings):
 
 @check(MHA, points=0.4, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
-    """The result is right for 2, 3 and 4 heads, other weights and three different encodings."""
+    """The result is right for 2 to 4 heads, with other weights and three different encodings."""
     for s in (TWO, THREE, FOUR, TWO._replace(T_q=1), TWO._replace(T_k=1)):
         yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=False)
         given = sources(probe, s, batched=False)
@@ -605,7 +605,7 @@ def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
 
 @check(WRAPPER, points=0.6, layer="probe")
 def test_wrapper_attends_with_any_weights(student, reference, probe):
-    """The result is right for 2, 3 and 4 heads, other weights and shorter inputs."""
+    """The result is right for 2, 3 and 4 heads, with other weights and shorter inputs."""
     for s in (PAIR, TRIO, QUARTET):
         yours, ours = causals(student, reference, probe, s, heads=s.H)
         x = tokens(probe, s.B, s.T, s.d_in)

@@ -313,7 +313,7 @@ def test_heads_count_as_many_parameters_as_documented(student, documented):
 
 @check(NAME, points=0.6, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
-    """The result is right for other weights, 2, 3 and 4 heads and shorter inputs."""
+    """The result is right for 2, 3 and 4 heads, with other weights and shorter inputs."""
     for s in (FOUR, THREE, TWO):
         yours, ours, _ = both(student, reference, probe, s)
         x = tokens(probe, s)
@@ -476,7 +476,7 @@ def test_heads_leave_the_seed_to_the_caller(student, probe):
     )
 
 
-# Dropout: each value is the one-hot position of its token, twice, so the outputs are the weights.
+# Dropout: each value holds the one-hot position of its token twice, so outputs are the weights.
 
 WIDE = Sizes(B=3, T=12, H=2, d=24, d_in=15, context=13)
 P = 0.3

@@ -124,7 +124,7 @@ No gradient flows back through the queries, so nothing that computes them can be
     pytest.param(
         PAIR,
         """
-The first and the second result are swapped.
+The first and second results are swapped.
     return ((x, x + 1)[1], (x, x + 1)[0])
 """,
         id="pair",
