@@ -423,7 +423,7 @@ def test_heads_have_layers_of_their_own(student, reference, probe):
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
-    """With seed 42, one head gives the documented context of Attention, even with the mask."""
+    """With seed 42, one head gives the documented context, with and without the mask."""
     attention = student.new(MHA, 2, 0, 1, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
