@@ -426,7 +426,7 @@ def test_reader_trains_all_its_parameters(student, reference):
 
 @check("Reader", points=0.3, layer="documented")
 def test_reader_draws_the_documented_embedding(student, documented):
-    """Seeded with 123, tok_emb of Reader(6, 3, 4) is the documented embedding layer."""
+    """With seed 123, tok_emb of Reader(6, 3, 4) is the documented embedding layer."""
     found = student.new("Reader", 6, 3, 4, seed=123).parameters()
 
     expect("tok_emb.weight" in found, "Reader has no parameter tok_emb.weight.")

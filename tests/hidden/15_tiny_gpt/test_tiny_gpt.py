@@ -282,7 +282,7 @@ def test_bigram_is_one_table(student, reference, probe):
 
 @check("BigramModel", points=0.3, layer="documented")
 def test_bigram_has_the_documented_loss(student, documented):
-    """Seeded with 1337, the untrained model has the documented loss on the documented batch."""
+    """With seed 1337, the untrained model has the documented loss on the documented batch."""
     ids, targets = documented["gptdev.ids"].tensor, documented["gptdev.targets"].tensor
     model = student.new("BigramModel", 65, seed=1337)
 

@@ -516,7 +516,7 @@ def test_heads_return_context_and_cache(student, probe):
 
 @check(NAME, points=0.2, layer="parameters")
 def test_heads_draw_the_documented_weights(student, documented):
-    """Seeded with 123, W_query, W_key, W_value and out_proj get the documented weights."""
+    """With seed 123, W_query, W_key, W_value and out_proj get the documented weights."""
     found = student.new(NAME, 3, 2, 2, seed=123).parameters()
 
     for layer in QKV:
@@ -543,7 +543,7 @@ def test_heads_draw_anew_under_another_seed(student, reference, probe):
 
 @check(NAME, points=0.2, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, inputs):
-    """Seeded with 123, all six tokens at once give the documented context vectors."""
+    """With seed 123, all six tokens at once give the documented context vectors."""
     attention, batch = documented_module(student, documented, inputs)
 
     context, *_ = parts(attention(batch))
@@ -552,7 +552,7 @@ def test_heads_reproduce_the_documented_context(student, documented, inputs):
 
 @check(NAME, points=0.2, layer="documented")
 def test_heads_reproduce_the_documented_context_from_single_tokens(student, documented, inputs):
-    """Seeded with 123, two single tokens and then four give the documented context vectors."""
+    """With seed 123, two single tokens and then four give the documented context vectors."""
     attention, batch = documented_module(student, documented, inputs)
 
     context, _ = in_turn(attention, batch, (1, 1, 4))
@@ -561,7 +561,7 @@ def test_heads_reproduce_the_documented_context_from_single_tokens(student, docu
 
 @check(NAME, points=0.3, layer="documented")
 def test_heads_reproduce_the_documented_context_in_two_chunks(student, documented, inputs):
-    """Seeded with 123, four tokens and then two give the documented context vectors."""
+    """With seed 123, four tokens and then two give the documented context vectors."""
     attention, batch = documented_module(student, documented, inputs)
 
     context, _ = in_turn(attention, batch, (4, 2))
