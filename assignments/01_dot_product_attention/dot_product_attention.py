@@ -1,17 +1,17 @@
 """Attention from dot products: how much each token matters for each other token.
 
 Shapes in this stage: T tokens, d features per token. Inputs are (T, d), one embedding per row, and
-there is no batch axis. A *query* is the embedding of the token that attends to the others; its
-*scores* say how similar it is to every token, its *weights* are the scores normalised to sum to 1,
-and its *context vector* is the mixture of all tokens by these weights.
+there is no batch axis. A *query* is the embedding of the token that attends to all tokens. Its
+*scores* measure how similar it is to each token. Its *weights* are computed from the scores and
+sum to 1. Its *context vector* is the sum of all tokens, each multiplied by its weight.
 
-Scores are called omega, similarities or affinities elsewhere. In every matrix of scores or
-weights the rows are queries: row i belongs to the query, column j to the token it attends to.
+Other texts call scores *omega*, *similarities* or *affinities*. In every matrix of scores or
+weights, row i belongs to query i, and column j belongs to token j.
 
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -23,11 +23,11 @@ from torch import Tensor
 
 
 def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> float | Tensor:
-    """Multiply two equally long sequences element by element and add up the products.
+    """Multiply two sequences of equal length element by element and add up the products.
 
-    *a* and *b* are two lists of numbers or two 1-D tensors, (d,) and (d,); the result is one
-    number, a Python number or a tensor without axes. Raises ``ValueError`` if the lengths differ.
-    Write it in plain Python, one element at a time, without functions or operators of torch.
+    *a* and *b* are two lists of numbers or two 1-D tensors of shape (d,). The result is one number:
+    a Python number or a tensor without axes. Raises ``ValueError`` if the lengths differ. Write it
+    in plain Python, one element at a time, without functions or operators of torch.
     """
     raise NotImplementedError
 
@@ -35,7 +35,7 @@ def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> flo
 def scores_for_query(inputs: Tensor, query: Tensor) -> Tensor:
     """Compare one query with every token: (T, d) and (d,) -> (T,).
 
-    A score is the dot product of the query with that token's embedding.
+    The score of a token is the dot product of the query with the token's embedding.
     """
     raise NotImplementedError
 
@@ -48,18 +48,18 @@ def normalize_by_sum(scores: Tensor) -> Tensor:
 def softmax_naive(scores: Tensor) -> Tensor:
     """Turn the scores of one query into positive weights that add up to 1: (T,) -> (T,).
 
-    Weight i is exp(score i) divided by the sum of all exp(score j). Write this out. Large scores
-    may overflow here. Torch's own softmax is not allowed here.
+    Weight i is exp(score i) divided by the sum of all exp(score j). Write out this formula. It may
+    overflow for large scores. Torch's own softmax is not allowed here.
     """
     raise NotImplementedError
 
 
 def softmax_stable(scores: Tensor, dim: int) -> Tensor:
-    """Take the softmax along axis *dim*, for scores of any shape and any size: same shape.
+    """Take the softmax along axis *dim*: scores of any shape -> weights of the same shape.
 
-    Every slice along *dim* adds up to 1, even for scores of 1000 or -1000: the softmax does not
-    change if all scores of a slice are shifted by the same amount. Write this out. Torch's own
-    softmax is not allowed here. A score of minus infinity gets the weight 0.
+    Every slice of weights along *dim* adds up to 1, even for scores of 1000 or -1000. The softmax
+    does not change if all scores of a slice are shifted by the same amount. Write out the softmax.
+    Torch's own softmax is not allowed here. A score of minus infinity gets the weight 0.
     """
     raise NotImplementedError
 
@@ -67,23 +67,25 @@ def softmax_stable(scores: Tensor, dim: int) -> Tensor:
 def context_vector(weights: Tensor, inputs: Tensor) -> Tensor:
     """Mix all tokens by the weights of one query: (T,) and (T, d) -> (d,).
 
-    It is the sum of the rows of *inputs*, each multiplied by its weight. Use the weights unchanged.
+    The result is the sum of the rows of *inputs*, each multiplied by its weight. Use the weights
+    unchanged.
     """
     raise NotImplementedError
 
 
 def attention_scores(inputs: Tensor) -> Tensor:
-    """Compare every token with every token: (T, d) -> (T, T), row i holds the scores of query i.
+    """Compare every token with every token: (T, d) -> (T, T).
 
-    Use one matrix product, so that the number of tensor operations does not grow with T.
+    Row i holds the scores of query i. Use one matrix product, so that the number of tensor
+    operations does not grow with T.
     """
     raise NotImplementedError
 
 
 def attention_weights(scores: Tensor) -> Tensor:
-    """Turn the scores of every query into its weights: (T, T) -> (T, T), each row adds up to 1.
+    """Turn the scores of every query into its weights: (T, T) -> (T, T).
 
-    Torch's own softmax is allowed from here on.
+    Each row of weights adds up to 1. Torch's own softmax is allowed from here on.
     """
     raise NotImplementedError
 
@@ -91,7 +93,7 @@ def attention_weights(scores: Tensor) -> Tensor:
 def simple_self_attention(inputs: Tensor) -> Tensor:
     """Compute the context vector of every token: (T, d) -> (T, d).
 
-    Take the three steps of this stage for all tokens at once: scores, weights by softmax, context
-    vectors. There is no scaling, and there are no trained weights.
+    Perform the three steps of this stage for all tokens at once: scores, weights by softmax, and
+    context vectors. There is no scaling, and there are no trained weights.
     """
     raise NotImplementedError

@@ -5,13 +5,13 @@ C). Weights are (T, T): row t holds the weight of each token in the mean of toke
 sequences of the batch use the same weights.
 
 You compute the same mean three times: with a loop, with one matrix product, and with softmax over
-masked scores. The third has the form of attention: replace the zeros by scores that depend on the
-tokens, and each token can give different weights to the tokens before it.
+masked scores. The third way has the form of attention. Its scores are zero; if they depended on the
+tokens instead, each token could give different weights to the tokens before it.
 
 Rules for this stage, which are graded like the results:
 
-- Tensors in float32 give a result in float32.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- Float32 inputs give a float32 result.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -32,7 +32,7 @@ def causal_mean_loop(x: Tensor) -> Tensor:
 def averaging_weights(T: int) -> Tensor:
     """Return the weight of each token in each mean: (T, T), float32.
 
-    Row t holds 1 / (t + 1) for the tokens 0 to t and 0 for those after it.
+    Row t holds 1 / (t + 1) for tokens 0 to t and 0 for later tokens.
     """
     raise NotImplementedError
 
@@ -40,18 +40,18 @@ def averaging_weights(T: int) -> Tensor:
 def causal_mean_matmul(x: Tensor) -> Tensor:
     """Average each token with all tokens before it, by a matrix product: (B, T, C) -> (B, T, C).
 
-    The means come from a matrix product of weights and tokens (`@`, `bmm`, `einsum`), without a
+    Compute the means with a matrix product of weights and tokens (`@`, `bmm`, `einsum`), without a
     loop or a running sum.
     """
     raise NotImplementedError
 
 
 def masked_softmax_weights(T: int) -> Tensor:
-    """Compute the same weights with softmax: (T, T), float32.
+    """Compute the weights of ``averaging_weights`` with softmax: (T, T), float32.
 
     Start from scores of zero, put minus infinity where a token would attend to a later one, and
-    take the softmax of each row: hidden tokens get a weight of exactly 0. The weights come from a
-    softmax of masked scores: torch's own, or one that you write out.
+    take the softmax of each row. Hidden tokens get a weight of exactly 0. Compute the weights with
+    a softmax of masked scores: torch's own, or one that you write out.
     """
     raise NotImplementedError
 
@@ -59,8 +59,8 @@ def masked_softmax_weights(T: int) -> Tensor:
 def causal_mean_softmax(x: Tensor) -> Tensor:
     """Average each token with all tokens before it, using softmax: (B, T, C) -> (B, T, C).
 
-    The means come from a matrix product of weights and tokens (`@`, `bmm`, `einsum`), without a
-    loop or a running sum. The weights come from a softmax of masked scores: torch's own, or one
+    Compute the means with a matrix product of weights and tokens (`@`, `bmm`, `einsum`), without a
+    loop or a running sum. Compute the weights with a softmax of masked scores: torch's own, or one
     that you write out.
     """
     raise NotImplementedError

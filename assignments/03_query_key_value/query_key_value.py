@@ -1,14 +1,14 @@
-"""Queries, keys and values: attention with weights that can be trained, one step at a time.
+"""Queries, keys and values: the steps of attention with trainable weights.
 
-Shapes in this stage: T tokens, d_in features per token, d_k features per query and key, d_v per
-value; ``draw_weights`` gives all three the same width d_out. There is no batch axis yet: inputs are
-(T, d_in), context vectors (T, d_v). Row i belongs to token i, and a row of scores or of attention
-weights belongs to the query.
+Shapes in this stage: T tokens, d_in features per token, d_k features per query and key, d_v
+features per value. ``draw_weights`` uses one size, d_out, for queries, keys and values. There is no
+batch axis yet: inputs are (T, d_in), and context vectors are (T, d_v). Row i belongs to token i. In
+scores and attention weights, row i belongs to query i.
 
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -22,9 +22,9 @@ def draw_weights(
 ) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
     """Draw the three weight matrices and return them as (W_query, W_key, W_value).
 
-    Each is an ``nn.Parameter`` of shape (d_in, d_out), float32, with ``requires_grad=False``. They
-    are drawn one after the other, in this order, with ``torch.rand`` if *distribution* is "rand"
-    and with ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
+    Each is an ``nn.Parameter`` of shape (d_in, d_out), float32, with ``requires_grad=False``. Draw
+    one matrix after the other, in this order: with ``torch.rand`` if *distribution* is "rand", and
+    with ``torch.randn`` if it is "randn". The caller sets the seed; this function does not. Raises
     ``ValueError`` for any other distribution.
     """
     raise NotImplementedError
@@ -39,7 +39,7 @@ def project(inputs: Tensor, weight: Tensor) -> Tensor:
 
 
 def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
-    """Compare queries with keys by their dot products, not yet scaled.
+    """Compute the dot products of queries and keys, without scaling.
 
     All queries with all keys: (T, d), (T, d) -> (T, T), where row i holds the scores of query i.
     One query with all keys: (d,), (T, d) -> (T,).
@@ -50,13 +50,14 @@ def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
 def attention_weights(scores: Tensor, d_k: int) -> Tensor:
     """Divide scores by the square root of *d_k*, the key size, and turn them into weights.
 
-    (T, T) -> (T, T), where each row sums to 1; the scores of one query alone: (T,) -> (T,).
+    The scores of all queries: (T, T) -> (T, T), where each row sums to 1.
+    The scores of one query: (T,) -> (T,).
     """
     raise NotImplementedError
 
 
 def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
-    """Mix the values of all tokens, each by its attention weight: (T, T), (T, d_v) -> (T, d_v).
+    """Mix the values of all tokens by their attention weights: (T, T), (T, d_v) -> (T, d_v).
 
     The weights of one query alone give one context vector: (T,), (T, d_v) -> (d_v,).
     """
@@ -64,8 +65,8 @@ def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def self_attention(inputs: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor) -> Tensor:
-    """Compute context vectors from inputs, with all steps: (T, d_in) -> (T, d_v).
+    """Compute context vectors from inputs with all steps of attention: (T, d_in) -> (T, d_v).
 
-    *W_query* and *W_key* have shape (d_in, d_k), *W_value* has (d_in, d_v).
+    *W_query* and *W_key* have shape (d_in, d_k), and *W_value* has shape (d_in, d_v).
     """
     raise NotImplementedError

@@ -94,7 +94,7 @@ def test_draws_three_matrices(student):
 
 @check("draw_weights", points=0.4, layer="parameters")
 def test_draws_the_documented_matrices(student, documented):
-    """Seeded with 1, "randn" draws the documented W_q, W_k and W_v, in this order."""
+    """With seed 1, "randn" draws the documented W_q, W_k and W_v, in this order."""
     weights = three_matrices(student.call("draw_weights", 3, 2, "randn", seed=1), (3, 2))
 
     for role, name, weight in zip(ROLES, ("w_q", "w_k", "w_v"), weights, strict=True):
@@ -103,9 +103,7 @@ def test_draws_the_documented_matrices(student, documented):
 
 @check("draw_weights", points=0.4, layer="documented")
 def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
-    """Seeded with 123 and without a distribution, the draws are uniform: "journey" gets its
-    documented query, key and value.
-    """
+    """With seed 123 and "rand", the default, "journey" gets its documented query, key and value."""
     W_query, W_key, W_value = three_matrices(student.call("draw_weights", 3, 2, seed=123), (3, 2))
 
     documented["002.trainable.query_2"].matches(inputs[1] @ W_query, "inputs[1] @ W_query")
@@ -115,7 +113,7 @@ def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
 
 @check("draw_weights", points=0.35, layer="probe")
 def test_draws_each_matrix_on_its_own(student, reference, probe):
-    """At any size and seed, each matrix is drawn with its own call, W_query first."""
+    """For any size and seed, each matrix is drawn with its own call, W_query first."""
     for distribution in ("rand", "randn"):
         yours = student.call("draw_weights", D_IN, D_K, distribution, seed=probe.seed)
         ours = reference.call("draw_weights", D_IN, D_K, distribution, seed=probe.seed)
@@ -137,7 +135,7 @@ def test_leaves_the_seed_to_the_caller(student, reference):
 
 @check("draw_weights", points=0.1, layer="laws", rules=("refuses",))
 def test_refuses_another_distribution(student):
-    """A distribution that is neither "rand" nor "randn" raises an error; these two do not."""
+    """An unknown distribution raises an error; "rand" and "randn" do not."""
     for distribution in ("rand", "randn"):
         three_matrices(student.call("draw_weights", D_IN, D_K, distribution), (D_IN, D_K))
     for distribution in ("uniform", "xavier"):
@@ -161,7 +159,7 @@ def test_projects_into_the_new_size(student, probe):
 
 @check("project", points=0.4, layer="documented")
 def test_projects_all_tokens_as_documented(student, reference, documented, inputs):
-    """Queries, keys and values of all six tokens are the documented ones."""
+    """The queries, keys and values of all six tokens are the documented ones."""
     weights = drawn(reference, 1, "randn")
     for name, weight in zip(("queries", "keys", "values"), weights, strict=True):
         documented[f"000.{name}"].matches(student.call("project", inputs, weight), name)
@@ -174,7 +172,7 @@ def test_projects_all_tokens_as_documented(student, reference, documented, input
 
 @check("project", points=0.35, layer="documented")
 def test_projects_one_token_as_documented(student, reference, documented, inputs):
-    """Query, key and value of "journey" alone are the documented ones."""
+    """The query, key and value of "journey" alone are the documented ones."""
     for seed, distribution, names in (
         (1, "randn", ("000.query_2", "000.key_2", "000.value_2")),
         (123, "rand", ("002.trainable.query_2", "003.trainable.key_2", "003.trainable.value_2")),
@@ -186,7 +184,7 @@ def test_projects_one_token_as_documented(student, reference, documented, inputs
 
 @check("project", points=0.3, layer="probe")
 def test_projects_at_any_size(student, reference, probe):
-    """For other sizes, even with a square weight, every token is projected by the same matrix."""
+    """The projection is right for other sizes, even with a square weight matrix."""
     x = probe.normal(T, D_IN, scale=1.5)
     for given in (x, x[:1], x[2]):
         for weight in (probe.normal(D_IN, D_K), probe.normal(D_IN, D_IN)):
@@ -203,7 +201,7 @@ def test_project_keeps_the_dtype(keeps_dtype, probe):
 
 @check("project", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_project_leaves_its_arguments_alone(student, probe):
-    """The function does not change inputs and weight."""
+    """The function does not change its inputs or the weight."""
     kept = student.keeps_inputs("project", probe.normal(T, D_IN), probe.normal(D_IN, D_K))
 
     expect(kept, "project changes one of its arguments in place.")
@@ -224,7 +222,7 @@ def test_project_passes_gradients_on(student, reference, probe):
 
 @check("attention_scores", points=0.1, layer="shapes")
 def test_gives_one_score_per_pair(student, probe):
-    """All queries give (T, T) scores, one query alone gives (T,)."""
+    """All queries give (T, T) scores, and one query alone gives (T,)."""
     queries, keys = probe.normal(T, D_K), probe.normal(T, D_K)
 
     tensor_like(student.call("attention_scores", queries, keys), (T, T), "scores of all queries")
@@ -243,7 +241,7 @@ def test_scores_all_queries_as_documented(student, reference, documented, inputs
 
 @check("attention_scores", points=0.4, layer="documented")
 def test_scores_one_query_as_documented(student, reference, documented, inputs):
-    """The six scores of "journey" alone are the documented ones, in both documents."""
+    """The six scores of "journey" alone are the documented ones, with seed 1 and with seed 123."""
     queries, keys, _ = projected(reference, inputs, 1, "randn")
     scores = student.call("attention_scores", queries[1], keys)
     documented["000.scores_2"].matches(scores, "attention_scores(queries[1], keys)")
@@ -274,7 +272,7 @@ def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
 
 @check("attention_scores", points=0.3, layer="laws")
 def test_scores_read_off_what_a_query_asks_for(student, probe):
-    """A query with a single 1 gets that feature of every key, in the query's own row."""
+    """For a one-hot query, the row of scores holds the matching feature of every key."""
     keys = probe.normal(T, T, scale=1.5)
     order = torch.tensor([3, 0, 4, 1, 2])
     scores = student.call("attention_scores", torch.eye(T)[order], keys)
@@ -284,7 +282,7 @@ def test_scores_read_off_what_a_query_asks_for(student, probe):
 
 @check("attention_scores", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_attention_scores_leaves_its_arguments_alone(student, probe):
-    """The function does not change queries and keys."""
+    """The function does not change the queries or the keys."""
     kept = student.keeps_inputs("attention_scores", probe.normal(T, D_K), probe.normal(T, D_K))
 
     expect(kept, "attention_scores changes one of its arguments in place.")
@@ -336,7 +334,7 @@ def test_weighs_for_one_query_as_documented(student, reference, documented, inpu
 
 @check("attention_weights", points=0.4, layer="probe")
 def test_weighs_at_any_key_size(student, reference, probe):
-    """Each query's weights are right for any number of tokens and any size of a key."""
+    """Each query's weights are right for any number of tokens and any key size."""
     for tokens, d_k in ((T, D_K), (4, 9), (6, 1), (1, 3)):
         scores = probe.normal(tokens, tokens, scale=3)
         for given in (scores, scores[-1]):
@@ -387,7 +385,7 @@ def test_attention_weights_passes_gradients_on(student, reference, probe):
 
 @check("context_vectors", points=0.1, layer="shapes")
 def test_gives_one_context_vector_per_query(student, probe):
-    """(T, T) weights give (T, d_v) context vectors, the (T,) weights of one query give (d_v,)."""
+    """(T, T) weights give (T, d_v) context vectors, and (T,) weights give one of size d_v."""
     weights, values = probe.uniform(T, T), probe.normal(T, D_V)
 
     tensor_like(student.call("context_vectors", weights, values), (T, D_V), "all context vectors")
@@ -438,7 +436,7 @@ def test_context_vectors_keep_the_dtype(keeps_dtype, probe):
 
 @check("context_vectors", points=0.2, layer="laws")
 def test_attention_to_one_token_gives_its_value(student, probe):
-    """All weight on a single token gives its value; equal weights give the mean of all values."""
+    """With all weight on one token, the result is its value; equal weights give the mean value."""
     values = probe.normal(T, D_V, scale=1.5)
     order = torch.tensor([2, 4, 0, 3, 1])
     picked = student.call("context_vectors", torch.eye(T)[order], values)
@@ -450,7 +448,7 @@ def test_attention_to_one_token_gives_its_value(student, probe):
 
 @check("context_vectors", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_context_vectors_leaves_its_arguments_alone(student, probe):
-    """The function does not change weights and values."""
+    """The function does not change the weights or the values."""
     kept = student.keeps_inputs("context_vectors", probe.uniform(T, T), probe.normal(T, D_V))
 
     expect(kept, "context_vectors changes one of its arguments in place.")
@@ -478,7 +476,7 @@ def tokens_and_weights(probe):
 
 @check("self_attention", points=0.1, layer="shapes")
 def test_gives_each_token_a_context_vector(student, probe):
-    """Each token gets a context vector of the values' size: (T, d_v)."""
+    """Each token gets a context vector of size d_v: (T, d_v)."""
     context = student.call("self_attention", *tokens_and_weights(probe))
 
     tensor_like(context, (T, D_V), "self_attention(inputs, W_query, W_key, W_value)")
@@ -494,9 +492,7 @@ def test_reproduces_the_documented_context(student, reference, documented, input
 
 @check("self_attention", points=0.2, layer="documented")
 def test_reproduces_the_documented_context_of_journey(student, reference, documented, inputs):
-    """With the matrices of seed 123, the context vector of "journey" is the documented one, and so
-    are the others.
-    """
+    """With the matrices of seed 123, all six context vectors are the documented ones."""
     context = student.call("self_attention", inputs, *drawn(reference, 123))
 
     second = tensor_like(context, (6, 2))[1]
@@ -506,7 +502,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
 
 @check("self_attention", points=0.35, layer="probe")
 def test_attends_at_any_size(student, reference, probe):
-    """For other sizes and hidden inputs, the context vectors are right too."""
+    """The context vectors are right for other sizes and hidden inputs."""
     x, *weights = tokens_and_weights(probe)
     for given in (x, x[:3], x[:1]):
         yours = student.call("self_attention", given, *weights)
@@ -523,7 +519,7 @@ def test_self_attention_keeps_the_dtype(keeps_dtype, probe):
 
 @check("self_attention", points=0.15, layer="laws")
 def test_order_of_the_tokens_does_not_matter(student, probe):
-    """Reordered tokens get the same context vectors, reordered; a single token gets its value."""
+    """Reordering the tokens reorders the context vectors; a single token gets its value."""
     x, *weights = tokens_and_weights(probe)
     order = torch.tensor([3, 0, 4, 1, 2])
     context = tensor_like(student.call("self_attention", x, *weights), (T, D_V))
@@ -542,7 +538,7 @@ def test_order_of_the_tokens_does_not_matter(student, probe):
 
 @check("self_attention", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_self_attention_leaves_its_arguments_alone(student, probe):
-    """The function does not change inputs and matrices."""
+    """The function does not change the inputs or the matrices."""
     kept = student.keeps_inputs("self_attention", *tokens_and_weights(probe))
 
     expect(kept, "self_attention changes one of its arguments in place.")

@@ -46,17 +46,17 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
 
 
 B, T, D_IN, D_OUT, CONTEXT = 3, 5, 13, 6, 9
-SCALE = 0.5  # scores then spread by 3: every mistake shows, and no visible weight underflows, so
-# that masking after softmax with a new normalisation is as exact as minus infinity
+SCALE = 0.5  # The spread of the scores is then about 3: every mistake shows, and no visible weight
+# underflows, so masking after softmax and normalizing again is as exact as minus infinity.
 LAYERS = ("W_query", "W_key", "W_value")
 BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
 AT_ONCE = "Use one operation for all tokens at once."
 DROP = 0.3  # not 0.5: the probabilities of keeping and dropping must differ
-ITEMS, TOKENS = 5, 16  # 680 visible weights: the measured share is within 0.02 of the probability
+ITEMS, TOKENS = 5, 16  # 680 visible weights: one standard deviation of their share is 0.02
 
 
 def document_scores(inputs):
-    """Return the raw scores of chapter 3.5.1: query and key layers drawn with seed 789."""
+    """Return the raw scores of chapter 3.5.1, from query and key layers drawn with seed 789."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(789)
         queries, keys = (nn.Linear(3, 2, bias=False)(inputs) for _ in range(2))
@@ -83,7 +83,9 @@ def in_the_open(student, reference, probe):
     x = torch.cat((here, probe.normal(ITEMS, TOKENS, 6)), dim=-1)
     once = torch.cat((torch.eye(TOKENS), torch.zeros(TOKENS, 6)), dim=-1)
     weights = probe.weights(W_query__weight=(32, 22), W_key__weight=(32, 22))
-    weights = {name: 0.4 * weight for name, weight in weights.items()}  # no weight near zero
+    weights = {
+        name: 0.4 * weight for name, weight in weights.items()
+    }  # no attention weight is near zero
     weights["W_value.weight"] = torch.cat((once, once))
     yours = student.new("CausalAttention", 22, 32, 20, DROP).load(weights)
     ours = reference.new("CausalAttention", 22, 32, 20, DROP).load(weights)
@@ -91,13 +93,13 @@ def in_the_open(student, reference, probe):
 
 
 def weights_left(attention, x, seed):
-    """Return the attention weights that reach the values in a call in training."""
+    """Return the attention weights after dropout in one call in training."""
     context = tensor_like(attention(x, seed=seed), (ITEMS, TOKENS, 2 * TOKENS), "The context")
     first, second = context.split(TOKENS, dim=-1)
     expect(
         torch.equal(first == 0, second == 0),
         (
-            "In training, single features of context vectors are zero; apply dropout to the "
+            "In training, individual features of context vectors are zero; apply dropout to the "
             "attention weights."
         ),
     )
@@ -105,7 +107,7 @@ def weights_left(attention, x, seed):
 
 
 def visible(left):
-    """Return the weights on and below the diagonal, in one row."""
+    """Return the weights on and below the diagonal, in one row for each item."""
     return left[:, *torch.tril_indices(TOKENS, TOKENS)]
 
 
@@ -114,7 +116,10 @@ def same_gradients(yours, ours):
     arrivals = yours.parameters | {"the input": yours.inputs[0]}
     for name, gradient in (ours.parameters | {"the input": ours.inputs[0]}).items():
         arrived = arrivals.get(name)
-        expect(arrived is not None, f"No gradient reaches {name}: is the result in the graph?")
+        expect(
+            arrived is not None,
+            f"No gradient reaches {name}: in torch's graph, the result does not depend on it.",
+        )
         agrees(arrived, gradient, f"The gradient of {name}")
 
 
@@ -131,7 +136,7 @@ def test_renormalized_weights_keep_their_shape(student):
 
 @check("mask_then_renormalize", points=0.5, layer="documented")
 def test_renormalized_weights_are_the_documented_ones(student, documented, inputs):
-    """The weights drawn with seed 789 become the documented causal weights, in all digits."""
+    """Attention weights of layers drawn with seed 789 become the documented causal weights."""
     weights = torch.softmax(document_scores(inputs) / 2**0.5, dim=-1)
 
     documented["ch03.weights_renormalized"].matches(
@@ -141,16 +146,16 @@ def test_renormalized_weights_are_the_documented_ones(student, documented, input
 
 @check("mask_then_renormalize", points=0.3, layer="documented")
 def test_renormalized_weights_from_the_printed_ones(student, documented):
-    """Weights as printed become the documented ones, with the future set to zero before or not."""
+    """The printed weights become the documented ones, even if later weights are zero already."""
     expected = documented["ch03.weights_renormalized"].tensor
     for name in ("ch03.weights", "ch03.weights_times_mask"):
-        # the input has printed digits: the 1e-4 of `agrees` allows for them, half a unit does not
+        # the input is rounded: the 1e-4 of `agrees` allows for this, half a printed unit does not
         agrees(student.call("mask_then_renormalize", documented[name].tensor), expected)
 
 
 @check("mask_then_renormalize", points=0.4, layer="probe")
 def test_renormalized_weights_of_any_rows(student, reference, probe):
-    """For hidden inputs of three lengths, the visible weights are normalised again."""
+    """For hidden inputs of three lengths, the visible weights are normalized again."""
     for length in (T, 8, 1):
         weights = torch.softmax(probe.normal(length, length, scale=1.5), dim=-1)
 
@@ -168,11 +173,11 @@ def test_renormalizing_keeps_the_dtype(keeps_dtype, probe):
 
 @check("mask_then_renormalize", points=0.2, layer="laws")
 def test_renormalized_rows_sum_to_one_and_keep_proportions(student, probe):
-    """Rows sum to one, later tokens get zero, and visible weights keep their ratios."""
+    """Rows sum to one, later tokens get weight zero, and visible weights keep their ratios."""
     weights = torch.softmax(probe.normal(T, T), dim=-1)
     result = tensor_like(student.call("mask_then_renormalize", weights), (T, T))
 
-    expect((result.triu(diagonal=1) == 0).all(), "A token gives weight to tokens after it.")
+    expect((result.triu(diagonal=1) == 0).all(), "A token gives weight to later tokens.")
     expect(alike(result.sum(dim=-1), torch.ones(T)), "Rows do not sum to one.")
     ratios = (result[:, :1] * weights).tril(), (weights[:, :1] * result).tril()
     expect(alike(*ratios), "Visible weights do not keep their ratios.")
@@ -227,7 +232,7 @@ def test_masked_softmax_has_a_weight_for_every_score(student):
 
 @check("mask_with_infinity", points=0.5, layer="documented")
 def test_masked_softmax_gives_the_documented_weights(student, documented, inputs):
-    """The raw scores drawn with seed 789 become the documented weights, in all digits."""
+    """Raw scores from layers drawn with seed 789 become the documented causal weights."""
     weights = student.call("mask_with_infinity", document_scores(inputs), 2)
 
     documented["ch03.weights_renormalized"].matches(weights, "The result")
@@ -235,18 +240,18 @@ def test_masked_softmax_gives_the_documented_weights(student, documented, inputs
 
 @check("mask_with_infinity", points=0.3, layer="documented")
 def test_masked_softmax_of_the_printed_scores(student, documented):
-    """Only the printed, visible scores have an effect; scores of later tokens have none."""
+    """The printed scores become the documented weights; scores of later tokens have no effect."""
     printed = documented["ch03.masked_scores"].tensor
     scores = torch.where(printed.isinf(), torch.tensor(0.7), printed)
 
-    # the input has printed digits: the 1e-4 of `agrees` allows for them, half a unit does not
+    # the input is rounded: the 1e-4 of `agrees` allows for this, half a printed unit does not
     expected = documented["ch03.weights_renormalized"].tensor
     agrees(student.call("mask_with_infinity", scores, 2), expected)
 
 
 @check("mask_with_infinity", points=0.4, layer="probe")
 def test_masked_softmax_of_any_scores(student, reference, probe):
-    """For hidden inputs of three lengths and key sizes, the weights are right."""
+    """For hidden inputs of three lengths and three key sizes, the weights are right."""
     for length, d_k in ((T, 12), (8, 3), (1, 2)):
         scores = probe.normal(length, length, scale=4)
 
@@ -264,7 +269,7 @@ def test_masked_softmax_keeps_the_dtype(keeps_dtype, probe):
 
 @check("mask_with_infinity", points=0.2, layer="laws")
 def test_both_routes_come_to_the_same(student, reference, probe):
-    """Masking the scores gives the same as masking the weights and normalising them again."""
+    """Masking the scores gives the same result as masking and renormalizing the weights."""
     scores = probe.normal(T, T, scale=3)
     weights = torch.softmax(scores / 11**0.5, dim=-1)
 
@@ -326,7 +331,7 @@ def test_attention_is_built_by_the_names_of_its_arguments(student):
 
 @check("CausalAttention", points=0.2, layer="shapes")
 def test_attention_gives_each_token_a_context_vector(student, documented):
-    """A batch of two texts, (2, 6, 3), becomes (2, 6, 2)."""
+    """A batch of shape (2, 6, 3) gives context vectors of shape (2, 6, 2)."""
     batch = torch.ones(*documented["ch03.batch.shape"].tensor.tolist())
     context = student.new("CausalAttention", 3, 2, 6, 0.0)(batch)
 
@@ -336,7 +341,7 @@ def test_attention_gives_each_token_a_context_vector(student, documented):
 
 @check("CausalAttention", points=0.4, layer="parameters")
 def test_attention_draws_the_documented_weights(student, documented):
-    """Seeded with 123, W_query, W_key and W_value are created in this order, without bias."""
+    """W_query, W_key and W_value have no bias and, with seed 123, the documented weights."""
     parameters = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
 
     for layer in LAYERS:
@@ -354,7 +359,7 @@ def test_attention_has_biases_on_request(student, reference):
     ours = reference.new("CausalAttention", *arguments, seed=42).parameters()
 
     for name, parameter in ours.items():
-        expect(name in yours, f"With qkv_bias=True there is no parameter {name}.")
+        expect(name in yours, f"With qkv_bias=True, there is no parameter {name}.")
         agrees(yours[name].value, parameter.value, name)
 
 
@@ -371,7 +376,7 @@ def test_attention_keeps_its_mask_as_a_buffer(student):
 
 @check("CausalAttention", points=0.4, layer="documented")
 def test_attention_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 123, a batch of two equal texts gets the documented context vectors."""
+    """With seed 123, a batch of two equal texts gets the documented context vectors."""
     size, *_ = documented["ch03.batch.shape"].tensor.tolist()
     attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
 
@@ -380,7 +385,7 @@ def test_attention_reproduces_the_documented_context(student, documented, inputs
 
 @check("CausalAttention", points=0.4, layer="probe")
 def test_attention_attends_with_any_weights(student, reference, probe):
-    """The result is right for other weights and sizes, different items and shorter inputs."""
+    """The result is right for other weights and sizes, and for a batch of different short texts."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 
@@ -399,7 +404,7 @@ def test_attention_uses_its_biases(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="probe")
 def test_attention_serves_every_length_in_turn(student, reference, probe):
-    """One module works for long and short inputs one after the other, including a single token."""
+    """One module works for long and short inputs in turn, including a single token."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, CONTEXT, D_IN, scale=SCALE)
 
@@ -417,7 +422,7 @@ def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_attention_never_looks_ahead(student, reference, probe):
-    """The last tokens change only their own results; the first token attends only to itself."""
+    """No token attends to later tokens, and the first token attends only to itself."""
     yours, _, weights = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
     others = x.clone()
@@ -426,7 +431,7 @@ def test_attention_never_looks_ahead(student, reference, probe):
     before = tensor_like(yours(x), (B, T, D_OUT), "The context")
     after = tensor_like(yours(others), (B, T, D_OUT), "The context")
     unchanged = alike(after[:, 3:], before[:, 3:])
-    expect(not unchanged, "A change of the last tokens does not change their own results.")
+    expect(not unchanged, "Changing the last tokens does not change their own results.")
     sentence = "After a change of the last tokens, the result of the first tokens"
     agrees(after[:, :3], before[:, :3], sentence)
     agrees(before[:, 0], x[:, 0] @ weights["W_value.weight"].T, "The first token's context vector")
@@ -447,7 +452,7 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="laws", rules=("refuses",))
 def test_attention_refuses_more_tokens_than_its_context(student, probe):
-    """The module accepts context_length tokens and raises an error for one more."""
+    """The module accepts context_length tokens and raises an error for more."""
     attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
 
     full = attention(probe.normal(B, CONTEXT, D_IN))
@@ -483,12 +488,12 @@ def test_attention_leaves_the_seed_to_the_caller(student, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_nothing_drops_in_eval_mode(student, reference, probe):
-    """In eval mode nothing is dropped: every call gives the full context vectors."""
+    """In eval mode, no attention weight is dropped in any call."""
     yours, ours, x = in_the_open(student, reference, probe)
     yours.eval()
 
     for _ in range(2):
-        agrees(yours(x), ours.eval()(x), "In eval mode the context")
+        agrees(yours(x), ours.eval()(x), "In eval mode, the context")
 
 
 @check("CausalAttention", points=0.3, layer="laws")
@@ -513,21 +518,22 @@ def test_weights_drop_as_often_as_told(student, reference, probe):
     yours, _, x = in_the_open(student, reference, probe)
     dropped = (visible(weights_left(yours, x, probe.seed)) == 0).float().mean()
 
-    # six standard deviations of a share of 680
+    # six standard deviations of a share among 680 weights
     expect(
-        abs(float(dropped) - DROP) < 0.11, "The share of weights that are zero is not `dropout`."
+        abs(float(dropped) - DROP) < 0.11,
+        "The share of weights that are zero is not close to `dropout`.",
     )
 
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_weights_drop_each_on_its_own(student, reference, probe):
-    """Every weight of every item is dropped independently, not in whole rows, columns or items."""
+    """Each weight is dropped independently of its row, its column and the other items."""
     yours, _, x = in_the_open(student, reference, probe)
     gone = weights_left(yours, x, probe.seed) == 0
 
     expect(
         0 < visible(gone).sum() < visible(gone).numel(),
-        "In training, the result shows either only weights of zero or none.",
+        "In training, either all weights in the result are zero, or none are.",
     )
     expect((gone[0] != gone[1:]).any(), "The same weights are dropped in every item.")
     last = gone[:, -1]
@@ -540,7 +546,7 @@ def test_weights_drop_each_on_its_own(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_every_call_in_training_drops_anew(student, reference, probe):
-    """Each call in training drops different weights, even after a switch to eval mode and back."""
+    """Each call in training drops different weights, and dropout works again after eval mode."""
     yours, _, x = in_the_open(student, reference, probe)
     first = weights_left(yours, x, probe.seed) == 0
     second = weights_left(yours, x, probe.seed + 1) == 0
@@ -553,7 +559,7 @@ def test_every_call_in_training_drops_anew(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_passes_gradients_back(student, reference, probe):
-    """The gradients of the input and of the weights of query, key and value are right."""
+    """The gradients of the input and of the query, key and value weights are right."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x, back = probe.normal(B, T, D_IN, scale=SCALE), probe.normal(B, T, D_OUT)
 

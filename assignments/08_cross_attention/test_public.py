@@ -107,7 +107,7 @@ def test_attention_answers_every_query(student):
 
 @check("Attention", points=0.4, layer="parameters")
 def test_attention_makes_the_documented_layers(student, documented, encodings):
-    """Seeded with 42, W_q, W_k and W_v, created in this order, are the documented layers."""
+    """W_q, W_k and W_v have no bias and, with seed 42, the documented weights."""
     parameters = student.new("Attention", 2, 0, 1, seed=42).parameters()
 
     for name in ("W_q", "W_k", "W_v"):
@@ -122,7 +122,7 @@ def test_attention_makes_the_documented_layers(student, documented, encodings):
 
 @check("Attention", points=0.5, layer="documented")
 def test_attention_to_oneself_is_self_attention(student, documented, encodings):
-    """Seeded with 42, one sequence as all three encodings gives the documented context."""
+    """With seed 42, one sequence passed as all three encodings gives the documented context."""
     attention = student.new("Attention", 2, 0, 1, seed=42)
 
     documented["001.sa.context"].matches(attention(encodings, encodings, encodings), "The context")
@@ -130,9 +130,7 @@ def test_attention_to_oneself_is_self_attention(student, documented, encodings):
 
 @check("Attention", points=0.4, layer="documented")
 def test_attention_hides_what_the_mask_hides(student, documented, encodings):
-    """Created without arguments and seeded with 42, the module gives the documented masked context
-    for the documented mask.
-    """
+    """With seed 42, a module with default arguments gives the documented masked context."""
     attention = student.new("Attention", seed=42)
     mask = documented["001.mask"].tensor.float()
 
@@ -142,7 +140,7 @@ def test_attention_hides_what_the_mask_hides(student, documented, encodings):
 
 @check("Attention", points=0.4, layer="probe")
 def test_attention_takes_each_part_from_its_source(student, reference, probe):
-    """With three different sources, queries, keys and values each use their own source."""
+    """If the three sources differ, queries, keys and values each use their own source."""
     yours, ours = both_attentions(student, reference, probe)
 
     for t_q, t_k in ((T_Q, T_K), (6, 2), (1, 3), (2, 1)):
@@ -171,7 +169,7 @@ def test_attention_takes_any_mask(student, reference, probe):
             given = sources(probe, *batch, t_q=t_q, t_k=t_k)
             for mask in (torch.tril(torch.ones(t_q, t_k)), torch.ones(t_q, t_k)):
                 mask[-1, -1] = (
-                    0.0  # no triangle, so that a causal mask made inside the module shows
+                    0.0  # not a triangle, so that a causal mask made inside the module shows
                 )
                 agrees(yours(*given, mask), ours(*given, mask), "The masked context")
 
@@ -184,7 +182,7 @@ def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("Attention", points=0.2, layer="laws")
 def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
-    """Changing hidden keys and values has no effect with the mask, but has one without it."""
+    """Changing hidden keys and values has no effect with the mask, but has an effect without it."""
     yours, ours = both_attentions(student, reference, probe)
     q, k, v = sources(probe)
     mask = torch.ones(T_Q, T_K)
@@ -192,8 +190,10 @@ def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
     others = [x.index_copy(0, torch.tensor([2]), x[:1] + 1) for x in (k, v)]
 
     before = tensor_like(yours(q, k, v, mask), (T_Q, D_MODEL), "The masked context")
-    agrees(yours(q, *others, mask), before, "After a change of hidden keys and values the context")
-    agrees(yours(q, *others), ours(q, *others), "The context without a mask, after one with a mask")
+    agrees(yours(q, *others, mask), before, "After a change of hidden keys and values, the context")
+    agrees(
+        yours(q, *others), ours(q, *others), "After a call with a mask, the context without a mask"
+    )
 
 
 @check("Attention", points=0.1, layer="laws")
@@ -287,14 +287,14 @@ def test_mask_has_a_row_for_each_item(student):
 
 @check("padding_mask", points=0.2, layer="probe")
 def test_mask_keeps_tokens_and_hides_padding(student):
-    """Each row is True at its first positions, as many as its length, and False after them."""
+    """Row b is True at its first lengths[b] positions and False after them."""
     for lengths, longest in (([4, 1, 3], 5), ([2, 6], 6), ([1, 2, 1, 3, 2], 7), ([3], 4)):
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
 
 @check("padding_mask", points=0.1, layer="probe")
 def test_mask_takes_every_length_from_none_to_all(student):
-    """An item may consist of padding only, or have no padding."""
+    """An item may consist only of padding, or have no padding."""
     same_mask(student.call("padding_mask", [0, 4, 2], 4), rows([0, 4, 2], 4))
 
 
@@ -370,7 +370,7 @@ def test_cross_attention_answers_every_decoder_token(student):
 
 @check("CrossAttention", points=0.4, layer="parameters")
 def test_cross_attention_makes_its_layers_in_order(student, reference):
-    """Seeded with 42, W_query, W_key and W_value are created in this order, without bias."""
+    """W_query, W_key and W_value are created in this order, without biases."""
     sizes = (D_DECODER, D_ENCODER, D_OUT)
     yours = student.new("CrossAttention", *sizes, seed=42).parameters()
 
@@ -380,7 +380,7 @@ def test_cross_attention_makes_its_layers_in_order(student, reference):
 
 @check("CrossAttention", points=0.4, layer="documented")
 def test_cross_attention_contains_document_001(student, documented, encodings):
-    """Seeded with 42, tokens that attend to the whole documented sequence get their documented
+    """With seed 42, tokens that attend to the whole documented sequence get their documented
     context vectors.
     """
     cross = student.new("CrossAttention", 2, 2, 2, seed=42)
@@ -442,9 +442,11 @@ def test_cross_attention_without_padding_needs_no_mask(student, reference, probe
     expected = ours(*given)
 
     tensor_like(yours(*given, torch.tensor(rows([2, 4], T_K))), (B, T_Q, D_OUT), "The context")
-    agrees(yours(*given), expected, "The context without a mask, after one with a mask")
+    agrees(yours(*given), expected, "After a call with a mask, the context without a mask")
     agrees(
-        yours(*given, torch.ones(B, T_K) == 1), expected, "With a mask of True only, the context"
+        yours(*given, torch.ones(B, T_K) == 1),
+        expected,
+        "With a mask that is True everywhere, the context",
     )
 
 
@@ -452,7 +454,7 @@ def test_cross_attention_without_padding_needs_no_mask(student, reference, probe
 def test_cross_attention_hides_no_future(student, reference, probe):
     """Every decoder token attends to every encoder token, in any order of the tokens."""
     yours, _ = both_crossings(student, reference, probe)
-    decoder, encoder = (x / 5 for x in states(probe))  # no weight so small that float32 drops it
+    decoder, encoder = (x / 5 for x in states(probe))  # so that no weight is too small for float32
     others = encoder.clone()
     others[:, -1] += 0.1
 
@@ -463,7 +465,7 @@ def test_cross_attention_hides_no_future(student, reference, probe):
         "The context with encoder states in a different order",
     )
     changed = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
-    expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
+    expect(changed.any(-1).all(), "A decoder token does not attend to the last encoder token.")
 
 
 @check("CrossAttention", points=0.1, layer="laws", rules=("inputs_unchanged", "no_seeding"))

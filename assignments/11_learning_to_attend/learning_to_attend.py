@@ -1,15 +1,15 @@
 """A head that learns: a loss that measures its predictions, and training steps that lower the loss.
 
 Shapes in this stage: B items in the batch, T tokens in each item, V tokens in the vocabulary, N
-predictions, d_model features per token. A token is a number from 0 to V - 1, its id, and ids are
-int64. A prediction is a row of V *logits*: any numbers, the largest for the most likely token.
-Softmax turns them into probabilities. Autograd computes the gradients: ``loss.backward()`` or
-``torch.autograd.grad``.
+predictions, d_model features per token. Each token has an id, an int64 number from 0 to V - 1. A
+prediction is a row of V *logits*. Logits can be any numbers, and the most likely token has the
+largest one. Softmax turns logits into probabilities. Autograd computes the gradients:
+``loss.backward()`` or ``torch.autograd.grad``.
 
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -24,8 +24,8 @@ def log_softmax(logits: Tensor) -> Tensor:
     """Return the logarithms of the probabilities over the last axis: (..., V) -> (..., V).
 
     Entry v is logit v minus the logarithm of the sum of all V exponentials. Subtract the largest
-    logit of each row first: it changes no result, and logits of 1000 or -1000 give finite numbers.
-    Torch's own softmax is not allowed here.
+    logit of each row first. This does not change the result, and it keeps the result finite for
+    logits of 1000 or -1000. Torch's own softmax is not allowed here.
     """
     raise NotImplementedError
 
@@ -34,10 +34,10 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the mean loss of the predictions: (N, V), (N,) or (B, T, V), (B, T) -> ().
 
     *targets* are the ids of the right tokens. The loss of one prediction is minus the logarithm of
-    the probability of its target; the result is the mean over all predictions, a tensor without
-    axes. Raises ``ValueError`` if the shape of *targets* is not that of *logits* without its last
-    axis. Torch's own softmax is not allowed here. Torch's own losses, such as `F.cross_entropy`,
-    are not allowed here.
+    the probability of its target. The result is the mean over all predictions, a scalar tensor.
+    Raises ``ValueError`` unless *targets* has the shape of *logits* without the last axis. Torch's
+    own softmax is not allowed here. Torch's own losses, such as `F.cross_entropy`, are not allowed
+    here.
     """
     raise NotImplementedError
 
@@ -60,11 +60,11 @@ class Reader(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Predict a token at each position: (B, T) -> (B, T, V), as logits.
 
-        The vector of a token is its row of tok_emb plus the row of pos_emb for its position, which
-        counts from 0. The head has no mask: each token attends to all T tokens, by the softmax of
-        its scores divided by the square root of the key size. out_head turns the context vectors
-        into logits. Works for any T up to context_length, with a number of tensor operations that
-        does not grow with T. Raises ``ValueError`` if T is above context_length.
+        The vector of a token is its row of tok_emb plus the row of pos_emb for its position.
+        Positions start at 0. The head has no mask: each token attends to all T tokens. The scores
+        are divided by the square root of the key size before the softmax. out_head turns the
+        context vectors into logits. Works for any T up to context_length. The number of tensor
+        operations does not grow with T. Raises ``ValueError`` if T is larger than context_length.
         """
         raise NotImplementedError
 
@@ -74,10 +74,11 @@ def train_step(model: nn.Module, ids: Tensor, targets: Tensor, learning_rate: fl
 
     *model* is a ``Reader``, or any other module that turns *ids* into logits. The loss is the
     ``cross_entropy`` of these logits and *targets*, returned as a Python float. Then each parameter
-    p becomes p - learning_rate · gradient, in place: the model keeps its parameters, with new
-    numbers. Gradients left by an earlier call have no effect. A parameter that is not trained, or
-    that the loss does not depend on, stays as it is. Torch's own losses, such as `F.cross_entropy`,
-    are not allowed here. Torch's own optimizers (`torch.optim`) are not allowed here.
+    p becomes p - learning_rate · gradient, in place: the model keeps the same tensors, with new
+    values. Gradients left by an earlier call have no effect. A parameter that is not trained, or
+    that the loss does not depend on, does not change. Torch's own losses, such as
+    `F.cross_entropy`, are not allowed here. Torch's own optimizers (`torch.optim`) are not allowed
+    here.
     """
     raise NotImplementedError
 
@@ -85,10 +86,10 @@ def train_step(model: nn.Module, ids: Tensor, targets: Tensor, learning_rate: fl
 def train(
     model: nn.Module, batches: Sequence[tuple[Tensor, Tensor]], learning_rate: float
 ) -> list[float]:
-    """Take one step for each batch, in order, and return the losses before the steps, as a list.
+    """Take one step for each batch, in order, and return a list with the loss before each step.
 
-    A batch is a pair (ids, targets). Each step changes *model* by ``train_step``; without batches
-    nothing changes, and the list is empty. Torch's own optimizers (`torch.optim`) are not allowed
-    here.
+    A batch is a pair (ids, targets). Each step changes *model* as ``train_step`` does. Without
+    batches the model does not change, and the list is empty. Torch's own optimizers (`torch.optim`)
+    are not allowed here.
     """
     raise NotImplementedError

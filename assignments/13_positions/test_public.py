@@ -43,7 +43,7 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
 
 NAME = "RotaryAttention"
 QKV = ("W_query", "W_key", "W_value")
-LACKS = ("out_proj.bias",)  # without it the checks of parameters lose points, and no others
+LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail
 DRAWN = ("W_query.weight", "W_key.weight", "W_value.weight", "out_proj.weight", "out_proj.bias")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Rotate the pairs of all tokens at once."
@@ -124,7 +124,7 @@ def test_sinusoids_have_a_row_for_each_position(student):
 
 @check("sinusoidal_positions", points=0.5, layer="documented")
 def test_sinusoids_alternate_as_documented(student, documented):
-    """Positions 0 and 3 with six features, and 0 and 1 with four, are the documented ones."""
+    """The rows of positions 0 and 3 with six features, and 0 and 1 with four, are as documented."""
     six = tensor_like(student.call("sinusoidal_positions", 5, 6), (5, 6), "The table")
     documented["kerashub.sine.rows_0_3"].matches(six[[0, 3]], "The rows of positions 0 and 3")
     four = tensor_like(student.call("sinusoidal_positions", 3, 4), (3, 4), "The table")
@@ -142,7 +142,7 @@ def test_sinusoids_of_512_features_are_the_documented_ones(student, documented):
 
 @check("sinusoidal_positions", points=0.2, layer="probe")
 def test_sinusoids_of_other_sizes(student, reference):
-    """The rows are right for other lengths, numbers of features and bases."""
+    """The rows are right for several lengths, numbers of features and bases."""
     for sizes in ((11, 8), (1, 6), (5, 10, 500.0), (9, 2, 30.0)):
         ours = reference.call("sinusoidal_positions", *sizes)
 
@@ -151,7 +151,7 @@ def test_sinusoids_of_other_sizes(student, reference):
 
 @check("sinusoidal_positions", points=0.2, layer="laws")
 def test_sinusoids_turn_by_the_same_angle_at_every_step(student):
-    """From one position to the next, each pair (cos, sin) is rotated by its own angle."""
+    """From each position to the next, a pair (cos, sin) is rotated by the same angle."""
     T, d = 9, 6
     rows = tensor_like(student.call("sinusoidal_positions", T, d), (T, d), "The table")
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
@@ -183,7 +183,7 @@ def test_angles_come_as_cosines_and_sines(student):
 
 @check("rotary_angles", points=0.4, layer="documented")
 def test_angles_are_the_documented_ones(student, documented):
-    """Cosines and sines of positions 1 and 2 with 16 features are the documented ones."""
+    """The cosines and sines of positions 1 and 2 with 16 features are as documented."""
     cos, sin = two_tensors(student.call("rotary_angles", torch.arange(3), 16), 3, 8)
 
     documented["galopyz.cos.position_1"].matches(cos[1], "The cosines of position 1")
@@ -194,7 +194,7 @@ def test_angles_are_the_documented_ones(student, documented):
 
 @check("rotary_angles", points=0.3, layer="probe")
 def test_angles_of_any_positions(student, reference, probe):
-    """The angles are right for negative and fractional positions, other sizes and bases."""
+    """The angles are right for negative and fractional positions, and several sizes and bases."""
     for positions, sizes in (
         (probe.normal(5, scale=20.0), (6,)),
         (torch.tensor([7, 2, 30, -4]), (10,)),
@@ -211,7 +211,7 @@ def test_angles_of_any_positions(student, reference, probe):
 
 @check("rotary_angles", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_angles_add_up(student, probe):
-    """Added positions get added angles, and the positions are unchanged."""
+    """The angles of a sum of positions are sums of angles, and the positions are unchanged."""
     T, d = 5, 6
     p, q = probe.normal(T, scale=9.0), probe.normal(T, scale=9.0)
     found = [student.call("rotary_angles", one, d) for one in (p, q, p + q)]
@@ -237,7 +237,7 @@ def test_angles_refuse_an_odd_number_of_features(student):
 
 @check("apply_rotary", points=0.1, layer="shapes")
 def test_rotation_keeps_the_shape(student):
-    """Vectors (2, 3, 5, 8) stay (2, 3, 5, 8), with pairs and with halves."""
+    """Vectors of shape (2, 3, 5, 8) keep this shape, with pairs and with halves."""
     x, cos, sin = torch.ones(2, 3, 5, 8), torch.ones(5, 4), torch.zeros(5, 4)
 
     for halves in (False, True):
@@ -257,7 +257,7 @@ def test_rotation_of_a_ramp_is_the_documented_one(student, reference, documented
 
 @check("apply_rotary", points=0.3, layer="documented")
 def test_rotation_of_a_query_is_the_documented_one(student, reference, documented):
-    """Pairs: the documented query, rotated by 0 and by position 1, is the documented one."""
+    """Pairs: the query is as documented after a rotation by 0 and by the angles of position 1."""
     drawn = torch.randn(2, 3, 4, 16, generator=torch.Generator().manual_seed(123))
     queries = drawn.transpose(1, 2).contiguous()  # (B, H, T, d)
     cos, sin = angles(reference, range(3), 16)
@@ -266,13 +266,13 @@ def test_rotation_of_a_query_is_the_documented_one(student, reference, documente
     still = tensor_like(still, (2, 4, 3, 16), "The queries, rotated by 0")
     documented["galopyz.query"].matches(still[0, 0, 1], "The query, rotated by 0")
     turned = student.call("apply_rotary", queries, cos, sin)
-    turned = tensor_like(turned, (2, 4, 3, 16), "The turned queries")
+    turned = tensor_like(turned, (2, 4, 3, 16), "The rotated queries")
     documented["galopyz.rotated"].matches(turned[0, 0, 1], "The query at position 1")
 
 
 @check("apply_rotary", points=0.4, layer="documented")
 def test_rotation_of_ones_in_halves_is_the_documented_one(student, reference, documented):
-    """Halves: ones at positions 3, ½, 1 and 12/5 are rotated into the documented vectors."""
+    """Halves: vectors of ones at positions 3, ½, 1 and 12/5 are rotated as documented."""
     for name, positions, d in (
         ("kerashub.rotary.ones", [3.0], 6),
         ("kerashub.rotary.scaled", [0.5, 1.0], 4),
@@ -282,12 +282,12 @@ def test_rotation_of_ones_in_halves_is_the_documented_one(student, reference, do
         cos, sin = angles(reference, positions, d)
 
         turned = student.call("apply_rotary", x, cos, sin, halves=True)
-        documented[name].matches(turned, "The turned vectors")
+        documented[name].matches(turned, "The rotated vectors")
 
 
 @check("apply_rotary", points=0.2, layer="documented")
 def test_rotation_of_drawn_numbers_in_halves_is_the_documented_one(student, reference, documented):
-    """Halves: the second of two tokens with 16 features is rotated into the documented one."""
+    """Halves: the second of two tokens with 16 features is rotated as documented."""
     drawn = np.random.default_rng(0).standard_normal(size=(2, 2, 1, 16)).astype(np.float32)
     x = torch.tensor(drawn)[1, :, 0]  # (T, d)
     cos, sin = angles(reference, range(2), 16)
@@ -299,7 +299,7 @@ def test_rotation_of_drawn_numbers_in_halves_is_the_documented_one(student, refe
 
 @check("apply_rotary", points=0.7, layer="probe")
 def test_rotation_of_any_vectors(student, reference, probe):
-    """Pairs and halves are right for any angles, and with one to three axes before the features."""
+    """Pairs and halves are right for any angles, with zero to three axes before T."""
     for *front, T, d in ((3, 4, 5, 6), (2, 7, 8), (4, 10), (2, 3, 4, 1, 2)):
         x = probe.normal(*front, T, d)
         cos, sin = angles(reference, probe.normal(T, scale=20.0), d, 50.0)
@@ -313,7 +313,7 @@ def test_rotation_of_any_vectors(student, reference, probe):
 
 @check("apply_rotary", points=0.1, layer="laws", rules=("dtype",))
 def test_rotation_keeps_the_dtype(keeps_dtype, reference, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """In float64 the result is float64, and in float32 it is float32."""
     cos, sin = angles(reference, range(5), 6)
 
     for halves in (False, True):
@@ -340,7 +340,7 @@ def test_rotation_keeps_lengths(student, reference, probe):
 
 @check("apply_rotary", points=0.2, layer="laws")
 def test_rotation_makes_scores_depend_on_the_distance(student, reference, probe):
-    """Rotated queries and keys have the same dot product at every equal distance."""
+    """The dot product of a rotated query and a rotated key depends only on their distance."""
     d = 6
     query, key = probe.normal(d), probe.normal(d)
     for halves in (False, True):
@@ -360,7 +360,7 @@ def test_rotation_makes_scores_depend_on_the_distance(student, reference, probe)
 
 @check("apply_rotary", points=0.1, layer="laws")
 def test_rotation_can_be_undone(student, reference, probe):
-    """A vector that is rotated by the angles of a position and back is unchanged."""
+    """A vector that is rotated and then rotated back is unchanged."""
     x, positions = probe.normal(3, 5, 8), probe.normal(5, scale=9.0)
     cos, sin = angles(reference, positions, 8)
 
@@ -395,7 +395,7 @@ def test_rotation_leaves_its_arguments_alone(student, reference, probe):
         ours = reference.call("apply_rotary", x, cos, sin, halves=halves)
         agrees(student.call("apply_rotary", x, cos, sin, halves=halves), ours, "The result")
         kept = student.keeps_inputs("apply_rotary", x, cos, sin, halves=halves)
-        expect(kept, "apply_rotary changes what you pass to it.")
+        expect(kept, "apply_rotary changes tensors that you pass to it.")
 
 
 @check("apply_rotary", points=0.2, layer="gradients", rules=("gradients",))
@@ -430,7 +430,7 @@ def test_rotation_needs_no_loop_over_tokens(student, reference, probe):
 
 @check("alibi_slopes", points=0.5, layer="documented")
 def test_slopes_are_the_documented_ones(student, documented):
-    """The slopes of 2, 8 and 14 heads are the documented ones."""
+    """The slopes of 2, 8 and 14 heads are as documented."""
     two = student.call("alibi_slopes", 2)
     documented["dsplog.alibi.slopes"].matches(two, "The slopes of 2 heads")
     eight = tensor_like(student.call("alibi_slopes", 8), (8,), "The slopes of 8 heads")
@@ -444,7 +444,7 @@ def test_slopes_are_the_documented_ones(student, documented):
 
 @check("alibi_slopes", points=0.2, layer="probe")
 def test_slopes_of_other_numbers_of_heads(student, reference):
-    """The slopes are right for other powers of 2, and for numbers of heads between them."""
+    """The slopes are right for several powers of 2, and for numbers of heads between them."""
     for num_heads in (4, 16, 1, 3, 12, 6, 7):
         ours = reference.call("alibi_slopes", num_heads)
 
@@ -463,13 +463,13 @@ def visible_part(bias, num_heads, num_queries, num_keys):
 
 @check("alibi_bias", points=0.1, layer="shapes")
 def test_bias_has_an_entry_for_each_score(student):
-    """For 2 heads, 3 queries and 5 keys the bias is (2, 3, 5)."""
+    """For 2 heads, 3 queries and 5 keys, the bias has the shape (2, 3, 5)."""
     tensor_like(student.call("alibi_bias", 2, 3, 5), (2, 3, 5), "alibi_bias(2, 3, 5)")
 
 
 @check("alibi_bias", points=0.3, layer="documented")
 def test_bias_is_the_documented_one(student, documented):
-    """For one query and three keys, the biases of 8 and of 14 heads are the documented ones."""
+    """For one query and three keys, the biases of 8 and of 14 heads are as documented."""
     eight = tensor_like(student.call("alibi_bias", 8, 1, 3), (8, 1, 3), "alibi_bias(8, 1, 3)")
     documented["kerashub.alibi.8"].matches(eight[:, 0], "The bias of 8 heads")
     many = tensor_like(student.call("alibi_bias", 14, 1, 3), (14, 1, 3), "alibi_bias(14, 1, 3)")
@@ -478,7 +478,7 @@ def test_bias_is_the_documented_one(student, documented):
 
 @check("alibi_bias", points=0.2, layer="probe")
 def test_bias_of_other_sizes(student, reference):
-    """The bias is right for as many queries as keys, for fewer, and for one."""
+    """The bias is right for as many queries as keys, for fewer queries, and for one query."""
     for sizes in ((4, 5, 5), (3, 2, 7), (6, 1, 4), (1, 3, 8), (2, 1, 1)):
         ours = visible_part(reference.call("alibi_bias", *sizes), *sizes)
 
@@ -500,7 +500,7 @@ def test_attention_is_built_by_the_names_of_its_arguments(student):
 
 @check(NAME, points=0.1, layer="shapes")
 def test_attention_gives_each_token_a_vector_of_d_out(student, probe):
-    """Texts (3, 5, 7) give context vectors (3, 5, 24)."""
+    """Inputs of shape (3, 5, 7) give context vectors of shape (3, 5, 24)."""
     context = student.new(NAME, 7, 24, 10, 4)(probe.normal(3, 5, 7))
 
     tensor_like(context, (3, 5, 24), "RotaryAttention(7, 24, 10, 4) of (3, 5, 7)")
@@ -523,7 +523,7 @@ def test_attention_draws_its_layers_in_order(student, reference, probe):
 
 @check(NAME, points=0.1, layer="parameters", rules=("no_seeding",))
 def test_attention_leaves_the_seed_to_the_caller(student, reference, probe):
-    """The results are right, and neither constructor nor call seeds torch's generator."""
+    """The results are right, and neither the constructor nor a call sets a seed."""
     x, drawn = tokens(probe, FOUR), []
     for seed in (5, 6):
         yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, FOUR.H, seed=seed)
@@ -544,7 +544,7 @@ def test_attention_leaves_the_seed_to_the_caller(student, reference, probe):
 
 @check(NAME, points=0.5, layer="probe")
 def test_attention_is_right_with_any_weights(student, reference, probe):
-    """The result is right for other weights, 2, 3 and 4 heads and shorter inputs."""
+    """The result is right for random weights, with 2, 3 and 4 heads."""
     for s in (FOUR, THREE, TWO):
         yours, ours = both(student, reference, probe, s)
         x = tokens(probe, s)
@@ -554,7 +554,7 @@ def test_attention_is_right_with_any_weights(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_attention_serves_every_length_in_turn(student, reference, probe):
-    """One module works for long and short inputs and any offset, one after the other."""
+    """One module handles long and short inputs at several offsets, one after the other."""
     yours, ours = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR, FOUR.context)
 
@@ -565,7 +565,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_attention_uses_its_base(student, reference, probe):
-    """A different base rotates the queries and keys by different angles."""
+    """The result is right for several bases."""
     for s, base in ((TWO, 50.0), (THREE, 3.0)):
         yours, ours = both(student, reference, probe, s, base)
         x = tokens(probe, s)
@@ -575,7 +575,7 @@ def test_attention_uses_its_base(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws", rules=("dtype",))
 def test_attention_keeps_the_dtype(keeps_dtype, student, reference, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """In float64 the result is float64, and in float32 it is float32."""
     attention, ours = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 
@@ -591,7 +591,7 @@ def test_attention_depends_on_distances_only(student, reference, probe):
 
     agrees(yours(x), ours(x), "The context")
     for offset in (1, 7, TWO.context + 5, 40):
-        agrees(yours(x, offset), ours(x), "The context at another offset")
+        agrees(yours(x, offset), ours(x), "The context at a different offset")
 
 
 @check(NAME, points=0.1, layer="laws")
@@ -642,8 +642,8 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws", rules=("refuses",))
 def test_attention_refuses_heads_that_do_not_fit(student, probe):
-    """Heads that do not divide d_out, or have an odd size, raise an error."""
-    student.new(NAME, 7, 8, 12, 4)  # an even one does not
+    """A number of heads that does not divide d_out, or an odd head size, raises an error."""
+    student.new(NAME, 7, 8, 12, 4)  # an even size is accepted
     for d_out, num_heads in ((8, 3), (6, 4), (3, 4)):
         sizes = (7, d_out, 12, num_heads)
         refused = student.refuses(NAME, *sizes)
@@ -666,12 +666,12 @@ def test_attention_refuses_heads_that_do_not_fit(student, probe):
 
 @check(NAME, points=0.1, layer="laws", rules=("refuses",))
 def test_attention_refuses_more_tokens_than_fit(student, reference, probe):
-    """The module accepts context_length tokens at any offset and raises an error for more."""
+    """The module accepts context_length tokens at any offset; more tokens raise an error."""
     yours, ours = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR, FOUR.context)
 
     agrees(yours(x), ours(x), "The context")
-    agrees(yours(x, FOUR.context), ours(x, FOUR.context), "The context at another offset")
+    agrees(yours(x, FOUR.context), ours(x, FOUR.context), "The context at a different offset")
     for T in (FOUR.context + 1, 2 * FOUR.context):
         refused = yours.refuses(tokens(probe, FOUR, T))
         expect(

@@ -1,14 +1,14 @@
-"""A GPT in one file: embeddings, a stack of blocks, logits, and a loop that writes text.
+"""A GPT in one file: embeddings, a stack of blocks, logits, and a loop that generates text.
 
 Shapes in this stage: B items in the batch, T tokens in each, V tokens in the vocabulary, d_model
-features per token. A token is a number from 0 to V - 1, its id, and ids are int64. Logits are
-numbers, one for each token of the vocabulary: the largest is that of the token that is most likely
-to come next. The caller sets the seed.
+features per token. The id of a token is an int64 number from 0 to V - 1. Each position has a logit
+for each token of the vocabulary, and the token with the largest logit is the most likely to come
+next. The caller sets the seed.
 
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Documented values and properties count only if the results are right for other inputs too.
 """
 
@@ -19,13 +19,13 @@ from torch import Tensor, nn
 
 
 class MultiHeadAttention(nn.Module):
-    """Your causal attention of stage 10: copy the class, and the functions it uses, to this file.
+    """Your causal attention from stage 10: copy the class and the functions it uses to this file.
 
     Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
     features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
     features with a bias. Each of the *num_heads* heads works on a block of d_out / num_heads
-    neighbouring features. *dropout* is the probability with which an attention weight, after
-    softmax, is set to zero in training; the others are divided by 1 - dropout. Raises
+    consecutive features. In training, dropout follows the softmax: each attention weight is set to
+    zero with the probability *dropout*, and the other weights are divided by 1 - dropout. Raises
     ``ValueError`` if *num_heads* does not divide *d_out*.
     """
 
@@ -42,19 +42,21 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Return the context vector of each token: (B, T, d_in) -> (B, T, d_out).
 
-        Raises ``ValueError`` if T is above context_length. In eval mode nothing is dropped.
+        In every head, each token attends to itself and to the tokens before it. Raises
+        ``ValueError`` if T is greater than context_length. In eval mode, no weight is dropped.
         """
         raise NotImplementedError
 
 
 class LayerNorm(nn.Module):
-    """Your norm of stage 14: copy the class to this file.
+    """Your norm from stage 14: copy the class to this file.
 
-    Parameters, each of size (d_model,): scale, which starts with ones, and shift, with zeros. The
-    variance is the mean of the squared distances from the mean: their sum is divided by d_model.
-    *eps* is added to the variance, under the root. Works on the last axis of any tensor.
+    There are two parameters of shape (d_model,): scale, initially all ones, and shift, initially
+    all zeros. The variance is the mean squared distance from the mean, so the sum of the squares is
+    divided by d_model. *eps* is added to the variance under the square root. The norm works on the
+    last axis of a tensor with any number of axes.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
@@ -62,16 +64,16 @@ class LayerNorm(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise the last axis: (..., d_model) -> (..., d_model)."""
+        """Normalize the last axis: (..., d_model) -> (..., d_model)."""
         raise NotImplementedError
 
 
 class FeedForward(nn.Module):
-    """Your feed-forward network of stage 14: copy the class, and your ``gelu``, to this file.
+    """Your feed-forward network from stage 14: copy the class and your ``gelu`` to this file.
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
-    features, linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``) or
-    "relu". Raises ``ValueError`` for any other activation.
+    features, and linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``)
+    or "relu". Raises ``ValueError`` for any other activation.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -84,11 +86,11 @@ class FeedForward(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Your block of stage 14: copy the class to this file.
+    """Your block from stage 14: copy the class to this file.
 
     Parts: att is the module *attention* itself, which maps (B, T, d_model) to (B, T, d_model);
-    norm1 and norm2 are your ``LayerNorm``, with their default eps; ff is your ``FeedForward`` with
-    *d_hidden* features and *activation*.
+    norm1 and norm2 are your ``LayerNorm`` with the default eps; ff is your ``FeedForward`` with
+    *d_hidden* hidden features and *activation*.
     """
 
     def __init__(
@@ -105,19 +107,19 @@ class TransformerBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Mix the tokens, then transform each of them: (B, T, d_model) -> (B, T, d_model).
 
-        If *norm_first* is true (pre-norm), att gets the features after norm1, and ff gets them
-        after norm2; each result is added to the features as they were before that norm. Otherwise
-        (post-norm) att and ff get the features as they are, and norm1 and norm2 normalise the two
-        sums.
+        If *norm_first* is true (pre-norm), norm1 normalizes the input of att, and norm2 normalizes
+        the input of ff. The result of att is added to the input of norm1, and that of ff to the
+        input of norm2. Otherwise (post-norm), att and ff get the features without a norm. The
+        result of each is added to its input, and norm1 and norm2 normalize the two sums.
         """
         raise NotImplementedError
 
 
 class BigramModel(nn.Module):
-    """Predicts the next token from the current one alone.
+    """Predicts the next token from the current token alone.
 
     The only layer is table, an ``nn.Embedding`` of *vocab_size* rows with *vocab_size* numbers
-    each: row i holds the logits of the token after token i.
+    each: row i holds the logits for the token after token i.
     """
 
     def __init__(self, vocab_size: int) -> None:
@@ -125,7 +127,7 @@ class BigramModel(nn.Module):
         raise NotImplementedError
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Return the logits of the token after each token: (B, T) -> (B, T, V)."""
+        """Return the logits for the token after each token: (B, T) -> (B, T, V)."""
         raise NotImplementedError
 
 
@@ -133,17 +135,18 @@ class GPT(nn.Module):
     """Predicts the next token from all tokens so far, with a stack of blocks.
 
     Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb, an
-    ``nn.Embedding`` of *context_length* vectors; blocks, an ``nn.ModuleList`` of *num_layers* of
-    your ``TransformerBlock``; final_norm, your ``LayerNorm``; out_head, an ``nn.Linear`` from
-    d_model to *vocab_size* features without a bias. All vectors have d_model features. Each block
-    is pre-norm with GELU and 4 · d_model hidden features, around your ``MultiHeadAttention`` from
-    d_model to d_model features with *num_heads* heads, *qkv_bias* and a dropout of 0. If *tied* is
-    true, tok_emb and out_head share one tensor as their weight, so that training one trains both.
-    Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
-    Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed. Write
-    norms out with means and roots: torch's own norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`,
-    `F.rms_norm` and the like) are not allowed. Write GELU and gates out: `F.gelu`, `nn.GELU` and
-    `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu` are.
+    ``nn.Embedding`` of *context_length* vectors; blocks, an ``nn.ModuleList`` of *num_layers*
+    instances of your ``TransformerBlock``; final_norm, your ``LayerNorm``; out_head, an
+    ``nn.Linear`` from d_model to *vocab_size* features without a bias. All vectors have d_model
+    features. Each block is pre-norm, with GELU and 4 · d_model hidden features. Its attention is
+    your ``MultiHeadAttention`` from d_model to d_model features with *num_heads* heads, *qkv_bias*
+    and a dropout of 0. If *tied* is true, tok_emb and out_head share one parameter as their weight,
+    so training one trains both. Gradients flow back to all inputs and trainable parameters, without
+    `.detach()` or `.item()`. Torch's own attention functions and layers (`nn.MultiheadAttention`,
+    ...) are not allowed. Write out norms with means and roots: torch's own norms (`nn.LayerNorm`,
+    `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed. Write out GELU and
+    gates: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`,
+    `torch.sigmoid` and `F.silu` are.
     """
 
     def __init__(
@@ -160,11 +163,12 @@ class GPT(nn.Module):
         raise NotImplementedError
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Return the logits of the token after each token: (B, T) -> (B, T, V).
+        """Return the logits for the token after each token: (B, T) -> (B, T, V).
 
-        The vector of a token is its row of tok_emb plus the row of pos_emb for its position, which
-        counts from 0. The vectors pass through all blocks in order, then through final_norm and
-        out_head. Works for any T up to context_length. Raises ``ValueError`` if T is above it.
+        The vector of a token is the row of tok_emb for its id plus the row of pos_emb for its
+        position. Positions start at 0. The vectors pass through all blocks in order, then through
+        final_norm and out_head. T can be any number up to context_length. Raises ``ValueError`` if
+        T is greater than context_length.
         """
         raise NotImplementedError
 
@@ -179,8 +183,8 @@ def count_parameters(
 ) -> int:
     """Return the number of trainable parameters of a ``GPT`` of these sizes, as an int.
 
-    Count them by formula, without building a module or a tensor. A tensor that two layers share
-    counts once. The number of heads makes no difference.
+    Compute the number by a formula, without building a module or a tensor. A parameter that two
+    layers share counts once. The number of heads makes no difference.
     """
     raise NotImplementedError
 
@@ -188,21 +192,21 @@ def count_parameters(
 def top_k_logits(logits: Tensor, k: int) -> Tensor:
     """Keep the *k* largest logits of each row, and set all others to minus infinity.
 
-    A row is the last axis: (..., V) -> (..., V). Logits that equal the k-th largest one are kept
-    too, so ties can keep more than k. Raises ``ValueError`` if *k* is not between 1 and V.
-    ``torch.topk`` is allowed. A score of minus infinity gets the weight 0.
+    Rows are along the last axis: (..., V) -> (..., V). Logits equal to the k-th largest one are
+    kept too, so a tie can keep more than k logits. Raises ``ValueError`` if *k* is not between 1
+    and V. ``torch.topk`` is allowed. A score of minus infinity gets the weight 0.
     """
     raise NotImplementedError
 
 
 def sample_next(logits: Tensor, temperature: float = 1.0, top_k: int | None = None) -> Tensor:
-    """Choose the next token of each item: (B, V) -> (B, 1), ids in int64.
+    """Choose the next token of each item: (B, V) -> (B, 1), with int64 ids.
 
-    A *temperature* of 0 chooses the largest logit, without drawing. Any other one divides the
-    logits, and one call of ``torch.multinomial`` draws one token per item with the probabilities of
-    their softmax. If *top_k* is given, only the *top_k* largest logits of each item can be drawn,
-    as in ``top_k_logits``. Raises ``ValueError`` if *temperature* is below 0, and, at every
-    temperature, if *top_k* is not between 1 and V.
+    With a *temperature* of 0, the token with the largest logit is chosen without drawing.
+    Otherwise the logits are divided by the temperature, and one call of ``torch.multinomial`` draws
+    one token per item with the probabilities of their softmax. If *top_k* is given, only tokens
+    whose logits ``top_k_logits`` keeps can be drawn. Raises ``ValueError`` if *temperature* is
+    below 0, or if *top_k* is not between 1 and V, even at temperature 0.
     """
     raise NotImplementedError
 
@@ -217,9 +221,9 @@ def generate(
 ) -> Tensor:
     """Continue each text by *new_tokens* tokens: (B, T) -> (B, T + new_tokens).
 
-    *model* turns ids into logits: a ``GPT``, a ``BigramModel``, or any other module that does. It
-    is called once for each new token, with the last *context_length* ids only, and ``sample_next``
-    chooses the token from its logits at the last position. The result begins with *ids*. No graph
-    is built: the code runs under ``torch.no_grad()`` or similar.
+    *model* is any module that turns ids into logits, such as a ``GPT`` or a ``BigramModel``. It is
+    called once for each new token, with only the last *context_length* ids. ``sample_next`` chooses
+    the token from the logits at the last position. The result begins with *ids*. No graph is built:
+    the code runs under ``torch.no_grad()`` or similar.
     """
     raise NotImplementedError

@@ -30,14 +30,14 @@ def inputs(documented: DocumentedTensors) -> Tensor:
 
 NAME = "CachedMultiHeadAttention"
 QKV = ("W_query", "W_key", "W_value")
-LACKS = ("out_proj.bias",)  # without it the checks of parameters lose points, and no others
+LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail
 PARTS = ("The context", "The keys", "The values")
-D_IN, D = 7, 5  # no number of tokens is 7: so products over 7 features are projections
+D_IN, D = 7, 5  # no number of tokens is 7, so products over 7 features are projections
 PAST, NEW = 6, 3
 TOKENS = 9
 CUT = (5, 1, 3)
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
-ONCE = "Project the new tokens only: the keys and values of all others are in the cache."
+ONCE = "Project the new tokens only: the keys and values of all other tokens are in the cache."
 
 
 class Sizes(NamedTuple):
@@ -60,7 +60,7 @@ TWO = Sizes(B=5, H=2, d=3, d_in=8)
 
 
 def parts(answer):
-    """Return context, keys and values, or fail the check if the answer has another form."""
+    """Return context, keys and values, or fail the check if the answer has a different form."""
     pairs = answer, answer[1] if isinstance(answer, tuple | list) and len(answer) == 2 else None
     right = all(isinstance(one, tuple | list) and len(one) == 2 for one in pairs)
     expect(right, "The result is not a tuple (context, (keys, values)).", Status.WRONG_TYPE)
@@ -103,14 +103,14 @@ def kept(answer, cache):
     """Fail the check unless the result begins with the tokens of *cache*, bit for bit."""
     for name, found, old in zip(PARTS[1:], parts(answer)[1:], cache, strict=True):
         now = tensor_like(found, (*old.shape[:-2], PAST + NEW, old.shape[-1]), name)
-        sentence = f"{name} of the tokens in the cache are no longer the same."
+        sentence = f"{name} of the tokens in the cache have changed."
         expect(torch.equal(now[..., :PAST, :], old), sentence)
 
 
 def ready_below(student, exercise):
     """Return the names that attention must not use; empty if *exercise* uses one.
 
-    Then the check of *exercise* takes the points, and exercises that call it keep theirs.
+    In that case, the check of *exercise* takes the points, and exercises that call it keep theirs.
     """
     uses = student.uses(exercise)
     ready = any(READY_ATTENTION.intersection(use.name.split(".")[1:]) for use in uses)
@@ -153,7 +153,7 @@ def test_mask_of_two_queries(student, documented):
 
 @check("lower_right_mask", points=0.3, layer="documented")
 def test_mask_with_more_queries_than_keys(student, documented):
-    """With five queries and two keys the first three queries see nothing, as documented."""
+    """With five queries and two keys, the first three queries see no key, as documented."""
     mask = mask_like(student.call("lower_right_mask", 5, 2), 5, 2)
 
     documented["flash.mask.5_2"].matches(mask, "lower_right_mask(5, 2)")
@@ -161,17 +161,20 @@ def test_mask_with_more_queries_than_keys(student, documented):
 
 @check("lower_right_mask", points=0.1, layer="probe")
 def test_mask_of_any_numbers(student, reference):
-    """The mask is right for many keys, as many as queries, one query, and fewer keys."""
+    """The mask is right for one query, and for more, fewer or as many keys as queries."""
     for sizes in ((3, 11), (6, 6), (1, 7), (1, 1), (7, 4), (8, 1)):
         same_mask(student, reference, *sizes)
 
 
 @check("lower_right_mask", points=0.1, layer="laws")
 def test_mask_of_a_chunk_is_the_end_of_the_whole(student):
-    """The mask of the last queries consists of the last rows of the mask of all of them."""
+    """The mask of the last queries consists of the last rows of the mask of all queries."""
     whole = mask_like(student.call("lower_right_mask", 8, 8), 8, 8)
 
-    expect(torch.equal(whole.sum(dim=1), torch.arange(1, 9)), "Query i should see i + 1 keys.")
+    expect(
+        torch.equal(whole.sum(dim=1), torch.arange(1, 9)),
+        "In lower_right_mask(8, 8), query i should see i + 1 keys.",
+    )
     for last in (1, 3, 7):
         mask = mask_like(student.call("lower_right_mask", last, 8), last, 8)
         agrees(mask, whole[-last:], f"lower_right_mask({last}, 8)")
@@ -183,7 +186,7 @@ def draw_new(probe, new=NEW, d_in=D_IN, d=D):
 
 
 def draw_cache(probe, past=PAST, d=D):
-    """Draw the keys and values of tokens that came before."""
+    """Draw the keys and values of earlier tokens."""
     return probe.normal(past, d, scale=1.5), probe.normal(past, d, scale=1.5)
 
 
@@ -199,7 +202,7 @@ def walkthrough(documented):
 
 @check("attend_with_cache", points=0.2, layer="shapes")
 def test_cache_grows_by_the_new_tokens(student, probe):
-    """Two new tokens give two context vectors, and a cache of all tokens so far."""
+    """Two new tokens give two context vectors and a cache of all tokens so far."""
     x, *matrices = draw_new(probe, 2)
 
     have_shapes(student.call("attend_with_cache", x, *matrices), (2, D), (2, D))
@@ -210,7 +213,7 @@ def test_cache_grows_by_the_new_tokens(student, probe):
 
 @check("attend_with_cache", points=0.7, layer="documented")
 def test_steps_give_the_documented_contexts(student, documented):
-    """Token after token, with the documented cache, the contexts are the documented ones."""
+    """For each of four tokens, the documented cache gives the documented context vector."""
     x, matrices = walkthrough(documented)
     keys, values = documented["kelley.keys"].tensor, documented["kelley.values"].tensor
 
@@ -224,7 +227,7 @@ def test_steps_give_the_documented_contexts(student, documented):
 
 @check("attend_with_cache", points=0.5, layer="documented")
 def test_steps_collect_the_documented_cache(student, documented):
-    """Token after token, the cache grows into the documented keys and values."""
+    """After four tokens, one by one, the cache holds the documented keys and values."""
     x, matrices = walkthrough(documented)
 
     cache = None
@@ -261,7 +264,7 @@ def test_one_token_attends_to_the_cache(student, reference, probe):
 
 @check("attend_with_cache", points=0.4, layer="probe")
 def test_several_tokens_attend_to_the_cache(student, reference, probe):
-    """Several new tokens attend to the cache and to new tokens before them, not after them."""
+    """Each of several new tokens attends to the cache and to the new tokens up to itself."""
     for new, past, d_in, d in ((NEW, PAST, D_IN, D), (6, 2, 4, 3)):
         given = (*draw_new(probe, new, d_in, d), draw_cache(probe, past, d))
 
@@ -273,7 +276,7 @@ def test_several_tokens_attend_to_the_cache(student, reference, probe):
 
 @check("attend_with_cache", points=0.1, layer="laws")
 def test_every_cut_gives_the_same(student, reference, probe):
-    """A text split into any chunks, from None or a cache of 0 tokens, gives the same result."""
+    """Split into any chunks, a text gives the same result; a cache of 0 tokens acts like None."""
     x, *matrices = draw_new(probe, TOKENS)
     wanted = reference.call("attend_with_cache", x, *matrices)
 
@@ -286,7 +289,7 @@ def test_every_cut_gives_the_same(student, reference, probe):
 
 @check("attend_with_cache", points=0.1, layer="laws")
 def test_two_texts_do_not_mix(student, reference, probe):
-    """A text that continues after a call for another one gets the same results as alone."""
+    """A text that is continued after a call for another text gets the same results as alone."""
     (one, *matrices), other, cache = draw_new(probe), probe.normal(TOKENS, D_IN), draw_cache(probe)
     calls = ((other, *matrices), (one, *matrices, cache))
     wanted = [reference.call("attend_with_cache", *given) for given in calls]
@@ -297,7 +300,7 @@ def test_two_texts_do_not_mix(student, reference, probe):
 
 @check("attend_with_cache", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_keeps_the_dtype(student, probe):
-    """Float64 arguments give float64 results, and float32 arguments give float32."""
+    """Float64 arguments give float64 results, and float32 arguments give float32 results."""
     given, cache = draw_new(probe), draw_cache(probe)
 
     for dtype in (torch.float64, torch.float32):
@@ -310,7 +313,7 @@ def test_attention_keeps_the_dtype(student, probe):
 
 @check("attend_with_cache", points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_attention_leaves_the_cache_alone(student, reference, probe):
-    """The result begins with the cache, bit for bit, and the caller's tensors are unchanged."""
+    """The new cache begins with the old one, bit for bit, and the arguments are unchanged."""
     given, cache = draw_new(probe), draw_cache(probe)
 
     answer = student.call("attend_with_cache", *given, cache)
@@ -345,8 +348,8 @@ def test_attention_projects_new_tokens_only(student, reference, probe):
 def draw_model(reference, probe, first, new, **sizes):
     """Draw embeddings and five matrices, with the ids that the reference writes.
 
-    The largest logit is clear: the ids stay the same if all numbers change a little. The weights
-    are neither equal nor one-hot, so every earlier token has an effect.
+    The largest logit leads by so much that the ids stay the same if all numbers change a little.
+    The weights are neither equal nor one-hot, so every earlier token has an effect.
     """
     while True:
         model = draw_matrices(probe, **sizes)
@@ -378,7 +381,7 @@ def documented_model(documented):
 
 @check("decode", points=0.6, layer="documented")
 def test_decoding_writes_the_documented_ids(student, documented):
-    """Four tokens after token 1 are the documented ones."""
+    """The four tokens after token 1 are the documented tokens."""
     ids = documented["kelley.ids"].value
 
     answer = student.call("decode", *documented_model(documented), ids[0], 4)
@@ -387,7 +390,7 @@ def test_decoding_writes_the_documented_ids(student, documented):
 
 @check("decode", points=0.3, layer="documented")
 def test_decoding_stops_after_any_number_of_tokens(student, documented):
-    """With 0, 1, 2 and 3 new tokens, the ids are the beginning of the documented ones."""
+    """With 0 to 3 new tokens, the ids are the beginning of the documented list."""
     ids = documented["kelley.ids"].value
 
     for new in range(4):
@@ -407,7 +410,7 @@ def test_decoding_with_any_model(student, reference, probe):
 
 @check("decode", points=0.2, layer="probe")
 def test_decoding_from_any_token(student, reference, probe):
-    """From every third token of a vocabulary, the next ids are right."""
+    """Starting from every third token of a vocabulary, the ids are right."""
     for first in range(0, 30, 3):
         model, ids = draw_model(reference, probe, first, 4)
 
@@ -416,7 +419,7 @@ def test_decoding_from_any_token(student, reference, probe):
 
 @check("decode", points=0.1, layer="laws")
 def test_decoding_two_texts_in_turn(student, reference, probe):
-    """A text is the same after another one was decoded, and a longer one begins with it."""
+    """Two texts decoded in turn do not affect each other, for six new tokens and for four."""
     known = [draw_model(reference, probe, 3, 6) for _ in range(2)]
 
     for new in (6, 4):
@@ -447,13 +450,13 @@ def test_decoding_attends_by_hand(student, reference, probe):
 
 @check("decode", points=0.2, layer="forbidden", rules=("projected_once",))
 def test_decoding_projects_each_token_once(student, reference, probe):
-    """Twelve new tokens need three times as many projections as four."""
-    wide = 17  # more than the tokens, so that no other product is over as many numbers
+    """Twelve new tokens need at most three times as many projections as four."""
+    wide = 17  # more than the number of tokens, so that no other product runs over as many numbers
     model, ids = draw_model(reference, probe, 1, 12, d_in=wide)
 
     agrees(student.call("decode", *model, 1, 12), ids, "The list of ids")
     counts = [student.operators("decode", *model, 1, new).products_over(wide) for new in (4, 12)]
-    shown = f"Products have {counts[0]} entries for 4 new tokens, {counts[1]} for 12. {ONCE}"
+    shown = f"Products have {counts[0]} entries for 4 new tokens and {counts[1]} for 12. {ONCE}"
     enough = counts[1] <= 3 * counts[0]
     expect(
         enough,
@@ -480,7 +483,7 @@ def draw_tokens(probe, s, new=NEW):
 
 
 def draw_heads(probe, s, past=PAST):
-    """Draw the keys and values of tokens that came before, split into heads."""
+    """Draw the keys and values of earlier tokens, split into heads."""
     return tuple(probe.normal(s.B, s.H, past, s.d, scale=1.5) for _ in range(2))
 
 
@@ -504,7 +507,7 @@ def test_heads_are_built_by_the_names_of_their_arguments(student):
 
 @check(NAME, points=0.2, layer="shapes")
 def test_heads_return_context_and_cache(student, probe):
-    """Two new tokens give two context vectors, and a cache of all tokens, split into heads."""
+    """Two new tokens give two context vectors and a cache of all tokens, split into heads."""
     s = FOUR
     attention, x = student.new(NAME, s.d_in, s.d_out, s.H), draw_tokens(probe, s, 2)
 
@@ -515,7 +518,7 @@ def test_heads_return_context_and_cache(student, probe):
 
 @check(NAME, points=0.2, layer="parameters")
 def test_heads_draw_the_documented_weights(student, documented):
-    """Seeded with 123, W_query, W_key, W_value and out_proj get the documented weights."""
+    """With seed 123, W_query, W_key, W_value and out_proj get the documented weights."""
     found = student.new(NAME, 3, 2, 2, seed=123).parameters()
 
     for layer in QKV:
@@ -529,7 +532,7 @@ def test_heads_draw_the_documented_weights(student, documented):
 
 @check(NAME, points=0.2, layer="parameters")
 def test_heads_draw_anew_under_another_seed(student, reference, probe):
-    """For other sizes and seeds, with and without biases, the layers are drawn in this order."""
+    """For other sizes and seeds, the layers are created in order, with and without biases."""
     for qkv_bias in (False, True):
         sizes = (FOUR.d_in, FOUR.d_out, FOUR.H, qkv_bias)
         found = student.new(NAME, *sizes, seed=probe.seed).parameters()
@@ -542,7 +545,7 @@ def test_heads_draw_anew_under_another_seed(student, reference, probe):
 
 @check(NAME, points=0.2, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, inputs):
-    """Seeded with 123, all six tokens at once give the documented context vectors."""
+    """With seed 123, all six tokens at once give the documented context vectors."""
     attention, batch = documented_module(student, documented, inputs)
 
     context, *_ = parts(attention(batch))
@@ -551,7 +554,7 @@ def test_heads_reproduce_the_documented_context(student, documented, inputs):
 
 @check(NAME, points=0.2, layer="documented")
 def test_heads_reproduce_the_documented_context_from_single_tokens(student, documented, inputs):
-    """Seeded with 123, two single tokens and then four give the documented context vectors."""
+    """With seed 123, two single tokens and then four give the documented context vectors."""
     attention, batch = documented_module(student, documented, inputs)
 
     context, _ = in_turn(attention, batch, (1, 1, 4))
@@ -560,7 +563,7 @@ def test_heads_reproduce_the_documented_context_from_single_tokens(student, docu
 
 @check(NAME, points=0.3, layer="documented")
 def test_heads_reproduce_the_documented_context_in_two_chunks(student, documented, inputs):
-    """Seeded with 123, four tokens and then two give the documented context vectors."""
+    """With seed 123, four tokens and then two give the documented context vectors."""
     attention, batch = documented_module(student, documented, inputs)
 
     context, _ = in_turn(attention, batch, (4, 2))
@@ -569,7 +572,7 @@ def test_heads_reproduce_the_documented_context_in_two_chunks(student, documente
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_attend_to_the_cache(student, reference, probe):
-    """Several new tokens attend to the cache and to new tokens before them, in every head."""
+    """In every head, each new token attends to the cache and to the new tokens up to itself."""
     yours, ours = both(student, reference, probe, FOUR)
     x, cache = draw_tokens(probe, FOUR), draw_heads(probe, FOUR)
 
@@ -578,7 +581,7 @@ def test_heads_attend_to_the_cache(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_attend_with_other_sizes(student, reference, probe):
-    """With other sizes, one new token and several attend to the cache."""
+    """With other sizes, a single new token and several new tokens attend to the cache."""
     yours, ours = both(student, reference, probe, TWO)
 
     for new, past in ((1, 7), (4, 2)):
@@ -588,7 +591,7 @@ def test_heads_attend_with_other_sizes(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_start_without_a_cache(student, reference, probe):
-    """Without a cache the heads attend causally, for short and long texts and other batches."""
+    """Without a cache, the heads attend causally, for short and long texts and other batches."""
     yours, ours = both(student, reference, probe, FOUR)
     x = draw_tokens(probe, FOUR, 8)
 
@@ -599,7 +602,7 @@ def test_heads_start_without_a_cache(student, reference, probe):
 
 @check(NAME, points=0.2, layer="probe")
 def test_heads_use_their_biases(student, reference, probe):
-    """With qkv_bias=True the biases are added to queries, keys and values."""
+    """With qkv_bias=True, the biases are added to queries, keys and values."""
     yours, ours = both(student, reference, probe, THREE, qkv_bias=True)
     x, cache = draw_tokens(probe, THREE), draw_heads(probe, THREE)
 
@@ -618,7 +621,7 @@ def test_heads_give_the_same_for_every_cut(student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_do_not_mix_two_texts(student, reference, probe):
-    """A text that continues after a call for another one gets the same results as alone."""
+    """A text that is continued after a call for another text gets the same results as alone."""
     yours, ours = both(student, reference, probe, THREE)
     other = draw_tokens(probe, THREE, TOKENS)
     calls = ((other,), (draw_tokens(probe, THREE), draw_heads(probe, THREE)))
@@ -653,7 +656,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
 
 @check(NAME, points=0.1, layer="laws", rules=("dtype",))
 def test_heads_keep_the_dtype(student, probe):
-    """Float64 inputs give float64 results, and float32 inputs give float32."""
+    """Float64 inputs give float64 results, and float32 inputs give float32 results."""
     s = FOUR
     attention = student.new(NAME, s.d_in, s.d_out, s.H)
     x, cache = draw_tokens(probe, s), draw_heads(probe, s)
@@ -668,7 +671,7 @@ def test_heads_keep_the_dtype(student, probe):
 
 @check(NAME, points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_heads_leave_the_cache_alone(student, reference, probe):
-    """The result begins with the cache, bit for bit, and the caller's tensors are unchanged."""
+    """The new cache begins with the old one, bit for bit, and the arguments are unchanged."""
     yours, ours = both(student, reference, probe, FOUR)
     x, cache = draw_tokens(probe, FOUR), draw_heads(probe, FOUR)
 
@@ -681,7 +684,7 @@ def test_heads_leave_the_cache_alone(student, reference, probe):
 @check(NAME, points=0.1, layer="laws", rules=("refuses",))
 def test_heads_refuse_an_uneven_share(student, probe):
     """If num_heads does not divide d_out, the constructor or the call raises an error."""
-    student.new(NAME, 7, 8, 4)  # an even one does not
+    student.new(NAME, 7, 8, 4)  # 4 heads share 8 features evenly
     for d_out, num_heads in ((8, 3), (5, 2), (3, 4)):
         sizes = (7, d_out, num_heads)
         refused = student.refuses(NAME, *sizes)

@@ -8,7 +8,7 @@ caller sets the seed.
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
 - Documented values and properties count only if the results are right for other inputs too.
@@ -19,20 +19,20 @@ from torch import Tensor, nn
 
 
 def repeat_heads(x: Tensor, num_heads: int) -> Tensor:
-    """Give each query head its key or value head: (B, G, T, d) -> (B, H, T, d).
+    """Repeat key or value heads, so that each query head has one: (B, G, T, d) -> (B, H, T, d).
 
-    H is *num_heads*. Head h of the result is head h // (H/G) of *x*, so that the H/G heads of one
-    group are neighbours. Raises ``ValueError`` if G does not divide H.
+    H is *num_heads*. Head h of the result is head h // (H/G) of *x*, so the H/G heads of a group
+    are next to each other. Raises ``ValueError`` if G does not divide H.
     """
     raise NotImplementedError
 
 
 def window_mask(length: int, window: int, sinks: int = 0) -> Tensor:
-    """Mark what each token sees: (T, T), with 1 or True where a key is visible, else 0 or False.
+    """Mark the keys that each token sees: (T, T), with 1 or True if visible, else 0 or False.
 
-    T is *length*; row i is a query, column j a key. No query sees a later key. Of the keys up to
-    its own position, query i sees the nearest *window*, its own key included, and the first *sinks*
-    keys of the text. Raises ``ValueError`` if *window* is below 1.
+    T is *length*. Row i belongs to query i, and column j belongs to key j. No query sees a later
+    key. Of the keys up to its own position, query i sees the nearest *window* keys, including its
+    own, and the first *sinks* keys of the text. Raises ``ValueError`` if *window* is below 1.
     """
     raise NotImplementedError
 
@@ -48,9 +48,9 @@ def cache_bytes(
 ) -> int:
     """Return how many bytes the cached keys and values of a whole model take, as an int.
 
-    Each of the *num_layers* layers caches keys and values of *num_kv_heads* heads for each of the
-    *context_length* tokens of each of *batch_size* texts. With a *window*, a layer caches *window*
-    tokens of a text at most.
+    Each of the *num_layers* layers caches the keys and values of *num_kv_heads* heads, for each of
+    the *context_length* tokens of each of the *batch_size* texts. With a *window*, a layer caches
+    at most *window* tokens of each text.
     """
     raise NotImplementedError
 
@@ -60,10 +60,10 @@ class GroupedQueryAttention(nn.Module):
 
     The queries have H = *num_heads* heads of d = d_out / num_heads features; keys and values have
     G = *num_kv_heads* heads of the same size d. Layers, created in this order: W_query, an
-    ``nn.Linear`` from d_in to d_out features; W_key and W_value, each an ``nn.Linear`` from d_in to
-    G · d features; these three have no bias; out_proj, an ``nn.Linear`` from d_out to d_out
-    features with a bias. Raises ``ValueError`` if *num_heads* does not divide *d_out*, and if
-    *num_kv_heads* does not divide *num_heads*.
+    ``nn.Linear`` from d_in to d_out features without a bias; W_key and W_value, each an
+    ``nn.Linear`` from d_in to G · d features without a bias; out_proj, an ``nn.Linear`` from d_out
+    to d_out features with a bias. Raises ``ValueError`` if *num_heads* does not divide *d_out*, or
+    if *num_kv_heads* does not divide *num_heads*.
     """
 
     def __init__(
@@ -79,26 +79,26 @@ class GroupedQueryAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Return the context vector of each token: (B, T, d_in) -> (B, T, d_out).
 
-        Queries are split into H heads, keys and values into G. Query head h attends to key-value
-        head h // (H/G), causally, with scores divided by the square root of d. With a *window*, a
-        token sees the nearest *window* tokens only, itself included, as in ``window_mask`` without
-        sinks. The heads are merged, and out_proj mixes their features. Works for any T up to
-        context_length, with a number of tensor operations that does not grow with T. Raises
-        ``ValueError`` if T is above context_length.
+        Queries are split into H heads, and keys and values into G heads. Query head h attends to
+        key-value head h // (H/G), causally, with scores divided by the square root of d. With a
+        *window*, a token sees only the nearest *window* tokens, including itself, as in
+        ``window_mask`` without sinks. The heads are merged, and out_proj mixes their features. T
+        can be any number up to context_length. The number of tensor operations does not grow with
+        T. Raises ``ValueError`` if T is greater than context_length.
         """
         raise NotImplementedError
 
 
 class DecoderAttention(nn.Module):
-    """The attention of a modern decoder: rotated, grouped, windowed, and cached.
+    """The attention of a modern decoder: with rotary positions, head groups, a window and a cache.
 
-    The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. Positions
-    enter as in ``RotaryAttention`` of stage 13, whose functions you may copy to this file: pairs
-    (2i, 2i + 1) of a query or key are rotated by position / base^(2i / d). Raises ``ValueError`` if
-    *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide *num_heads*, and if the
-    head size d = d_model / num_heads is odd.
+    The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. Positions are
+    encoded as in ``RotaryAttention`` of stage 13, whose functions you may copy to this file: each
+    pair of features (2i, 2i + 1) of a query or key is rotated by position / base^(2i / d). Raises
+    ``ValueError`` if *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide
+    *num_heads*, or if the head size d = d_model / num_heads is odd.
     """
 
     def __init__(
@@ -115,18 +115,18 @@ class DecoderAttention(nn.Module):
     def forward(
         self, x: Tensor, cache: tuple[Tensor, Tensor, int] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor, int]]:
-        """Continue a text by T tokens: (B, T, d_model) -> context (B, T, d_model), and a cache.
+        """Attend from T new tokens: (B, T, d_model) -> context (B, T, d_model), and a cache.
 
-        *cache* is the second result of the previous call, and None at the start of a text. It is
-        the tuple (keys, values, seen): *seen*, an int, is the number of tokens so far, so the first
-        of the new tokens is at position *seen*. Keys (rotated by their positions) and values (not
-        rotated) have the shape (B, G, tokens, d), the oldest token first. Without a window they
-        belong to all tokens so far; with one, to the last window - 1 of them, or to fewer if there
-        are not so many: the next token needs no others.
+        *cache* is the second result of the previous call, or None at the start of a text. It is the
+        tuple (keys, values, seen), where the int *seen* is the number of tokens so far. The first
+        new token is therefore at position *seen*. Keys (rotated by their positions) and values (not
+        rotated) have the shape (B, G, tokens, d), with the oldest token first. Without a window,
+        the cache holds all tokens so far. With a window, it holds only the last window - 1 tokens,
+        or all tokens if there are fewer, because the next token needs no others.
 
         Each token is projected once, in the call in which it is new. It sees the cached tokens, the
-        new ones before it and itself, but with a window only the nearest *window* of these. Works
-        for any T. The number of tensor operations does not grow with T. Nothing is kept in the
-        module.
+        new tokens before it, and itself. With a window, it sees only the nearest *window* of these
+        tokens. The call works for any T. The number of tensor operations does not grow with T. The
+        module stores nothing between calls.
         """
         raise NotImplementedError

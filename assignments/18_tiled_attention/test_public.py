@@ -49,15 +49,15 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
 
 B, H, TQ, TK, D, DV = 3, 2, 4, 6, 5, 7
 SPREAD = 1.5  # of queries and keys: the weights are neither equal nor one-hot
-SCALE = 0.7  # not the usual one
-FAR = 200.0  # exp(200) and exp(-200) are not numbers of float32 that are of any use
+SCALE = 0.7  # not the default, 1/√d
+FAR = 200.0  # in float32, exp(200) is infinite and exp(-200) is 0
 CAUSAL = (True,)  # as the last argument, without its name
-LONG, TILE = 64, 8  # tokens, of which a tile is a small part
+LONG, TILE = 64, 8  # numbers of tokens: a tile is a small part of the text
 NAMES = ("context", "logsumexp")
 READING = {"max", "amax", "aminmax", "cummax", "sort", "topk", "sum", "exp", "sub", "logcumsumexp"}
 NO_SOFTMAX = "Compute it from exponentials and sums."
 NO_ATTENTION = "In this stage you compute attention yourself."
-ONE_TILE = "Work on one tile of scores after the other, and read each of them once."
+ONE_TILE = "Work on one tile of scores after another, and read each tile once."
 NO_MATRIX = "Compute the scores of one tile, use them, and go on to the next tile."
 
 
@@ -97,7 +97,7 @@ def attend_wide(q, k, v, scale=None, hidden=None):
 
 
 def future(Tq, Tk):
-    """Return which keys are hidden from each query if the last query belongs to the last key."""
+    """Mark the keys hidden from each query, where the last query belongs to the last key."""
     return torch.ones(Tq, Tk).triu(Tk - Tq + 1).bool()
 
 
@@ -132,9 +132,9 @@ def pair_keeps_dtype(student, exercise, *given, names=NAMES, **keywords):
 
 
 def ready_below(student, exercise, names):
-    """Return what an exercise must not use, or nothing if *exercise*, which it calls, does.
+    """Return *names*, or nothing if *exercise* uses one of them.
 
-    Then the check of *exercise* takes the points, and those that call it lose none by it.
+    In that case, the check of *exercise* takes the points, and exercises that call it keep theirs.
     """
     uses = student.uses(exercise)
     return set() if any(names.intersection(use.name.split(".")[1:]) for use in uses) else names
@@ -161,7 +161,7 @@ def test_running_numbers_of_any_scores(student, reference, probe):
 
 @check("online_max_and_sum", points=0.2, layer="probe")
 def test_running_numbers_of_growing_scores(student, reference, probe):
-    """If the largest score of each tile is larger than all before, both numbers are right."""
+    """If the maximum grows from tile to tile, both numbers are right."""
     for size, tile_size in ((12, 3), (8, 5)):
         scores = probe.normal(size, scale=3).sort().values
 
@@ -186,7 +186,7 @@ def test_running_numbers_of_scores_below_zero(student, reference, probe):
 
 @check("online_max_and_sum", points=0.2, layer="laws")
 def test_running_numbers_do_not_depend_on_the_tile_size(student, probe):
-    """For each tile size, the results are the maximum and the sum over all scores."""
+    """For each tile size, the results are the maximum and the sum for all scores."""
     scores = probe.normal(13, scale=2)
     wanted = (scores.max(), (scores.double() - scores.max()).exp().sum().float())
 
@@ -196,7 +196,7 @@ def test_running_numbers_do_not_depend_on_the_tile_size(student, probe):
 
 @check("online_max_and_sum", points=0.1, layer="laws")
 def test_running_numbers_of_large_scores_are_finite(student, reference, probe):
-    """A number added to all scores is added to the maximum, not to the sum, even if it is large."""
+    """Adding a large number to all scores adds it to the maximum and leaves the sum unchanged."""
     scores = draw_exact(probe, 9)
     maximum, total = reference.call("online_max_and_sum", scores, 4)
 
@@ -207,7 +207,7 @@ def test_running_numbers_of_large_scores_are_finite(student, reference, probe):
 
 @check("online_max_and_sum", points=0.1, layer="laws", rules=("dtype",))
 def test_running_numbers_keep_the_dtype(student, probe):
-    """In float64 both results are float64, in float32 they are float32."""
+    """In float64 both results are float64, and in float32 they are float32."""
     pair_keeps_dtype(student, "online_max_and_sum", probe.normal(7), 3, names=TWO)
 
 
@@ -261,7 +261,7 @@ def test_running_numbers_take_one_tile_at_a_time(student, reference, probe):
 
 
 def strivin_tensors(window, shift, *, groups, spread):
-    """Draw the documented queries, keys, values and running numbers, and what is hidden."""
+    """Draw the documented queries, keys, values and running numbers, and the hidden keys."""
     generator = torch.Generator().manual_seed(42)
     queries, keys, values = (torch.randn(size, 4, generator=generator) for size in (7, 5, 5))
     context = torch.randn(7, 4, generator=generator)
@@ -279,7 +279,7 @@ def strivin_tensors(window, shift, *, groups, spread):
 
 
 def documented_pair(documented, case, found):
-    """Compare both running numbers with those that a document prints."""
+    """Compare both running numbers with the documented ones."""
     documented[f"strivin.{case}.output"].matches(found[0], "The context")
     documented[f"strivin.{case}.lse"].matches(found[1], "The logsumexp")
 
@@ -298,7 +298,7 @@ def joined(running, tile):
 
 @check("attend_tile", points=0.2, layer="shapes")
 def test_tile_gives_a_context_and_a_logsumexp(student, probe):
-    """The result is a tuple of a context and a logsumexp, with leading axes and without."""
+    """The result is a tuple of a context and a logsumexp, with and without leading axes."""
     for leading in ((2, 3), ()):
         given = draw_attention(probe, *leading)
 
@@ -317,7 +317,7 @@ def test_tile_of_all_keys_is_the_documented_attention(student, documented, input
 
 @check("attend_tile", points=0.2, layer="documented")
 def test_hidden_tile_changes_none_of_the_documented_numbers(student, documented):
-    """A tile that is hidden entirely leaves the documented running numbers as they are."""
+    """A tile that is completely hidden does not change the documented running numbers."""
     given, running, hidden = strivin_tensors(1, 1, groups=4, spread=1.25)
     queries, (keys, values) = given[0][6:], (one[:2] for one in given[1:])
 
@@ -345,7 +345,7 @@ def test_tile_with_the_usual_scale(student, reference, probe):
 
 @check("attend_tile", points=0.2, layer="probe")
 def test_tile_with_another_scale(student, probe):
-    """With a scale that the caller gives, context and logsumexp are right."""
+    """With a scale that the caller passes, context and logsumexp are right."""
     for leading, scale in (((), SCALE), ((B,), 0.3), ((B, H), 0.0)):
         given = draw_attention(probe, *leading)
 
@@ -354,7 +354,7 @@ def test_tile_with_another_scale(student, probe):
 
 @check("attend_tile", points=0.2, layer="probe")
 def test_tile_with_hidden_keys(student, reference, probe):
-    """With keys hidden in all items, or differently in each, context and logsumexp are right."""
+    """Both results are right, with the same hidden keys in all items or with different ones."""
     first = torch.zeros(TK).bool()
     first[0] = True  # seen by all queries
     for leading, shape in (((), (TQ, TK)), ((B, H), (B, 1, TQ, TK)), ((B,), (B, 1, TK))):
@@ -405,7 +405,7 @@ def test_tile_does_not_depend_on_the_order_of_its_keys(student, reference, probe
 
 @check("attend_tile", points=0.1, layer="laws")
 def test_tile_does_not_depend_on_hidden_keys(student, reference, probe):
-    """A key that no query sees, and its value, affect neither result."""
+    """The results do not depend on a key that no query sees, or on its value."""
     queries, keys, values = draw_attention(probe, B)
     hidden = torch.arange(TK) == 2
     wanted = reference.call("attend_tile", queries, keys, values, hidden=hidden)
@@ -429,7 +429,7 @@ def test_tile_treats_each_item_alone(student, reference, probe):
 
 @check("attend_tile", points=0.1, layer="laws", rules=("dtype",))
 def test_tile_keeps_the_dtype(student, probe):
-    """In float64 both results are float64, in float32 they are float32."""
+    """In float64 both results are float64, and in float32 they are float32."""
     pair_keeps_dtype(student, "attend_tile", *draw_attention(probe, B), hidden=future(TQ, TK))
 
 
@@ -468,7 +468,7 @@ def test_tile_is_computed_without_ready_attention(student, reference, probe):
 
 @check("merge_tiles", points=0.8, layer="documented")
 def test_merging_gives_the_documented_numbers(student, documented):
-    """The documented tile changes the documented running numbers as printed."""
+    """Merging the documented tile gives the documented running numbers."""
     given, running, hidden = strivin_tensors(2, 0, groups=2, spread=1.05)
     queries, (keys, values) = given[0][3:6], (one[2:4] for one in given[1:])
     capped = 10 * torch.tanh(queries @ keys.T / 20)
@@ -482,7 +482,7 @@ def test_merging_gives_the_documented_numbers(student, documented):
 
 @check("merge_tiles", points=0.4, layer="documented")
 def test_merging_with_a_hidden_tile_keeps_the_documented_numbers(student, documented):
-    """A tile that is hidden entirely leaves the documented running numbers as they are."""
+    """A tile that is completely hidden does not change the documented running numbers."""
     given, running, hidden = strivin_tensors(1, 1, groups=4, spread=1.25)
     queries, (keys, values) = given[0][6:], (one[:2] for one in given[1:])
     tile = attend(queries, keys, values, 0.5 / 0.9, hidden[6:, :2])
@@ -510,11 +510,11 @@ def test_merging_of_any_sides(student, reference, probe):
 
 @check("merge_tiles", points=0.3, layer="probe")
 def test_merging_is_attention_over_both_tiles(student, probe):
-    """Two tiles of keys, merged, give attention over all of them, even with hidden keys."""
+    """Merging two tiles gives attention over the keys of both, even with hidden keys."""
     for leading, first in (((), 2), ((B,), 1), ((B, H), 4)):
         queries, keys, values = draw_attention(probe, *leading)
         hidden = probe.uniform(TQ, TK) < 0.4
-        hidden[1, :first] = True  # the first tile shows nothing to this query
+        hidden[1, :first] = True  # this query sees no key of the first tile
         hidden[2, first:] = True
         tiles = [
             attend(queries, keys[..., part, :], values[..., part, :], None, hidden[:, part])
@@ -527,7 +527,7 @@ def test_merging_is_attention_over_both_tiles(student, probe):
 
 @check("merge_tiles", points=0.1, layer="laws")
 def test_merging_does_not_depend_on_the_order(student, reference, probe):
-    """The two sides can be swapped."""
+    """Swapping the two sides does not change the results."""
     one, other = draw_side(probe, B), draw_side(probe, B)
 
     wanted = reference.call("merge_tiles", *one, *other)
@@ -536,7 +536,7 @@ def test_merging_does_not_depend_on_the_order(student, reference, probe):
 
 @check("merge_tiles", points=0.1, layer="laws")
 def test_merging_three_tiles_in_any_grouping(student, reference, probe):
-    """Three tiles give the same, no matter which two are merged first."""
+    """Three tiles give the same results, no matter which two are merged first."""
     one, two, three = (draw_side(probe, B) for _ in range(3))
     wanted = reference.call("merge_tiles", *reference.call("merge_tiles", *one, *two), *three)
 
@@ -546,7 +546,7 @@ def test_merging_three_tiles_in_any_grouping(student, reference, probe):
 
 @check("merge_tiles", points=0.2, layer="laws")
 def test_merging_with_nothing_changes_nothing(student, probe):
-    """A side without visible keys leaves the other as it is; two such sides give zeros."""
+    """Merging with a side without visible keys changes nothing, even if neither side has any."""
     some = draw_side(probe, B)
     nothing = (torch.zeros(B, TQ, DV), torch.full((B, TQ), -torch.inf))
 
@@ -560,9 +560,9 @@ def test_merging_with_nothing_changes_nothing(student, probe):
 
 @check("merge_tiles", points=0.1, layer="laws")
 def test_merging_of_large_numbers_is_finite(student, reference, probe):
-    """A number added to both logsumexps is added to the merged one, and to no context."""
+    """Adding a large number to both logsumexps adds it to the merged one and keeps the context."""
     (one, low), (other, high) = draw_side(probe, B), draw_side(probe, B)
-    low, high = ((4 * each).round() / 4 for each in (low, high))  # exact, also far from 0
+    low, high = ((4 * each).round() / 4 for each in (low, high))  # exact even far from 0
     context, logsumexp = reference.call("merge_tiles", one, low, other, high)
 
     for far in (FAR, -FAR):
@@ -601,7 +601,7 @@ def documented_layers(inputs):
 
 @check("tiled_attention", points=0.1, layer="shapes")
 def test_tiles_give_each_query_a_context_vector(student, probe):
-    """Leading axes stay, and each query gets a vector of the size of a value."""
+    """Leading axes are kept, and each query gets a vector of the size of a value."""
     for leading in ((2, 3), ()):
         context = student.call("tiled_attention", *draw_attention(probe, *leading), 4)
 
@@ -648,7 +648,7 @@ def test_causal_tiles_give_the_documented_heads(student, documented, inputs):
 
 @check("tiled_attention", points=0.4, layer="probe")
 def test_tiles_of_any_tensors(student, reference, probe):
-    """For other sizes, leading axes and tiles, the context is right."""
+    """For other sizes, leading axes and tile sizes, the context is right."""
     for leading, sizes, tile_size in (
         ((), {}, 2),
         ((B,), {"Tq": 9, "Tk": 5}, 4),
@@ -707,7 +707,7 @@ def test_tiles_with_growing_scores(student, probe):
 
 @check("tiled_attention", points=0.2, layer="laws")
 def test_tiles_of_each_size_give_the_same(student, probe):
-    """The context does not depend on the tile size, causal or not."""
+    """The context does not depend on the tile size, with and without causal=True."""
     given = draw_attention(probe, B, Tq=7, Tk=7)
 
     for causal, hidden in ((False, None), (True, future(7, 7))):
@@ -728,12 +728,14 @@ def test_causal_tiles_do_not_depend_on_later_tokens(student, reference, probe):
     other = values + torch.where(later, probe.normal(7, DV, scale=9), 0)
     found = student.call("tiled_attention", queries, moved, other, 3, causal=True)
     context = tensor_like(found, (B, 7, DV), "The context")
-    expect(alike(context[:, :4], wanted[:, :4]), "A later token changes the context of another.")
+    expect(
+        alike(context[:, :4], wanted[:, :4]), "A later token changes the context of an earlier one."
+    )
 
 
 @check("tiled_attention", points=0.1, layer="laws")
 def test_tiles_do_not_depend_on_the_order_of_keys(student, reference, probe):
-    """Without causal, keys and values in a different order give the same context."""
+    """Without causal=True, keys and values in a different order give the same context."""
     queries, keys, values = draw_attention(probe, B, Tk=7)
     wanted = reference.call("tiled_attention", queries, keys, values, 3)
     order = torch.randperm(7, generator=torch.Generator().manual_seed(probe.seed))
@@ -755,7 +757,7 @@ def test_tiles_treat_each_item_alone(student, reference, probe):
 
 @check("tiled_attention", points=0.1, layer="laws", rules=("dtype",))
 def test_tiles_keep_the_dtype(keeps_dtype, probe):
-    """In float64 the context is float64, in float32 it is float32."""
+    """In float64 the context is float64, and in float32 it is float32."""
     keeps_dtype("tiled_attention", *draw_attention(probe, B), 4)
     keeps_dtype("tiled_attention", *draw_attention(probe, B), 4, *CAUSAL)
 
@@ -775,7 +777,7 @@ def test_tiles_leave_their_arguments_alone(student, reference, probe):
 
 
 def same_gradients(student, given, arguments, back, hidden=None):
-    """Compare the gradients of queries, keys and values with those of attention at once."""
+    """Compare the gradients of queries, keys and values with those of attention without tiles."""
     with torch.enable_grad():
         leaves = [one.double().requires_grad_() for one in given]
         context, _ = attend_wide(*leaves, hidden=hidden)
@@ -791,7 +793,7 @@ def same_gradients(student, given, arguments, back, hidden=None):
 
 @check("tiled_attention", points=0.2, layer="gradients", rules=("gradients",))
 def test_gradients_of_tiles(student, probe):
-    """The gradients of queries, keys and values are those of attention at once."""
+    """The gradients of queries, keys and values are those of attention without tiles."""
     given = draw_attention(probe, B)
 
     same_gradients(student, given, (4,), probe.normal(B, TQ, DV))
@@ -799,7 +801,7 @@ def test_gradients_of_tiles(student, probe):
 
 @check("tiled_attention", points=0.1, layer="gradients", rules=("gradients",))
 def test_gradients_of_causal_tiles(student, probe):
-    """With causal=True, the gradients are those of causal attention at once."""
+    """With causal=True, the gradients are those of causal attention without tiles."""
     given = draw_attention(probe, B)
 
     same_gradients(student, given, (3, True), probe.normal(B, TQ, DV), future(TQ, TK))
@@ -822,7 +824,7 @@ def test_tiles_are_computed_without_ready_attention(student, reference, probe):
 
 @check("tiled_attention", points=0.3, layer="forbidden", rules=("no_score_matrix",))
 def test_tiles_make_no_matrix_of_all_scores(student, reference, probe):
-    """With 64 tokens in tiles of 8, no operation gives 64 · 64 numbers."""
+    """With 64 tokens in tiles of 8, no operation returns 64 · 64 numbers."""
     given = (*draw_attention(probe, Tq=LONG, Tk=LONG, d=3, d_v=2), TILE)
 
     agrees(
@@ -835,7 +837,7 @@ def test_tiles_make_no_matrix_of_all_scores(student, reference, probe):
 
 @check("tiled_attention", points=0.2, layer="forbidden", rules=("no_score_matrix",))
 def test_causal_tiles_make_no_matrix_of_all_scores(student, reference, probe):
-    """With causal=True, no operation gives 64 · 64 numbers, and no mask has this size."""
+    """With causal=True, no operation returns 64 · 64 numbers, and no mask has this size."""
     given = (*draw_attention(probe, Tq=LONG, Tk=LONG, d=3, d_v=2), TILE, True)
 
     agrees(

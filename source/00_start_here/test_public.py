@@ -17,7 +17,7 @@ SIZE = 5  # numbers in a vector
 
 @check("mix", points=5, layer="probe")
 def test_mixes_half_and_half(student, probe):
-    """Each number is halfway between the number of a and the number of b."""
+    """Each number in the result is halfway between the numbers in a and b."""
     a, b = probe.normal(SIZE), probe.normal(SIZE)
 
     agrees(student.call("mix", a, b), torch.lerp(a, b, 0.5), "The mixture")

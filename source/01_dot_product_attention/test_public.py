@@ -42,15 +42,13 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
 
 
 T, D = 5, 7  # different sizes, so that no wrong axis fits by chance
-BY_HAND = frozenset(
-    {"softmax", *READY_SOFTMAX} - {"logsumexp"}
-)  # the logarithm of a sum is not a softmax
+BY_HAND = frozenset({"softmax", *READY_SOFTMAX} - {"logsumexp"})  # logsumexp alone is not a softmax
 WRITE_IT_OUT = "Write softmax out here: exponentials and a sum."
 ELEMENT_BY_ELEMENT = "Multiply element by element, in plain Python."
 PRODUCTS = frozenset(
     {"dot", "vdot", "inner", "matmul", "einsum", "tensordot", "multiply", "vecdot"}
 )
-ARITHMETIC = frozenset(  # of torch's operators, on whole vectors
+ARITHMETIC = frozenset(  # torch's operators on whole vectors
     {"add", "addcmul", "addmm", "addmv", "baddbmm", "bmm", "convolution", "cumsum", "div", "dot"}
     | {"linalg_vecdot", "mean", "mm", "mul", "mul_", "mv", "nansum", "pow", "prod", "sub", "sum"}
     | {"vdot"}
@@ -65,7 +63,7 @@ def scores_2(documented):
 
 @pytest.fixture
 def same_gradients(student, reference, probe):
-    """Return a function that compares the gradients at the inputs with the reference's."""
+    """Return a function that compares the gradients of the inputs with the reference's."""
 
     def compare(name, *args):
         cotangent = probe.normal(*reference.call(name, *args).shape)
@@ -85,7 +83,7 @@ def same_gradients(student, reference, probe):
 
 @check("dot_product", points=0.2, layer="documented")
 def test_dot_product_gives_the_documented_scores(student, documented, inputs):
-    """The query "journey" times each token gives the documented scores, one number each."""
+    """The dot products of "journey" with the tokens are the documented scores."""
     query = documented["003.query"].tensor
     found = [number(student.call("dot_product", token, query), "A dot product") for token in inputs]
 
@@ -104,7 +102,7 @@ def test_dot_product_takes_lists(student, documented, inputs):
 
 @check("dot_product", points=0.3, layer="probe")
 def test_dot_product_of_unseen_vectors(student, probe):
-    """Vectors of any length are multiplied, including those with negative elements or only one."""
+    """The result is right for vectors of any length and for negative elements."""
     for length in (D, 1, 2):
         a, b = probe.normal(length, scale=1.5), probe.normal(length, scale=1.5)
 
@@ -113,7 +111,7 @@ def test_dot_product_of_unseen_vectors(student, probe):
 
 @check("dot_product", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_dot_product_leaves_its_vectors_alone(student, probe):
-    """Both vectors are unchanged, and a second call gives the same number."""
+    """The vectors are unchanged, and an earlier call does not affect the result."""
     a, b = probe.normal(D), probe.normal(D)
     student.call("dot_product", b, b)
 
@@ -195,7 +193,7 @@ def test_scores_for_query_serves_a_single_token(student, probe):
 
 @check("scores_for_query", points=0.2, layer="gradients", rules=("gradients",))
 def test_scores_for_query_stays_in_the_graph(probe, same_gradients):
-    """Gradients flow from the scores back to tokens and query."""
+    """Gradients flow from the scores back to the tokens and the query."""
     same_gradients("scores_for_query", probe.normal(T, D), probe.normal(D))
 
 
@@ -204,7 +202,7 @@ def test_scores_for_query_stays_in_the_graph(probe, same_gradients):
 
 @check("normalize_by_sum", points=0.25, layer="documented")
 def test_normalize_by_sum_gives_the_documented_shares(student, documented, scores_2):
-    """The documented scores become the documented weights, and these add up to 1."""
+    """The documented scores become the documented weights, which add up to 1."""
     shares = student.call("normalize_by_sum", scores_2)
 
     documented["002.simple.weights_2.by_sum"].matches(shares)
@@ -229,7 +227,7 @@ def test_normalize_by_sum_keeps_the_dtype(keeps_dtype, probe):
 
 @check("normalize_by_sum", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_normalize_by_sum_leaves_the_scores_alone(student, reference, probe):
-    """Scores that are ten times as large give the same weights; the scores are unchanged."""
+    """Scores that are ten times as large give the same weights, and the input is unchanged."""
     scores = probe.uniform(T) + 0.1
 
     ours = reference.call("normalize_by_sum", scores)
@@ -240,7 +238,7 @@ def test_normalize_by_sum_leaves_the_scores_alone(student, reference, probe):
 
 @check("normalize_by_sum", points=0.15, layer="gradients", rules=("gradients",))
 def test_normalize_by_sum_stays_in_the_graph(probe, same_gradients):
-    """Gradients flow back through numerator and denominator."""
+    """Gradients flow back through the numerator and the denominator."""
     same_gradients("normalize_by_sum", probe.uniform(T) + 0.5)
 
 
@@ -249,7 +247,7 @@ def test_normalize_by_sum_stays_in_the_graph(probe, same_gradients):
 
 @check("softmax_naive", points=0.25, layer="documented")
 def test_softmax_naive_gives_the_documented_weights(student, documented, scores_2):
-    """The documented scores become the documented weights, and these add up to 1."""
+    """The documented scores become the documented weights, which add up to 1."""
     weights = student.call("softmax_naive", scores_2)
 
     documented["002.simple.weights_2.softmax"].matches(weights)
@@ -259,7 +257,7 @@ def test_softmax_naive_gives_the_documented_weights(student, documented, scores_
 
 @check("softmax_naive", points=0.2, layer="probe")
 def test_softmax_naive_of_unseen_scores(student, reference, probe):
-    """Any number of scores, positive and negative, become the right weights."""
+    """The weights are right for any number of scores, positive and negative."""
     for tokens in (D, 2, 1):
         scores = probe.normal(tokens, scale=2.0)
         ours = reference.call("softmax_naive", scores)
@@ -275,7 +273,7 @@ def test_softmax_naive_keeps_the_dtype(keeps_dtype, probe):
 
 @check("softmax_naive", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_naive_sees_differences_only(student, reference, probe):
-    """Adding one number to all scores does not change the weights; the scores are unchanged."""
+    """Adding one number to all scores does not change the weights, and the input is unchanged."""
     scores = probe.normal(T)
 
     ours = reference.call("softmax_naive", scores)
@@ -309,7 +307,7 @@ def test_softmax_naive_is_written_out(student, reference, probe):
 
 @check("softmax_stable", points=0.2, layer="documented")
 def test_softmax_stable_gives_the_documented_weights(student, documented, inputs, scores_2):
-    """The weights of one query, and of all queries (along the rows), are the documented ones."""
+    """The weights of one query and of all queries, row by row, are the documented ones."""
     of_one = student.call("softmax_stable", scores_2, 0)
     of_all = student.call("softmax_stable", inputs @ inputs.T, 1)
 
@@ -321,7 +319,7 @@ def test_softmax_stable_gives_the_documented_weights(student, documented, inputs
 
 @check("softmax_stable", points=0.35, layer="probe")
 def test_softmax_stable_along_every_axis(student, reference, probe):
-    """Scores with one to four axes are normalised along dim, even if dim is negative."""
+    """Scores with one to four axes are normalized along dim, which may be negative."""
     for shape in ((T,), (3, T), (2, 3, T), (2, 3, T, 4)):
         scores = probe.normal(*shape, scale=2.0)
         for dim in range(-len(shape), len(shape)):
@@ -339,8 +337,8 @@ def test_softmax_stable_keeps_the_dtype(keeps_dtype, probe):
 
 @check("softmax_stable", points=0.3, layer="laws")
 def test_softmax_stable_survives_a_thousand(student, reference, probe):
-    """Scores around 1000 and around -1000 give the weights that the same scores give around 0."""
-    scores = (probe.normal(3, T) * 8).round() / 8  # eighths: float32 keeps them next to 1000
+    """Scores around 1000 and around -1000 give the right weights, even within one slice."""
+    scores = (probe.normal(3, T) * 8).round() / 8  # multiples of 1/8 stay exact near 1000
     ours = reference.call("softmax_stable", scores, 1)
 
     for shift in (1000.0, -1000.0):
@@ -353,7 +351,7 @@ def test_softmax_stable_survives_a_thousand(student, reference, probe):
 
 @check("softmax_stable", points=0.2, layer="laws")
 def test_softmax_stable_treats_each_slice_alone(student, reference, probe):
-    """Large scores in one slice do not change the weights of a slice of small scores."""
+    """Large scores in one slice do not change the weights of other slices."""
     scores = probe.normal(3, T) + torch.tensor([[1000.0], [0.0], [-1000.0]])
 
     agrees(student.call("softmax_stable", scores, 1), reference.call("softmax_stable", scores, 1))
@@ -364,7 +362,7 @@ def test_softmax_stable_treats_each_slice_alone(student, reference, probe):
 
 @check("softmax_stable", points=0.15, layer="laws", rules=("inputs_unchanged", "minus_infinity"))
 def test_softmax_stable_gives_nothing_to_minus_infinity(student, reference, probe):
-    """A score of minus infinity gets the weight 0; the scores are unchanged."""
+    """A score of minus infinity gets the weight 0, and the input is unchanged."""
     scores = probe.normal(3, T)
     scores[0, 1] = scores[2, 4] = scores[2, 0] = -torch.inf
 
@@ -433,7 +431,7 @@ def test_context_vector_picks_the_token_with_all_the_weight(student, probe):
 
 @check("context_vector", points=0.2, layer="gradients", rules=("gradients",))
 def test_context_vector_stays_in_the_graph(probe, same_gradients):
-    """Gradients flow from the context vector back to weights and tokens."""
+    """Gradients flow from the context vector back to the weights and the tokens."""
     same_gradients("context_vector", probe.uniform(T), probe.normal(T, D))
 
 
@@ -442,7 +440,7 @@ def test_context_vector_stays_in_the_graph(probe, same_gradients):
 
 @check("attention_scores", points=0.05, layer="shapes")
 def test_attention_scores_compare_every_pair(student, inputs):
-    """Six tokens give six times six scores."""
+    """Six tokens give a (6, 6) matrix of scores."""
     tensor_like(student.call("attention_scores", inputs), (6, 6))
 
 
@@ -454,7 +452,7 @@ def test_attention_scores_are_the_documented_ones(student, documented, inputs):
 
 @check("attention_scores", points=0.15, layer="probe")
 def test_attention_scores_of_unseen_tokens(student, reference, probe):
-    """Any number of tokens is compared, including one token and as many tokens as features."""
+    """The scores are right for any number of tokens, even for T = 1 and T = d."""
     for tokens in (T, D, 1):
         x = probe.normal(tokens, D, scale=1.5)
 
@@ -469,7 +467,7 @@ def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
 
 @check("attention_scores", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_attention_scores_hold_squared_lengths_on_the_diagonal(student, probe):
-    """A token's score with itself is its length squared, and the tokens are unchanged."""
+    """The score of a token with itself is its squared length, and the tokens are unchanged."""
     x = probe.normal(T, D, scale=1.5)
 
     scores = tensor_like(student.call("attention_scores", x), (T, T))
@@ -517,7 +515,7 @@ def test_attention_weights_are_the_documented_ones(student, documented, inputs):
 
 @check("attention_weights", points=0.25, layer="probe")
 def test_attention_weights_run_along_the_rows(student, reference, probe):
-    """If row i and column i of the scores differ, the row is normalised."""
+    """Softmax runs over the rows of the scores, not over the columns."""
     scores = probe.normal(T, T, scale=2.0)
 
     agrees(student.call("attention_weights", scores), reference.call("attention_weights", scores))
@@ -569,9 +567,9 @@ def test_simple_self_attention_gives_the_documented_context(student, documented,
 
 @check("simple_self_attention", points=0.3, layer="probe")
 def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
-    """The context vectors are right for any number of tokens, including as many as features."""
+    """The context vectors are right for any number of tokens, even for T = d."""
     for tokens in (T, D):
-        x = probe.normal(tokens, D, scale=0.7)  # larger tokens would attend to themselves only
+        x = probe.normal(tokens, D, scale=0.7)  # larger tokens would attend only to themselves
         ours = reference.call("simple_self_attention", x)
 
         agrees(student.call("simple_self_attention", x), ours)
@@ -596,7 +594,7 @@ def test_simple_self_attention_knows_no_order(student, reference, probe):
 
 @check("simple_self_attention", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_simple_self_attention_of_one_token_is_that_token(student, probe):
-    """A single token attends only to itself and is returned unchanged, as are the inputs."""
+    """A single token is its own context vector, and the inputs are unchanged."""
     x = probe.normal(1, D)
 
     agrees(student.call("simple_self_attention", x), x)

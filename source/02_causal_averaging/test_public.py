@@ -17,7 +17,7 @@ PRODUCTS = frozenset(
     | {"mv", "tensordot", "vdot"}
 )
 EXPONENTIALS = READY_SOFTMAX | {"__rpow__", "exp", "exp2", "exp_"}
-BY_A_PRODUCT = "Multiply the weights and the tokens in one matrix product; the loop came before."
+BY_A_PRODUCT = "Multiply the weights and the tokens in one matrix product, not in a loop."
 BY_SOFTMAX = "Take the softmax of scores that are 0 or minus infinity."
 SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one above the documents' 8
 
@@ -44,7 +44,7 @@ def same_means(student, reference, probe):
 
 @pytest.fixture
 def hides_the_future(student, reference, probe):
-    """Return a check that later tokens change no earlier mean, and the batch is unchanged."""
+    """Return a function that fails if later tokens affect earlier means or the batch changes."""
 
     def compare(name):
         batch = probe.normal(3, 7, 4)
@@ -61,7 +61,7 @@ def hides_the_future(student, reference, probe):
 
 @pytest.fixture
 def same_gradients(student, reference, probe):
-    """Return a function that compares the gradient at the batch with the reference's."""
+    """Return a function that compares the gradient of the batch with the reference's."""
 
     def compare(name):
         batch, cotangent = probe.normal(3, 5, 4), probe.normal(3, 5, 4)
@@ -86,8 +86,8 @@ def multiplies(student, reference, probe):
         summed = any(
             name.startswith("aten.sum.") and size == B * T * T * C for name, size in ran.operators
         )
-        product = names_of(ran) & PRODUCTS or summed  # or its terms, all at once, and their sum
-        expect(product, f"No matrix product runs. {BY_A_PRODUCT}", Status.FORBIDDEN)
+        product = names_of(ran) & PRODUCTS or summed  # or the sum of all its terms
+        expect(product, f"Your code runs no matrix product. {BY_A_PRODUCT}", Status.FORBIDDEN)
         return ran
 
     return compare
@@ -95,7 +95,7 @@ def multiplies(student, reference, probe):
 
 @pytest.fixture
 def are_causal_shares(student, reference):
-    """Return a check that the weights of visible tokens add up to 1 for any later tokens."""
+    """Return a function that fails unless the weights are causal and each row adds up to 1."""
 
     def compare(name):
         few, many = (tensor_like(student.call(name, T), (T, T)) for T in (5, 7))
@@ -103,7 +103,7 @@ def are_causal_shares(student, reference):
             (few.triu(diagonal=1) == 0).all(), "A later token gets a weight that is not exactly 0."
         )
         whole = alike(many.sum(dim=1), torch.ones(7))
-        expect(whole, "The weights of a token do not add up to 1.")
+        expect(whole, "The weights in a row do not add up to 1.")
         agrees(many[:5, :5], reference.call(name, 5), "The block of the first tokens")
         agrees(few, many[:5, :5], "The weights of fewer tokens")
 
@@ -127,13 +127,13 @@ def test_loop_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_loop", points=0.8, layer="probe", rules=("float32",))
 def test_loop_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence separately; a single token is unchanged."""
+    """The means are right for batches of any size; a single token is its own mean."""
     same_means("causal_mean_loop")
 
 
 @check("causal_mean_loop", points=0.5, layer="laws", rules=("inputs_unchanged",))
 def test_loop_never_looks_ahead(hides_the_future):
-    """Changing later tokens does not change earlier means; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the call does not change the batch."""
     hides_the_future("causal_mean_loop")
 
 
@@ -148,7 +148,7 @@ def test_loop_stays_in_the_graph(same_gradients):
 
 @check("averaging_weights", points=0.05, layer="shapes")
 def test_weights_are_square(student):
-    """Eight tokens give eight times eight weights."""
+    """Eight tokens give an (8, 8) matrix of weights."""
     tensor_like(student.call("averaging_weights", 8), (8, 8))
 
 
@@ -194,13 +194,13 @@ def test_matmul_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_matmul", points=0.55, layer="probe", rules=("float32",))
 def test_matmul_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence separately; a single token is unchanged."""
+    """The means are right for batches of any size; a single token is its own mean."""
     same_means("causal_mean_matmul")
 
 
 @check("causal_mean_matmul", points=0.3, layer="laws", rules=("inputs_unchanged",))
 def test_matmul_never_looks_ahead(hides_the_future):
-    """Changing later tokens does not change earlier means; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the call does not change the batch."""
     hides_the_future("causal_mean_matmul")
 
 
@@ -212,7 +212,7 @@ def test_matmul_stays_in_the_graph(same_gradients):
 
 @check("causal_mean_matmul", points=0.3, layer="forbidden", rules=("matrix_product",))
 def test_matmul_is_a_matrix_product(multiplies):
-    """A product of weights and tokens computes the means, not a loop or a running sum."""
+    """A matrix product of weights and tokens computes the means."""
     multiplies("causal_mean_matmul")
 
 
@@ -221,7 +221,7 @@ def test_matmul_is_a_matrix_product(multiplies):
 
 @check("masked_softmax_weights", points=0.05, layer="shapes")
 def test_softmax_weights_are_square(student):
-    """Eight tokens give eight times eight weights."""
+    """Eight tokens give an (8, 8) matrix of weights."""
     tensor_like(student.call("masked_softmax_weights", 8), (8, 8))
 
 
@@ -251,7 +251,7 @@ def test_softmax_weights_share_one_out_among_the_past(are_causal_shares):
 
 @check("masked_softmax_weights", points=0.3, layer="forbidden", rules=("softmax_weights",))
 def test_softmax_weights_come_from_softmax(student, reference):
-    """A softmax computes the weights, not a division by counts."""
+    """The weights come from a softmax, not from a division by counts."""
     agrees(student.call("masked_softmax_weights", 7), reference.call("masked_softmax_weights", 7))
 
     takes_exponentials(
@@ -276,13 +276,13 @@ def test_softmax_mean_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_softmax", points=0.4, layer="probe", rules=("float32",))
 def test_softmax_mean_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence separately; a single token is unchanged."""
+    """The means are right for batches of any size; a single token is its own mean."""
     same_means("causal_mean_softmax")
 
 
 @check("causal_mean_softmax", points=0.25, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_mean_never_looks_ahead(hides_the_future):
-    """Changing later tokens does not change earlier means; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the call does not change the batch."""
     hides_the_future("causal_mean_softmax")
 
 
@@ -299,15 +299,15 @@ def test_softmax_mean_stays_in_the_graph(same_gradients):
     rules=("matrix_product", "softmax_weights"),
 )
 def test_softmax_mean_multiplies_weights_from_softmax(student, multiplies):
-    """A product of weights from softmax and tokens computes the means."""
+    """A softmax computes the weights, and a matrix product computes the means."""
     takes_exponentials(student, "causal_mean_softmax", multiplies("causal_mean_softmax"))
 
 
 def takes_exponentials(student, name, ran):
-    """Fail unless a softmax ran, or the exponentials of one, of numbers or of tensors."""
+    """Fail unless a softmax or an exponential ran, on numbers or on tensors."""
     of_numbers = any(use.name.endswith(".exp") for use in student.uses(name))
     softmax = of_numbers or names_of(ran) & EXPONENTIALS
-    expect(softmax, f"No softmax runs. {BY_SOFTMAX}", Status.FORBIDDEN)
+    expect(softmax, f"Your code runs no softmax. {BY_SOFTMAX}", Status.FORBIDDEN)
 
 
 def names_of(ran):

@@ -1,15 +1,16 @@
 """Self-attention as a module: from three frozen matrices to three linear layers.
 
 Shapes in this stage: T tokens, d_in features per token, d_out features per query, key and value.
-There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to token
-i; in the attention weights, (T, T), row i holds the weights that token i gives to every token.
+There is no batch axis yet: inputs are (T, d_in), and context vectors are (T, d_out). Row i belongs
+to token i. In the attention weights, (T, T), row i holds the weights that token i gives to every
+token.
 
 The caller sets the seed before it creates a module, so nothing in this file sets a seed.
 
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
 - Documented values and properties count only if the results are right for other inputs too.
@@ -22,8 +23,9 @@ from torch import Tensor, nn
 class SelfAttentionV1(nn.Module):
     """Scaled dot-product self-attention with frozen random weights.
 
-    Parameters, drawn in this order, each by its own ``torch.randn``, each of shape
-    (dimension_inputs, dimension_outputs) and with ``requires_grad=False``: W_q, W_k, W_v.
+    The parameters W_q, W_k and W_v are drawn in this order, each with its own call of
+    ``torch.randn``. Each has shape (dimension_inputs, dimension_outputs) and
+    ``requires_grad=False``.
     """
 
     def __init__(self, dimension_inputs: int, dimension_outputs: int) -> None:
@@ -36,10 +38,10 @@ class SelfAttentionV1(nn.Module):
 
 
 class SelfAttention_v1(nn.Module):
-    """Self-attention with weights that can be trained.
+    """Self-attention with trainable weights.
 
-    Parameters, drawn in this order, each by its own ``torch.rand``, each of shape (d_in, d_out):
-    W_query, W_key, W_value.
+    The parameters W_query, W_key and W_value are drawn in this order, each with its own call of
+    ``torch.rand``. Each has shape (d_in, d_out).
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -52,10 +54,10 @@ class SelfAttention_v1(nn.Module):
 
 
 class SelfAttention_v2(nn.Module):
-    """Self-attention with ``nn.Linear``, whose initial weights train better.
+    """Self-attention with ``nn.Linear``, whose initial weights make training easier.
 
-    Layers, created in this order, each from d_in to d_out features, with a bias only if
-    *qkv_bias* is true: W_query, W_key, W_value.
+    The layers W_query, W_key and W_value are created in this order, each from d_in to d_out
+    features. They have a bias only if *qkv_bias* is true.
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
@@ -70,8 +72,8 @@ class SelfAttention_v2(nn.Module):
 def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None:
     """Copy the weights of *source* into *target*, in place, so that both give the same output.
 
-    An ``nn.Linear`` stores its weight as (d_out, d_in), the target as (d_in, d_out). The target
-    keeps its own trainable parameters: training the target later does not change *source*.
+    An ``nn.Linear`` stores its weight as (d_out, d_in), and the target stores it as (d_in, d_out).
+    The target keeps its own trainable parameters: training it later does not change *source*.
     Raises ``ValueError`` if *source* has a bias, because the target has none.
     """
     raise NotImplementedError

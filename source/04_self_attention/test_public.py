@@ -60,7 +60,7 @@ def named(module, names):
     """Return the module's parameters, after checking that all *names* exist."""
     found = module.parameters()
     for name in names:
-        expect(name in found, f"torch finds no parameter with the name {name}.")
+        expect(name in found, f"torch finds no parameter named {name}.")
     return found
 
 
@@ -95,7 +95,7 @@ def same_gradients(yours, ours, names):
 
 
 def built_by_hand(student, name, yours, ours, x):
-    """Expect right context vectors from code that does not use torch's ready-made attention."""
+    """Expect correct context vectors from code that does not use torch's ready-made attention."""
     avoids(student, name, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
     agrees(yours(x), ours(x), "The result")
@@ -120,7 +120,7 @@ def test_v1_frozen_gives_each_token_a_context_vector(student, inputs):
 
 @check("SelfAttentionV1", points=0.2, layer="parameters")
 def test_v1_frozen_draws_the_documented_matrices(student, documented):
-    """Seeded with 1, W_q, W_k and W_v are the documented draws of torch.randn, in this order."""
+    """With seed 1, W_q, W_k and W_v are the documented draws of torch.randn, in this order."""
     parameters = named(student.new("SelfAttentionV1", 3, 2, seed=1), QKV)
 
     for name in QKV:
@@ -139,7 +139,7 @@ def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
 
 @check("SelfAttentionV1", points=0.5, layer="documented")
 def test_v1_frozen_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 1, the context vectors are the documented ones."""
+    """With seed 1, the context vectors are the documented ones."""
     attention = student.new("SelfAttentionV1", 3, 2, seed=1)
 
     documented["000.context"].matches(attention(inputs), "SelfAttentionV1(3, 2)(inputs)")
@@ -165,13 +165,13 @@ def test_v1_frozen_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("SelfAttentionV1", points=0.1, layer="laws")
 def test_v1_frozen_weights_sum_to_one(student, probe):
-    """If all tokens have the same value, every context vector is this value: weights sum to one."""
+    """If all values are equal, every context vector is this value: the weights sum to one."""
     x = torch.cat([torch.ones(T, 1), probe.normal(T, D_IN - 1)], dim=1)
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     weights["W_v"][1:] = 0  # the value of each token uses only its leading 1
     context = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)(x)
 
-    agrees(context, weights["W_v"][0].expand(T, D_OUT), "A mix of equal values")
+    agrees(context, weights["W_v"][0].expand(T, D_OUT), "The mixture of equal values")
 
 
 @check("SelfAttentionV1", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -228,7 +228,7 @@ def test_v1_gives_each_token_a_context_vector(student, inputs):
 
 @check("SelfAttention_v1", points=0.3, layer="parameters", rules=("no_seeding",))
 def test_v1_draws_query_key_value_from_rand(student, reference, probe):
-    """W_query, W_key and W_value are draws of torch.rand, in this order, with any seed."""
+    """W_query, W_key and W_value are draws of torch.rand, in this order, for any seed."""
     yours = student.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
     ours = reference.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
 
@@ -238,7 +238,7 @@ def test_v1_draws_query_key_value_from_rand(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.45, layer="documented")
 def test_v1_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 123, the context vectors are the documented ones."""
+    """With seed 123, the context vectors are the documented ones."""
     attention = student.new("SelfAttention_v1", 3, 2, seed=123)
 
     documented["002.sa_v1.context"].matches(attention(inputs), "SelfAttention_v1(3, 2)(inputs)")
@@ -310,7 +310,7 @@ def test_v1_is_built_by_hand(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.05, layer="signature")
 def test_v2_takes_two_sizes_and_a_switch(student):
-    """The constructor takes d_in, d_out and the option qkv_bias."""
+    """The constructor takes d_in, d_out and the optional argument qkv_bias."""
     student.new("SelfAttention_v2", d_in=3, d_out=2)
     student.new("SelfAttention_v2", d_in=3, d_out=2, qkv_bias=True)
 
@@ -339,7 +339,7 @@ def test_v2_makes_query_key_value_layers(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.2, layer="parameters")
 def test_v2_adds_biases_when_asked(student, reference, probe):
-    """With qkv_bias=True each of the three layers has a bias, drawn with its weight."""
+    """With qkv_bias=True each of the three layers has a bias, drawn right after its weight."""
     yours = student.new("SelfAttention_v2", *WITH_BIAS, seed=probe.seed)
     ours = reference.new("SelfAttention_v2", *WITH_BIAS, seed=probe.seed)
 
@@ -348,7 +348,7 @@ def test_v2_adds_biases_when_asked(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.5, layer="documented")
 def test_v2_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 789, and with 123, the context vectors are the documented ones."""
+    """With seed 789 and with seed 123, the context vectors are the documented ones."""
     for seed, entry in ((789, "002.sa_v2.context"), (123, "ch03.transfer.context")):
         attention = student.new("SelfAttention_v2", 3, 2, seed=seed)
 
@@ -432,9 +432,9 @@ BOTH = ("SelfAttention_v1", "SelfAttention_v2")
 class Pair:
     """A source with *weights*, a target, and the right results for *x* after the transfer.
 
-    A mistake in one of the two classes is not a mistake of transfer_weights: the source's layers
-    get right weights and no bias, regardless of its constructor. A target whose parameters have
-    other names is graded by its output.
+    A mistake in one of the two classes must not count as a mistake in transfer_weights. So the
+    source's layers get *weights* and *biases*, regardless of its constructor, and a target whose
+    parameters have other names is graded by its output.
     """
 
     def __init__(self, student, reference, weights, biases, x):
@@ -454,10 +454,10 @@ class Pair:
         self.named = set(LONG) <= set(self.target.parameters())
 
     def is_transferred(self):
-        """Expect the transposed weights in the target, and the source as it was."""
+        """Expect the transposed weights in the target, and an unchanged source."""
         found = self.source.parameters()
         for layer, name in zip(self.layers, LINEAR, strict=True):
-            # The worker chose the name of the layer, so no sentence repeats it.
+            # The worker chose the name of the layer, so no message repeats it.
             expect(layer in found, f"The source has lost its {name}.")
             agrees(found[layer].value, self.weights[name], f"The source's {name} afterwards")
         self.target_holds()
@@ -474,7 +474,7 @@ class Pair:
 
 
 def layers_of(source):
-    """Return the names of the source's weights: as required, or else in the order of creation."""
+    """Return the required names of the source's weights, or those of its three matrices."""
     found = source.parameters()
     matrices = tuple(name for name, held in found.items() if held.value.ndim == 2)
     if not set(LINEAR) <= set(found) and len(matrices) == len(LINEAR):
@@ -495,7 +495,7 @@ def pair(student, reference, probe, d_in, d_out, *, biased=False):
 
 @check("transfer_weights", points=0.1, layer="signature", needs=BOTH)
 def test_transfer_takes_source_and_target(student, reference, probe):
-    """The function takes a source, the SelfAttention_v2, and a target, the SelfAttention_v1."""
+    """The function takes a SelfAttention_v2 as source and a SelfAttention_v1 as target."""
     both = pair(student, reference, probe, 3, 2)
 
     student.call("transfer_weights", source=both.source, target=both.target)
@@ -503,7 +503,7 @@ def test_transfer_takes_source_and_target(student, reference, probe):
 
 @check("transfer_weights", points=0.5, layer="documented", needs=BOTH)
 def test_transfer_passes_the_documented_weights_on(student, reference, documented, inputs):
-    """With the weights of a v2 seeded with 123, the target holds the documented weights."""
+    """With the SelfAttention_v2 weights of seed 123, the target holds the documented weights."""
     drawn = reference.new("SelfAttention_v2", 3, 2, seed=123).parameters()
     weights = {name: drawn[name].value for name in LINEAR}
     both = Pair(student, reference, weights, {}, inputs)
@@ -528,7 +528,7 @@ def test_transfer_turns_each_weight_around(student, reference, probe):
 
 @check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
 def test_transfer_turns_square_weights_too(student, reference, probe):
-    """The weights are transposed even if d_in equals d_out, where the shapes fit anyway."""
+    """Square weights are transposed as well, although their shapes already fit."""
     both = pair(student, reference, probe, D_IN, D_IN)
     student.call("transfer_weights", both.source, both.target)
 
@@ -544,13 +544,13 @@ def test_transfer_refuses_a_bias(student, reference, probe):
 
     expect(
         student.refuses("transfer_weights", both.source, both.target),
-        "A source with biases raises no error, and the target gives other outputs.",
+        "A source with biases raises no error; it should raise a ValueError.",
     )
 
 
 @check("transfer_weights", points=0.3, layer="laws", needs=BOTH)
 def test_transfer_leaves_two_modules_apart(student, reference, probe):
-    """After the transfer, a change in one of the two modules does not change the other."""
+    """After the transfer, a change of the source's weights does not change the target."""
     both = pair(student, reference, probe, D_IN, D_OUT)
     student.call("transfer_weights", both.source, both.target)
     both.is_transferred()
@@ -570,5 +570,5 @@ def test_transfer_keeps_the_target_trainable(student, reference, probe):
     after = both.target.parameters()
     for name, parameter in before.items():
         kept = name in after and after[name].requires_grad == parameter.requires_grad
-        sentence = f"The target's {name} is no longer trained as before."
-        expect(kept, "A parameter of the target is no longer trained as before.", message=sentence)
+        sentence = f"The target's {name} can no longer be trained as before."
+        expect(kept, "The target can no longer be trained as before.", message=sentence)

@@ -59,7 +59,7 @@ def named(module):
     for name in LINEAR:
         expect(
             name in found,
-            f"There is no parameter {name}: its name must match, and its layer must be nn.Linear.",
+            f"There is no parameter {name}: the name must match, and the layer must be nn.Linear.",
         )
         bias = name.replace("weight", "bias")
         expect(bias not in found, f"There is a parameter {bias}; these layers must have no bias.")
@@ -112,12 +112,12 @@ def both_modules(student, reference, probe, name, *axes):
 
 
 def past(size):
-    """Return the causal mask as the documents make it."""
+    """Return the causal mask of the documents."""
     return torch.ones(size, size).tril()
 
 
 def same_mask(student, size):
-    """Expect the mask of *size* tokens; its dtype is free."""
+    """Expect the mask of *size* tokens, in any dtype."""
     answer = tensor_like(student.call("causal_mask", size), (size, size), "The mask")
     agrees(answer.float(), past(size), "The mask")
 
@@ -134,7 +134,7 @@ def test_takes_size_and_axes(student):
 
 @check("SelfAttention", points=0.05, layer="shapes")
 def test_keeps_the_shape(student, encodings):
-    """A sequence (3, 2) gives (3, 2); a batch (4, 3, 2), on axes 1 and 2, gives (4, 3, 2)."""
+    """A sequence of shape (3, 2) keeps its shape, and so does a batch of shape (4, 3, 2)."""
     single, batched = student.new("SelfAttention"), student.new("SelfAttention", 2, *BATCHED)
 
     tensor_like(single(encodings), (3, 2), "SelfAttention()(encodings)")
@@ -143,7 +143,7 @@ def test_keeps_the_shape(student, encodings):
 
 @check("SelfAttention", points=0.25, layer="parameters")
 def test_makes_the_documented_layers(student, documented, encodings):
-    """Seeded with 42, W_q, W_k and W_v hold the documented weights and give its queries."""
+    """With seed 42, W_q, W_k and W_v hold the documented weights, and W_q gives the queries."""
     attention = student.new("SelfAttention", 2, 0, 1, seed=42)
 
     like_documents(attention, documented)
@@ -162,7 +162,7 @@ def test_makes_other_layers_under_another_seed(student, reference, probe):
 
 @check("SelfAttention", points=0.6, layer="documented")
 def test_reproduces_the_documented_context(student, documented, encodings):
-    """Seeded with 42, the context vectors are the documented ones."""
+    """With seed 42, the context vectors are the documented ones."""
     attention = student.new("SelfAttention", 2, 0, 1, seed=42)
 
     documented["001.sa.context"].matches(attention(encodings), "SelfAttention()(encodings)")
@@ -170,7 +170,7 @@ def test_reproduces_the_documented_context(student, documented, encodings):
 
 @check("SelfAttention", points=0.2, layer="documented")
 def test_gives_a_single_token_its_documented_value(student, documented, encodings):
-    """Seeded with 42, a single token gets its own value, the documented one."""
+    """With seed 42, a single token gets its documented value."""
     attention = student.new("SelfAttention", 2, 0, 1, seed=42)
     alone = [attention(encodings[i : i + 1]) for i in range(3)]
     values = torch.cat([tensor_like(value, (1, 2), "A single token's result") for value in alone])
@@ -257,7 +257,7 @@ def test_mask_of_three_is_the_documented_one(student, documented):
     """causal_mask(3) is the documented mask: ones on and below the diagonal."""
     answer = tensor_like(student.call("causal_mask", 3), (3, 3), "causal_mask(3)")
 
-    documented["001.mask"].matches(answer.float(), "causal_mask(3)")  # any dtype of 0 and 1
+    documented["001.mask"].matches(answer.float(), "causal_mask(3)")  # any dtype is accepted
 
 
 @check("causal_mask", points=0.4, layer="documented")
@@ -265,7 +265,7 @@ def test_mask_of_eight_is_the_documented_one(student, documented):
     """causal_mask(8) is the documented triangle of the causal averages."""
     answer = tensor_like(student.call("causal_mask", 8), (8, 8), "causal_mask(8)")
 
-    documented["004.mask"].matches(answer.float(), "causal_mask(8)")  # any dtype of 0 and 1
+    documented["004.mask"].matches(answer.float(), "causal_mask(8)")  # any dtype is accepted
 
 
 @check("causal_mask", points=0.4, layer="probe")
@@ -287,7 +287,7 @@ def test_masked_takes_size_and_axes(student):
 
 @check("MaskedSelfAttention", points=0.05, layer="shapes")
 def test_masked_keeps_the_shape(student, encodings):
-    """A sequence (3, 2) gives (3, 2); a batch (4, 3, 2), on axes 1 and 2, gives (4, 3, 2)."""
+    """A sequence of shape (3, 2) keeps its shape, and so does a batch of shape (4, 3, 2)."""
     single = student.new("MaskedSelfAttention")
     batched = student.new("MaskedSelfAttention", 2, *BATCHED)
 
@@ -298,7 +298,7 @@ def test_masked_keeps_the_shape(student, encodings):
 
 @check("MaskedSelfAttention", points=0.2, layer="parameters")
 def test_masked_makes_the_documented_layers(student, documented):
-    """Seeded with 42, W_q, W_k and W_v hold the documented weights."""
+    """With seed 42, W_q, W_k and W_v hold the documented weights."""
     attention = student.new("MaskedSelfAttention", 2, 0, 1, seed=42)
 
     like_documents(attention, documented)
@@ -315,7 +315,7 @@ def test_masked_makes_other_layers_under_another_seed(student, reference, probe)
 
 @check("MaskedSelfAttention", points=0.6, layer="documented")
 def test_masked_reproduces_the_documented_context(student, documented, encodings):
-    """Seeded with 42, with the causal mask, the context vectors are the documented ones."""
+    """With seed 42 and the causal mask, the context vectors are the documented ones."""
     attention = student.new("MaskedSelfAttention", 2, 0, 1, seed=42)
 
     context = attention(encodings, mask=past(3))
@@ -324,7 +324,7 @@ def test_masked_reproduces_the_documented_context(student, documented, encodings
 
 @check("MaskedSelfAttention", points=0.2, layer="documented")
 def test_masked_gives_values_where_each_sees_itself(student, documented, encodings):
-    """If each token may attend only to itself, the result is the documented values."""
+    """If each token may attend only to itself, the result holds the documented values."""
     attention = student.new("MaskedSelfAttention", 2, 0, 1, seed=42)
 
     documented["001.values"].matches(attention(encodings, torch.eye(3)), "The result")
@@ -370,7 +370,7 @@ def test_masked_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check("MaskedSelfAttention", points=0.2, layer="laws")
 def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
-    """The first token gets its own value; the last one gets the same as without a mask."""
+    """The first token gets its own value; the last one gets the same result as without a mask."""
     yours, _, weights = both_modules(student, reference, probe, "MaskedSelfAttention")
     x = probe.normal(T, D, scale=SMALL)
 

@@ -46,15 +46,15 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
 
 
 B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all different, so that no wrong axis fits by chance
-SCALE = (
-    0.5  # scores then have a spread of 3: every mistake shows, and no visible weight underflows, so
-)
+# Scores then have a standard deviation of about 3: every mistake shows, and no visible weight
+# underflows, so that masking after softmax and normalizing again is as exact as minus infinity.
+SCALE = 0.5
 BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
 AT_ONCE = "Use one matrix product for all tokens at once."
 
 
 def both_heads(student, reference, probe):
-    """Build the student's head and the reference, and load the same large weights into both."""
+    """Build the student's head and the reference's, and load the same large weights into both."""
     weights = probe.weights(key__weight=(HEAD, C), query__weight=(HEAD, C), value__weight=(HEAD, C))
     yours = student.new("AttentionHead", C, HEAD, BLOCK).load(weights)
     ours = reference.new("AttentionHead", C, HEAD, BLOCK).load(weights)
@@ -76,10 +76,10 @@ def same_gradients(yours, ours, *inputs):
 
 @check("scaled_scores", points=0.1, layer="shapes")
 def test_scores_compare_every_query_with_every_key(student):
-    """For 4 items of 8 tokens, each pair of a query and a key of an item has a score: (4, 8, 8)."""
+    """For 4 items of 8 tokens, every query has a score with every key of its item: (4, 8, 8)."""
     scores = student.call("scaled_scores", torch.ones(4, 8, 16), torch.ones(4, 8, 16))
 
-    tensor_like(scores, (4, 8, 8), "scaled_scores of two (4, 8, 16)")
+    tensor_like(scores, (4, 8, 8), "scaled_scores of two (4, 8, 16) tensors")
 
 
 @check("scaled_scores", points=0.8, layer="probe")
@@ -157,7 +157,7 @@ def test_scores_leave_queries_and_keys_alone(student, reference, probe):
 
 @check("scaled_scores", points=0.2, layer="gradients", rules=("gradients",))
 def test_scores_pass_gradients_back(student, reference, probe):
-    """The gradients of queries and keys are right."""
+    """The gradients of the queries and the keys are right."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
     back = probe.normal(B, T, T)
 
@@ -214,9 +214,9 @@ def test_pattern_shares_out_one_whole_among_the_visible(student, probe):
         student.call("causal_pattern", probe.normal(B, T, T, scale=2)), (B, T, T), "The pattern"
     )
 
-    expect(not pattern.isnan().any(), "The weights hold NaN.")
+    expect(not pattern.isnan().any(), "The weights contain NaN.")
     expect((pattern >= 0).all(), "There are negative weights.")
-    expect((pattern.triu(diagonal=1) == 0).all(), "A token gives weight to tokens after it.")
+    expect((pattern.triu(diagonal=1) == 0).all(), "A token gives weight to later tokens.")
     sums = pattern.sum(dim=-1)
     expect(alike(sums, torch.ones(B, T)), "The rows do not sum to one.")
 
@@ -233,7 +233,7 @@ def test_pattern_of_equal_scores_averages(student, probe):
 
 @check("causal_pattern", points=0.3, layer="laws")
 def test_pattern_ignores_scores_of_the_future(student, probe):
-    """Hidden scores do not affect the weights; the last row is the softmax of all scores."""
+    """Hidden scores do not affect the weights; the last row is the softmax of all its scores."""
     scores = probe.normal(B, T, T, scale=2)
     others = scores.tril() + probe.normal(B, T, T, scale=2).triu(diagonal=1)
 
@@ -291,7 +291,7 @@ def test_head_is_built_by_the_names_of_its_arguments(student):
 
 @check("AttentionHead", points=0.2, layer="shapes")
 def test_head_gives_each_token_a_vector_of_head_size(student, documented):
-    """With the documented sizes, input (4, 8, 32) and head_size 16, it returns (4, 8, 16)."""
+    """With head_size 16, an input of shape (4, 8, 32) gives a result of shape (4, 8, 16)."""
     context = student.new("AttentionHead", 32, 16, 8)(torch.ones(4, 8, 32))
 
     shape = tuple(documented["004.head.context.shape"].tensor.tolist())
@@ -300,7 +300,7 @@ def test_head_gives_each_token_a_vector_of_head_size(student, documented):
 
 @check("AttentionHead", points=0.5, layer="parameters")
 def test_head_makes_key_query_and_value_in_this_order(student, reference):
-    """Seeded with 42, the layers are created in the order key, query, value, without bias."""
+    """With seed 42, the layers are created in the order key, query, value, without bias."""
     yours = student.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
     ours = reference.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
 
@@ -313,7 +313,7 @@ def test_head_makes_key_query_and_value_in_this_order(student, reference):
 
 @check("AttentionHead", points=0.5, layer="documented")
 def test_head_computes_what_the_document_computes(student, reference, documented):
-    """With the documented sizes and seed 42, the context vectors are those of the document."""
+    """With the documented sizes and seed 42, the context vectors are right."""
     shape = documented["004.head.context.shape"].tensor.tolist()
     x = torch.randn(*shape[:2], 32, generator=torch.Generator().manual_seed(4))
     yours = student.new("AttentionHead", 32, shape[2], shape[1], seed=42)
@@ -394,7 +394,7 @@ def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
 
 @check("AttentionHead", points=0.2, layer="laws", rules=("refuses",))
 def test_head_refuses_more_tokens_than_its_block(student, probe):
-    """The head accepts block_size tokens and raises an error for one more."""
+    """The head accepts block_size tokens and raises an error for more."""
     head = student.new("AttentionHead", C, HEAD, BLOCK)
 
     tensor_like(head(probe.normal(B, BLOCK, C)), (B, BLOCK, HEAD), "The context of a full block")
@@ -418,7 +418,7 @@ def test_head_keeps_tril_as_a_buffer(student):
 
 @check("AttentionHead", points=0.1, layer="laws", rules=("no_seeding",))
 def test_head_leaves_the_seed_to_the_caller(student, probe):
-    """The head does not seed torch's generator when it is built or called."""
+    """The head does not seed torch's generator when it is created or called."""
     x = probe.normal(B, T, C)
     drawn = []
     for seed in (5, 6):
@@ -429,7 +429,7 @@ def test_head_leaves_the_seed_to_the_caller(student, probe):
 
     expect(
         not torch.equal(drawn[0][0], drawn[1][0]),
-        "After the head is built, the random numbers no longer depend on the seed.",
+        "After the head is created, the random numbers no longer depend on the seed.",
     )
     expect(
         not torch.equal(drawn[0][1], drawn[1][1]),

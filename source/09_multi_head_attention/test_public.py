@@ -105,7 +105,7 @@ def sources(probe, s, *, batched):
 
 
 def large_weights(probe, heads, layers, shape, *, bias=False):
-    """Draw large weights for the *layers* of *heads* heads; for None, one head and no prefix."""
+    """Draw large weights for the *layers* of *heads* heads; 0 means a module without heads."""
     prefixes = [f"heads.{h}." for h in range(heads)] or [""]
     names = [prefix + layer for prefix in prefixes for layer in layers]
     drawn = {f"{name}.weight": probe.normal(*shape) for name in names}
@@ -113,7 +113,10 @@ def large_weights(probe, heads, layers, shape, *, bias=False):
 
 
 def attentions(student, reference, probe, s, *, heads, batched):
-    """Build Attention, or MultiHeadAttention if *heads* is given, twice, with the same weights."""
+    """Build the student's module and the reference with the same weights.
+
+    The module is ``Attention`` if *heads* is 0, and ``MultiHeadAttention`` otherwise.
+    """
     name = MHA if heads else "Attention"
     sizes = (s.d, int(batched), 1 + batched, *([heads] if heads else []))
     weights = large_weights(probe, heads, SHORT, (s.d, s.d))
@@ -121,7 +124,10 @@ def attentions(student, reference, probe, s, *, heads, batched):
 
 
 def causals(student, reference, probe, s, *, heads, bias=False):
-    """Build CausalAttention, or the wrapper if *heads* is given, twice, with the same weights."""
+    """Build the student's module and the reference with the same weights.
+
+    The module is ``CausalAttention`` if *heads* is 0, and the wrapper otherwise.
+    """
     name = WRAPPER if heads else "CausalAttention"
     sizes = (
         s.d_in,
@@ -136,7 +142,7 @@ def causals(student, reference, probe, s, *, heads, bias=False):
 
 
 def no_biases(found, layers):
-    """Expect that none of the *layers* has a bias, in any head."""
+    """Expect that none of the *layers* has a bias in any head."""
     biases = tuple(f"{layer}.bias" for layer in layers)
     expect(
         not any(name.endswith(biases) for name in found),
@@ -207,7 +213,7 @@ def test_attention_is_built_with_defaults(student, encodings):
 
 @check("Attention", points=0.1, layer="parameters")
 def test_attention_makes_query_key_value_layers(student, reference, probe):
-    """W_q, W_k and W_v are created in this order, with any seed, without bias."""
+    """With any seed, W_q, W_k and W_v are created in this order, without biases."""
     found = student.new("Attention", 5, 0, 1, seed=probe.seed).parameters()
 
     no_biases(found, SHORT)
@@ -216,7 +222,7 @@ def test_attention_makes_query_key_value_layers(student, reference, probe):
 
 @check("Attention", points=0.2, layer="documented")
 def test_attention_reproduces_the_documented_context(student, documented, encodings):
-    """Seeded with 42, the context vectors are the documented ones, without and with the mask."""
+    """With seed 42, the context vectors are the documented ones, with and without the mask."""
     attention = student.new("Attention", 2, 0, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -293,7 +299,7 @@ def test_causal_makes_query_key_value_layers(student, reference, documented):
 
 @check("CausalAttention", points=0.1, layer="documented")
 def test_causal_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 123, the context vectors are the documented ones."""
+    """With seed 123, the context vectors are the documented ones."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
 
@@ -371,14 +377,14 @@ def readable(student, reference, probe, *, heads):
 
 
 def read(context, heads):
-    """Read the attention weights, (B, H, T, T), from both copies."""
+    """Return both copies of the attention weights: (2, B, H, T, T)."""
     s = WIDE
     answer = tensor_like(context, (s.B, s.T, heads * s.d_out), "The context")
     return answer.view(s.B, s.T, heads, 2, s.T).permute(3, 0, 2, 1, 4)
 
 
 def dropped_from(yours, ours, x, heads):
-    """Return which weights are dropped in training; expect that the others are rescaled."""
+    """Return a mask of the weights dropped in training; expect that the others are rescaled."""
     (whole, _), (weights, twice) = read(ours.eval()(x), heads), read(yours.train()(x), heads)
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
@@ -386,27 +392,27 @@ def dropped_from(yours, ours, x, heads):
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Single features of context vectors are zero; apply dropout to the attention weights.",
+        "Individual features of context vectors are zero; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights, kept),
-        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
+        "In training, the kept weights are not the right weights divided by 1 - dropout.",
     )
-    share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
+    share = float(dropped[..., visible].float().mean())  # of 234 weights: one deviation is 0.03
     expect(abs(share - P) < 0.2, "The share of dropped weights is far above or far below dropout.")
     return dropped
 
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_causal_drops_weights_in_training_only(student, reference, probe):
-    """In training, some weights are dropped and the others rescaled; in eval, none are dropped."""
+    """Weights are dropped and the others rescaled in training; none are dropped in eval mode."""
     yours, ours, x = readable(student, reference, probe, heads=0)
 
     dropped = dropped_from(yours, ours, x, 1)[
         ..., 6:, :7
     ]  # weights that are visible in every row here
-    alone = "Weights are dropped together: in whole rows or columns, or the same in all items."
+    alone = "Weights are dropped together: whole rows or columns, or the same weights in all items."
     expect((dropped.any(-1) & ~dropped.all(-1)).float().mean() > 0.5, alone)
     expect((dropped.any(-2) & ~dropped.all(-2)).float().mean() > 0.5, alone)
     expect(not torch.equal(dropped[0], dropped[1]), alone)
@@ -440,7 +446,7 @@ FOUR = Sizes(B=2, T_q=5, T_k=7, H=4, d=3)
 
 @check(MHA, points=0.1, layer="signature")
 def test_heads_are_built_and_called_by_names(student, encodings):
-    """The defaults are those of Attention, with one head; forward takes three encodings."""
+    """The defaults are those of Attention, with one head; forward takes encodings and a mask."""
     plain = student.new(MHA, seed=9)(encodings, encodings, encodings)
     heads = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=9)
     x, mask = encodings, torch.ones(3, 3)
@@ -460,7 +466,7 @@ def test_heads_stand_side_by_side(student, encodings):
 
 @check(MHA, points=0.3, layer="parameters")
 def test_heads_have_layers_of_their_own(student, reference, probe):
-    """Each head in `heads` has its own W_q, W_k, W_v, created head after head, with any seed."""
+    """The heads are created one after the other, each with its own W_q, W_k and W_v."""
     found = student.new(MHA, 5, 0, 1, 3, seed=probe.seed).parameters()
 
     same_draws(found, reference.new(MHA, 5, 0, 1, 3, seed=probe.seed).parameters())
@@ -468,7 +474,7 @@ def test_heads_have_layers_of_their_own(student, reference, probe):
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
-    """Seeded with 42, one head gives the documented context of Attention, even with the mask."""
+    """With seed 42, one head gives the documented context, with and without the mask."""
     attention = student.new(MHA, 2, 0, 1, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -479,7 +485,7 @@ def test_one_head_is_plain_attention(student, documented, encodings):
 
 @check(MHA, points=0.6, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, encodings):
-    """Seeded with 42, two heads give the documented context vectors."""
+    """With seed 42, two heads give the documented context vectors."""
     attention = student.new(MHA, 2, 0, 1, 2, seed=42)
 
     context = attention(encodings, encodings, encodings)
@@ -488,7 +494,7 @@ def test_heads_reproduce_the_documented_context(student, documented, encodings):
 
 @check(MHA, points=0.4, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
-    """The result is right for 2, 3 and 4 heads, other weights and three different encodings."""
+    """The result is right for 2 to 4 heads, with other weights and three different encodings."""
     for s in (TWO, THREE, FOUR, TWO._replace(T_q=1), TWO._replace(T_k=1)):
         yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=False)
         given = sources(probe, s, batched=False)
@@ -526,7 +532,7 @@ def test_heads_keep_the_dtype(keeps_dtype, student, probe):
 
 @check(MHA, points=0.3, layer="laws")
 def test_heads_fill_each_their_own_block(student, reference, probe):
-    """Every block of d_model features is the result of an Attention with that head's weights."""
+    """Each block of d_model features equals Attention with that head's weights."""
     weights = large_weights(probe, TWO.H, SHORT, (TWO.d, TWO.d))
     given = sources(probe, TWO, batched=False)
     yours = student.new(MHA, TWO.d, 0, 1, TWO.H).load(weights)
@@ -607,7 +613,7 @@ def test_wrapper_is_built_by_the_names_of_its_arguments(student):
 
 @check(WRAPPER, points=0.1, layer="shapes")
 def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
-    """Two heads of size 2 turn a batch of two texts, (2, 6, 3), into vectors (2, 6, 4)."""
+    """For a batch of shape (2, 6, 3), two heads of size 2 give a result of shape (2, 6, 4)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     context = student.new(WRAPPER, 3, 2, 6, 0.0, 2)(batch)
 
@@ -617,7 +623,7 @@ def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
 
 @check(WRAPPER, points=0.3, layer="parameters")
 def test_wrapper_draws_head_after_head(student, reference, documented, probe):
-    """Each head has its own layers, created head after head; seeded with 123, as documented."""
+    """Each head has its own layers, and seed 123 gives the documented weights."""
     found = student.new(WRAPPER, 3, 2, 6, 0.0, 2, seed=123).parameters()
 
     no_biases(found, LONG)
@@ -632,7 +638,7 @@ def test_wrapper_draws_head_after_head(student, reference, documented, probe):
 
 @check(WRAPPER, points=0.1, layer="parameters")
 def test_wrapper_hands_qkv_bias_on(student, reference, probe):
-    """With qkv_bias=True every layer of every head has a bias, drawn with its weight."""
+    """With qkv_bias=True, every layer of every head has a bias, drawn after its weight."""
     sizes = (7, 5, 9, 0.0, 3, True)
     found = student.new(WRAPPER, *sizes, seed=probe.seed).parameters()
 
@@ -641,7 +647,7 @@ def test_wrapper_hands_qkv_bias_on(student, reference, probe):
 
 @check(WRAPPER, points=0.6, layer="documented")
 def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 123, two heads give the documented context vectors."""
+    """With seed 123, two heads give the documented context vectors."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     attention = student.new(WRAPPER, 3, 2, 6, 0.0, 2, seed=123)
 
@@ -651,7 +657,7 @@ def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
 
 @check(WRAPPER, points=0.6, layer="probe")
 def test_wrapper_attends_with_any_weights(student, reference, probe):
-    """The result is right for 2, 3 and 4 heads, other weights and shorter inputs."""
+    """The result is right for 2, 3 and 4 heads, with other weights and shorter inputs."""
     for s in (PAIR, TRIO, QUARTET):
         yours, ours = causals(student, reference, probe, s, heads=s.H)
         x = tokens(probe, s.B, s.T, s.d_in)
@@ -680,7 +686,7 @@ def test_wrapper_keeps_the_dtype(keeps_dtype, student, probe):
 
 @check(WRAPPER, points=0.3, layer="laws")
 def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
-    """Every block of d_out features is the result of a CausalAttention with the same weights."""
+    """Each block of d_out features equals CausalAttention with that head's weights."""
     s = TRIO
     weights = large_weights(probe, s.H, LONG, (s.d_out, s.d_in))
     x = tokens(probe, s.B, s.T, s.d_in)
@@ -705,7 +711,7 @@ def test_wrapper_never_looks_ahead(student, reference, probe):
     after = tensor_like(yours(others), (s.B, s.T, s.H * s.d_out), "The context")
     expect(
         not alike(after[:, 5:], before[:, 5:]),
-        "A change of the last tokens does not change their own results.",
+        "Changing the last tokens does not change their own results.",
     )
     agrees(
         after[:, :5],
@@ -745,7 +751,7 @@ def test_wrapper_refuses_more_tokens_than_fit(student, reference, probe):
 
 @check(WRAPPER, points=0.2, layer="laws")
 def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
-    """In eval mode no weight is dropped; back in training, weights are dropped again."""
+    """In eval mode, no weight is dropped; back in training, weights are dropped again."""
     yours, ours, x = readable(student, reference, probe, heads=2)
 
     read(yours(x), 2)
@@ -756,7 +762,7 @@ def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
 
 @check(WRAPPER, points=0.3, layer="laws")
 def test_wrapper_drops_weights_in_each_head_anew(student, reference, probe):
-    """In training, each head drops different weights, and different ones in every call."""
+    """In training, each head drops different weights, and every call drops different weights."""
     yours, ours, x = readable(student, reference, probe, heads=2)
 
     dropped = dropped_from(yours, ours, x, 2)

@@ -51,7 +51,7 @@ NAME = "MultiHeadAttention"
 QKV = ("W_query", "W_key", "W_value")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Use one matrix product for all tokens at once."
-LACKS = ("out_proj.bias",)  # without it the checks of parameters lose points, and no others
+LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail
 
 
 class Sizes(NamedTuple):
@@ -66,7 +66,7 @@ class Sizes(NamedTuple):
 
     @property
     def d_out(self):
-        """Return the features of all heads side by side."""
+        """Return the number of features of all heads together."""
         return self.H * self.d
 
 
@@ -105,7 +105,7 @@ def same_gradients(yours, ours):
 
 @check("split_heads", points=0.1, layer="shapes")
 def test_split_gives_every_head_its_share(student):
-    """12 features and 4 heads: (2, 6, 12) becomes (2, 4, 6, 3)."""
+    """With 4 heads, a tensor of shape (2, 6, 12) becomes one of shape (2, 4, 6, 3)."""
     heads = student.call("split_heads", torch.ones(2, 6, 12), 4)
 
     tensor_like(heads, (2, 4, 6, 3), "split_heads of (2, 6, 12) into 4 heads")
@@ -132,7 +132,7 @@ def test_split_keeps_the_dtype(keeps_dtype, probe):
 
 @check("split_heads", points=0.3, layer="laws")
 def test_split_gives_each_head_neighbouring_features(student, probe):
-    """Head h holds the h-th block of features of every token, in order."""
+    """Head h holds block h of the features of every token, in order."""
     B, T, H, d = 3, 5, 4, 6
     x = probe.normal(B, T, H * d)
     heads = tensor_like(student.call("split_heads", x, H), (B, H, T, d), "The result")
@@ -151,8 +151,8 @@ def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
         expect(
             refused,
             (
-                "A number of features that num_heads does not divide gives a result; it should "
-                "raise a ValueError."
+                "If num_heads does not divide the number of features, split_heads gives a result; "
+                "it should raise a ValueError."
             ),
             Status.NOT_REFUSED,
         )
@@ -201,7 +201,7 @@ def test_split_needs_no_loop_over_tokens(student, reference, probe):
 
 @check("merge_heads", points=0.1, layer="shapes")
 def test_merge_gives_every_token_one_vector(student):
-    """4 heads of size 3: (2, 4, 6, 3) becomes (2, 6, 12)."""
+    """With 4 heads of size 3, a tensor of shape (2, 4, 6, 3) becomes one of shape (2, 6, 12)."""
     merged = student.call("merge_heads", torch.ones(2, 4, 6, 3))
 
     tensor_like(merged, (2, 6, 12), "merge_heads of (2, 4, 6, 3)")
@@ -276,7 +276,7 @@ def test_heads_are_built_by_the_names_of_their_arguments(student):
 
 @check(NAME, points=0.1, layer="shapes")
 def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
-    """The batch of two texts, (2, 6, 3), gives context vectors (2, 6, 2)."""
+    """A batch of shape (2, 6, 3) gives context vectors of shape (2, 6, 2)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     context = student.new(NAME, 3, 2, 6, 0.0, 2)(batch)
 
@@ -286,7 +286,7 @@ def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
 
 @check(NAME, points=0.4, layer="parameters")
 def test_heads_draw_the_documented_weights(student, documented):
-    """Seeded with 123, W_query, W_key, W_value and out_proj get the documented weights."""
+    """The layers W_query, W_key, W_value and out_proj get the documented weights with seed 123."""
     found = student.new(NAME, 3, 2, 6, 0.0, 2, seed=123).parameters()
 
     for layer in QKV:
@@ -312,7 +312,7 @@ def test_heads_draw_anew_under_another_seed(student, reference, probe):
 
 @check(NAME, points=0.1, layer="parameters")
 def test_heads_take_biases_when_asked(student, reference, probe):
-    """With qkv_bias=True queries, keys and values have biases, drawn with their weights."""
+    """With qkv_bias=True, W_query, W_key and W_value have biases, drawn after their weights."""
     sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, True)
     found = student.new(NAME, *sizes, seed=probe.seed).parameters()
     drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
@@ -324,7 +324,7 @@ def test_heads_take_biases_when_asked(student, reference, probe):
 
 @check(NAME, points=0.4, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, inputs):
-    """Seeded with 123, two heads give the documented context vectors."""
+    """With seed 123, two heads give the documented context vectors."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     attention = student.new(NAME, 3, 2, 6, 0.0, 2, seed=123)
 
@@ -334,20 +334,20 @@ def test_heads_reproduce_the_documented_context(student, documented, inputs):
 
 @check(NAME, points=0.1, layer="documented")
 def test_heads_count_as_many_parameters_as_documented(student, documented):
-    """With 768 features, 1024 tokens and 12 heads there are 2,360,064 parameters."""
+    """With 768 features, 1024 tokens and 12 heads, there are 2,360,064 parameters."""
     documented_count = documented["ch03.mha.parameter_count"].value
     small = (12, 16, 3, 4 * 12**2 + 12)  # cheap: the large module is built only after this passes
     for d, context, heads, wanted in (small, (768, 1024, 12, documented_count)):
         shapes = student.new(NAME, d, d, context, 0.0, heads).shapes()
 
         count = sum(torch.Size(shape).numel() for shape in shapes.values())
-        sentence = f"For {d} features there are {count:,} parameters, not {wanted:,}."
+        sentence = f"For {d} features, there are {count:,} parameters, not {wanted:,}."
         expect(count == wanted, "The number of parameters is wrong.", message=sentence)
 
 
 @check(NAME, points=0.6, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
-    """The result is right for other weights, 2, 3 and 4 heads and shorter inputs."""
+    """The result is right for 2, 3 and 4 heads, with other weights and shorter inputs."""
     for s in (FOUR, THREE, TWO):
         yours, ours, _ = both(student, reference, probe, s)
         x = tokens(probe, s)
@@ -357,7 +357,7 @@ def test_heads_attend_with_any_weights(student, reference, probe):
 
 @check(NAME, points=0.2, layer="probe")
 def test_heads_serve_every_length_in_turn(student, reference, probe):
-    """One module works for long and short inputs one after the other, including a single token."""
+    """One module works for long and short inputs in turn, including a single token."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR, FOUR.context)
 
@@ -368,7 +368,7 @@ def test_heads_serve_every_length_in_turn(student, reference, probe):
 
 @check(NAME, points=0.2, layer="probe")
 def test_heads_use_their_biases(student, reference, probe):
-    """With qkv_bias=True the biases are added to queries, keys and values."""
+    """With qkv_bias=True, the biases are added to queries, keys and values."""
     yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
     x = tokens(probe, THREE)
 
@@ -397,10 +397,10 @@ def test_heads_work_each_on_their_own_block(student, reference, probe):
     mixed = {name: torch.where(own[:, None], others[name], weights[name]) for name in others}
     after = tensor_like(yours.load(mixed)(x), (s.B, s.T, s.d_out), "The context")
     unchanged = alike(after[..., own], before[..., own])
-    expect(not unchanged, "A change of a head's weights does not change its block.")
+    expect(not unchanged, "Changing a head's weights does not change its block.")
     expect(
         alike(after[..., ~own], before[..., ~own]),
-        "A change of one head's weights changes the blocks of other heads.",
+        "Changing one head's weights changes the blocks of other heads.",
     )
 
 
@@ -415,7 +415,7 @@ def test_heads_never_look_ahead(student, reference, probe):
     before = tensor_like(yours(x), (TWO.B, TWO.T, TWO.d_out), "The context")
     after = tensor_like(yours(others), (TWO.B, TWO.T, TWO.d_out), "The context")
     unchanged = alike(after[:, 5:], before[:, 5:])
-    expect(not unchanged, "A change of the last tokens does not change their own results.")
+    expect(not unchanged, "Changing the last tokens does not change their own results.")
     sentence = "After a change of the last tokens, the result of the first tokens"
     agrees(after[:, :5], before[:, :5], sentence)
 
@@ -448,14 +448,17 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
 @check(NAME, points=0.1, layer="laws", rules=("refuses",))
 def test_heads_refuse_an_uneven_share(student, probe):
     """If num_heads does not divide d_out, the constructor or the call raises an error."""
-    student.new(NAME, 7, 8, 12, 0.0, 4)  # an even one does not
+    student.new(NAME, 7, 8, 12, 0.0, 4)  # an even split raises no error
     for d_out, num_heads in ((8, 3), (5, 2), (3, 4)):
         sizes = (7, d_out, 12, 0.0, num_heads)
         refused = student.refuses(NAME, *sizes)
         refused = refused or student.new(NAME, *sizes).refuses(probe.normal(2, 12, 7))
         expect(
             refused,
-            "A d_out that num_heads does not divide gives a result; it should raise a ValueError.",
+            (
+                "If num_heads does not divide d_out, the module gives a result; it should raise a "
+                "ValueError."
+            ),
             Status.NOT_REFUSED,
         )
 
@@ -526,7 +529,7 @@ def readable(student, reference, probe):
 
 
 def read(context):
-    """Read the attention weights, (B, H, T, T), from both copies."""
+    """Return both copies of the attention weights: (2, B, H, T, T)."""
     s = WIDE
     answer = tensor_like(context, (s.B, s.T, s.d_out), "The context")
     return answer.view(s.B, s.T, s.H, 2, s.T).permute(3, 0, 2, 1, 4)
@@ -534,7 +537,7 @@ def read(context):
 
 @check(NAME, points=0.1, layer="laws")
 def test_heads_drop_nothing_in_eval_mode(student, reference, probe):
-    """In eval mode no weight is dropped; back in training, weights are dropped again."""
+    """In eval mode, no weight is dropped; back in training, weights are dropped again."""
     yours, ours, x = readable(student, reference, probe)
 
     read(yours(x))
@@ -550,7 +553,7 @@ def test_heads_drop_nothing_in_eval_mode(student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_drop_single_weights_in_training(student, reference, probe):
-    """In training, single weights are dropped after softmax, and the others are rescaled."""
+    """In training, individual weights are dropped after softmax, and the others are rescaled."""
     yours, ours, x = readable(student, reference, probe)
     (whole, _), (weights, twice) = read(ours.eval()(x)), read(yours(x))
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
@@ -559,18 +562,19 @@ def test_heads_drop_single_weights_in_training(student, reference, probe):
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Single features of context vectors are zero; apply dropout to the attention weights.",
+        "Individual features of context vectors are zero; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights, kept),
-        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
+        "In training, the kept weights are not the right weights divided by 1 - dropout.",
     )
-    share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
+    share = float(dropped[..., visible].float().mean())  # of 468 weights: one deviation is 0.02
     expect(abs(share - P) < 0.15, "The share of dropped weights is far above or far below dropout.")
     long = dropped[..., 6:, :7]  # weights that are visible in every row here
     alone = (
-        "Weights are dropped together: whole rows or columns, or the same in all heads or items."
+        "Weights are dropped together: whole rows or columns, or the same weights in all heads or "
+        "items."
     )
     expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
     expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)

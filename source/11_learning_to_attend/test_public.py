@@ -154,7 +154,7 @@ def numbers_in(answer, count, what="train"):
 def uses_any(student, exercise, names):
     """Return whether the source of *exercise* uses something ready-made.
 
-    Then its own check takes the points, and the exercises that call it keep theirs.
+    If so, only the check of *exercise* takes points, and the exercises that call it keep theirs.
     """
     return any(names.intersection(use.name.split(".")[1:]) for use in student.uses(exercise))
 
@@ -169,13 +169,13 @@ def falls(losses):
 
 @check("log_softmax", points=0.1, layer="shapes")
 def test_log_softmax_keeps_the_shape(student):
-    """Logits of shape (2, 4, 5) give as many logarithms."""
+    """Logits of shape (2, 4, 5) give logarithms of the same shape."""
     tensor_like(student.call("log_softmax", torch.zeros(2, 4, 5)), (2, 4, 5), "The result")
 
 
 @check("log_softmax", points=0.2, layer="documented")
 def test_log_softmax_gives_the_documented_logarithms(student, documented):
-    """Six documented probabilities, given as logits, have the documented logarithms."""
+    """Logits computed from six documented probabilities give the documented logarithms."""
     found = student.call("log_softmax", two_classes(documented))
 
     first = tensor_like(found, (6, 2))[:, 0]
@@ -245,7 +245,7 @@ def test_log_softmax_is_written_out(student, reference, probe):
 
 @check("cross_entropy", points=0.1, layer="shapes")
 def test_loss_is_one_number(student):
-    """Five predictions of three logits, and a batch of predictions, give a tensor without axes."""
+    """Logits of shape (5, 3) give a scalar loss, and so does a (2, 4, 3) batch of logits."""
     one_row = student.call("cross_entropy", torch.zeros(5, 3), torch.zeros(5).long())
     batch = student.call("cross_entropy", torch.zeros(2, 4, 3), torch.zeros(2, 4).long())
 
@@ -272,7 +272,7 @@ def test_loss_of_the_documented_bigram_model(student, documented):
 
 @check("cross_entropy", points=0.2, layer="documented")
 def test_loss_of_a_guess_that_knows_nothing(student, documented):
-    """65 equal logits give the logarithm of 65 for all targets."""
+    """Rows of 65 equal logits give a loss of log 65 for any targets."""
     targets = documented["gptdev.targets"].tensor
 
     loss = student.call("cross_entropy", torch.full((4, 8, 65), 0.7), targets)
@@ -281,7 +281,7 @@ def test_loss_of_a_guess_that_knows_nothing(student, documented):
 
 @check("cross_entropy", points=0.3, layer="probe")
 def test_loss_of_one_row_of_guesses(student, reference, probe):
-    """For other numbers of predictions and tokens, the loss is right."""
+    """For several numbers of predictions and tokens, the loss is right."""
     for guesses, vocabulary in ((5, V), (8, 3), (1, 4), (2, 11)):
         logits = probe.normal(guesses, vocabulary, scale=3)
         targets = draw_ids(probe, guesses, vocabulary=vocabulary)
@@ -309,20 +309,20 @@ def test_loss_of_a_batch_of_guesses(student, reference, probe):
 
 @check("cross_entropy", points=0.1, layer="laws")
 def test_loss_depends_on_differences_of_logits_only(student, reference, probe):
-    """A number added to all logits of a row, or a different order of the rows, changes nothing."""
+    """Adding a number to all logits of a row, or reordering the rows, does not change the loss."""
     logits, targets = probe.normal(8, V, scale=2), draw_ids(probe, 8)
     wanted = reference.call("cross_entropy", logits, targets)
     order = probe.uniform(8).argsort()
 
     shifted = logits + probe.normal(8, 1, scale=5)
-    agrees(student.call("cross_entropy", shifted, targets), wanted, "With shifts, the loss")
+    agrees(student.call("cross_entropy", shifted, targets), wanted, "With shifted logits, the loss")
     loss = student.call("cross_entropy", logits[order], targets[order])
-    agrees(loss, wanted, "In another order, the loss")
+    agrees(loss, wanted, "With reordered rows, the loss")
 
 
 @check("cross_entropy", points=0.1, layer="laws")
 def test_loss_of_large_logits_is_finite(student):
-    """Logits of 1000 and -1000 give a finite loss: 0 if they are right, 2000 if not."""
+    """With logits of 1000 and -1000, right predictions have loss 0, and wrong ones 2000."""
     logits = torch.tensor([[1000.0, -1000.0, -1000.0], [-1000.0, -1000.0, 1000.0]])
 
     for targets, wanted in (([0, 2], 0.0), ([1, 2], 1000.0), ([1, 0], 2000.0)):
@@ -332,7 +332,7 @@ def test_loss_of_large_logits_is_finite(student):
 
 @check("cross_entropy", points=0.1, layer="laws", rules=("refuses",))
 def test_loss_refuses_targets_of_another_shape(student, reference, probe):
-    """Shapes that do not match raise an error, and shapes that match do not."""
+    """Targets whose shape does not match the logits raise an error; matching targets do not."""
     logits, targets = probe.normal(4, 6, V), draw_ids(probe, 4, 6)
     agrees(
         student.call("cross_entropy", logits, targets),
@@ -342,13 +342,13 @@ def test_loss_refuses_targets_of_another_shape(student, reference, probe):
 
     for shape in ((4, 5), (3, 6), (6, 4), (24,), (4,), (4, 6, 1), (1, 6)):
         refused = student.refuses("cross_entropy", logits, draw_ids(probe, *shape))
-        sentence = "Targets of another shape give a loss; they should raise a ValueError."
+        sentence = "Targets of the wrong shape give a loss; they should raise a ValueError."
         expect(refused, sentence, Status.NOT_REFUSED)
 
 
 @check("cross_entropy", points=0.1, layer="laws", rules=("dtype",))
 def test_loss_keeps_the_dtype(student, probe):
-    """In float64 the loss is float64, in float32 it is float32."""
+    """For float64 logits the loss is float64, and for float32 logits it is float32."""
     logits, targets = probe.normal(5, V), draw_ids(probe, 5)
 
     for dtype in (torch.float64, torch.float32):
@@ -372,7 +372,7 @@ def test_loss_leaves_its_arguments_alone(student, reference, probe):
 
 @check("cross_entropy", points=0.3, layer="gradients", rules=("gradients",))
 def test_loss_passes_gradients_back(student, reference, probe):
-    """The gradients of the logits are right, in both shapes."""
+    """The gradients of the logits are right for (N, V) logits and for (B, T, V) logits."""
     for shape in ((8, V), (B, T, V)):
         logits, targets = probe.normal(*shape, scale=2), draw_ids(probe, *shape[:-1])
         back = (
@@ -419,7 +419,7 @@ def test_reader_is_built_by_the_names_of_its_arguments(student):
 
 @check("Reader", points=0.2, layer="shapes")
 def test_reader_guesses_at_each_position(student):
-    """A batch of ids, (2, 6), becomes logits (2, 6, 10)."""
+    """A (2, 6) batch of ids gives (2, 6, 10) logits."""
     logits = student.new("Reader", 10, 3, 8)(torch.arange(12).view(2, 6) % 10)
 
     tensor_like(logits, (2, 6, 10), "Reader(10, 3, 8)(ids)")
@@ -427,7 +427,7 @@ def test_reader_guesses_at_each_position(student):
 
 @check("Reader", points=0.4, layer="parameters")
 def test_reader_draws_its_layers_in_order(student, reference, probe):
-    """For other sizes and seeds, the six layers are created in the order of the docstring."""
+    """For several sizes, the six layers are created in the order of the docstring."""
     for sizes in ((V, D, CONTEXT), (11, 5, 3)):
         found = student.new("Reader", *sizes, seed=probe.seed).parameters()
         drawn = reference.new("Reader", *sizes, seed=probe.seed).parameters()
@@ -460,7 +460,7 @@ def test_reader_trains_all_its_parameters(student, reference):
 
 @check("Reader", points=0.3, layer="documented")
 def test_reader_draws_the_documented_embedding(student, documented):
-    """Seeded with 123, tok_emb of Reader(6, 3, 4) is the documented embedding layer."""
+    """With seed 123, tok_emb of Reader(6, 3, 4) is the documented embedding layer."""
     found = student.new("Reader", 6, 3, 4, seed=123).parameters()
 
     expect("tok_emb.weight" in found, "Reader has no parameter tok_emb.weight.")
@@ -488,7 +488,7 @@ def test_reader_looks_up_the_documented_vectors(student, documented):
 
 @check("Reader", points=0.7, layer="probe")
 def test_reader_reads_with_any_weights(student, reference, probe):
-    """For other weights, sizes and items, the logits are right."""
+    """For several weights, sizes and batches, the logits are right."""
     for sizes, items, tokens in (
         ((V, D, CONTEXT), B, T),
         ((5, 3, 8), 2, 6),
@@ -502,7 +502,7 @@ def test_reader_reads_with_any_weights(student, reference, probe):
 
 @check("Reader", points=0.4, layer="probe")
 def test_reader_serves_every_length_in_turn(student, reference, probe):
-    """One module reads long and short texts one after the other, and also a single token."""
+    """One module reads long texts, short texts and single tokens one after the other."""
     yours, ours = both_readers(student, reference, probe)
     ids = draw_ids(probe, 4, CONTEXT)
 
@@ -513,7 +513,7 @@ def test_reader_serves_every_length_in_turn(student, reference, probe):
 
 @check("Reader", points=0.1, layer="laws", rules=("dtype",))
 def test_reader_keeps_the_dtype(student, probe):
-    """A module in float64 gives logits in float64, one in float32 in float32."""
+    """A float64 module gives float64 logits, and a float32 module gives float32 logits."""
     reader, ids = student.new("Reader", V, D, CONTEXT), draw_ids(probe, B, T)
 
     for dtype in ("float64", "float32"):
@@ -524,7 +524,7 @@ def test_reader_keeps_the_dtype(student, probe):
 
 @check("Reader", points=0.1, layer="laws")
 def test_reader_needs_positions_to_know_the_order(student, probe):
-    """Reordered tokens give reordered logits if all position vectors are equal, and only then."""
+    """Reordered tokens give reordered logits with equal position vectors, but not otherwise."""
     reader = student.new("Reader", V, D, T).load(
         probe.weights(pos_emb__weight=(T, D), W_query__weight=(D, D), W_value__weight=(D, D))
     )
@@ -559,7 +559,7 @@ def test_reader_reads_each_item_alone(student, reference, probe):
 
 @check("Reader", points=0.1, layer="laws", rules=("refuses",))
 def test_reader_refuses_a_text_that_is_too_long(student, probe):
-    """More ids than context_length raise an error; exactly context_length ids do not."""
+    """A text longer than context_length raises an error; one of context_length tokens does not."""
     reader = student.new("Reader", V, D, 6)
     tensor_like(reader(draw_ids(probe, 2, 6)), (2, 6, V), "The result for 6 ids")
 
@@ -631,7 +631,7 @@ def test_step_returns_a_plain_number(student):
 
 @check("train_step", points=0.4, layer="probe")
 def test_step_moves_each_parameter_against_its_gradient(student, reference, probe):
-    """For other models, batches and rates, each parameter becomes p - rate · gradient."""
+    """For several models, batches and rates, each parameter becomes p - rate · gradient."""
     for vocabulary, features, rate in ((V, D, RATE), (4, 3, 1.7)):
         yours, ours = both_models(student, reference, probe, vocabulary, features)
         ids, targets = (draw_ids(probe, B, T, vocabulary=vocabulary) for _ in range(2))
@@ -643,7 +643,7 @@ def test_step_moves_each_parameter_against_its_gradient(student, reference, prob
 
 @check("train_step", points=0.2, layer="probe")
 def test_step_returns_the_loss_before_it(student, reference, probe):
-    """The loss is that of the parameters before the step."""
+    """The returned loss is the one before the step."""
     yours, ours = both_models(student, reference, probe)
     batch = draw_batch(probe)
 
@@ -668,7 +668,7 @@ def test_step_forgets_the_gradients_of_the_last_one(student, reference, probe):
 
 @check("train_step", points=0.2, layer="laws")
 def test_step_leaves_alone_what_is_not_trained(student, reference, probe):
-    """A frozen parameter, and one that the loss does not depend on, stay as they are."""
+    """A frozen parameter does not change, nor does one that the loss does not depend on."""
     table, spare, weight = probe.normal(V, D), probe.normal(3), probe.normal(V, D)
     batch, models = draw_batch(probe), []
     for side in (student, reference):
@@ -686,7 +686,7 @@ def test_step_leaves_alone_what_is_not_trained(student, reference, probe):
 
 @check("train_step", points=0.1, layer="laws")
 def test_step_at_rate_zero_changes_nothing(student, reference, probe):
-    """At rate 0 the parameters stay, and the loss is still returned."""
+    """At rate 0 the parameters do not change, and the loss is still returned."""
     yours, ours = both_models(student, reference, probe)
     batch = draw_batch(probe)
 
@@ -721,7 +721,7 @@ def test_second_step_takes_its_own_gradient(student, reference, probe):
 
 @check("train_step", points=0.1, layer="laws", rules=("dtype",))
 def test_step_keeps_the_dtype(student, reference, probe):
-    """A model in float64 stays in float64, one in float32 in float32, and the step is right."""
+    """A float64 model stays in float64, a float32 model in float32, and the step is right."""
     for dtype in ("float64", "float32"):
         yours, ours = both_models(student, reference, probe)
         batch = draw_batch(probe)
@@ -763,7 +763,7 @@ def test_step_needs_no_optimizer(student, reference, probe):
 
 @check("train_step", points=0.1, layer="forbidden", rules=("no_ready_loss",))
 def test_step_uses_your_own_loss(student, reference, probe):
-    """The loss comes from your own steps, not from torch's ready losses."""
+    """The loss comes from your own steps, not from torch's own loss functions."""
     yours, ours = both_models(student, reference, probe)
     batch = draw_batch(probe)
 
@@ -779,7 +779,7 @@ def test_step_uses_your_own_loss(student, reference, probe):
 
 @check("train", points=0.3, layer="probe")
 def test_training_returns_the_losses_in_order(student, reference, probe):
-    """Batches of different sizes give one loss each, in their order."""
+    """Batches of different sizes give one loss each, in order."""
     yours, ours = both_models(student, reference, probe)
     batches = [draw_batch(probe, items, tokens) for items, tokens in ((B, T), (4, 2), (2, 6))]
 
@@ -804,7 +804,7 @@ def test_training_takes_a_step_for_each_batch(student, reference, probe):
 
 @check("train", points=0.1, layer="laws")
 def test_training_without_batches_changes_nothing(student, reference, probe):
-    """Without batches there is no loss and no change; one batch gives one loss."""
+    """Without batches the list is empty and the model unchanged; one batch gives one loss."""
     yours, ours = both_models(student, reference, probe)
 
     numbers_in(student.call("train", yours, [], RATE), 0)
@@ -814,7 +814,7 @@ def test_training_without_batches_changes_nothing(student, reference, probe):
 
 @check("train", points=0.1, layer="laws")
 def test_training_goes_on_where_it_ended(student, reference, probe):
-    """Two lists one after the other train as one list does."""
+    """Training on two lists of batches gives the same result as training on one joined list."""
     yours, ours = both_models(student, reference, probe)
     batches = [draw_batch(probe, items) for items in (B, 2, 4)]
 

@@ -1,8 +1,10 @@
 """Gradients by hand: the backward pass from a loss through softmax and attention.
 
-The gradient of a tensor has the tensor's shape. Each entry is the rate at which the loss grows if
-that entry grows. ``grad_context`` is the gradient of the context vectors, and so on. Each function
-of this stage gets the gradient of the result of a step, and returns the gradients of its arguments.
+The gradient of a tensor has the tensor's shape. Each entry of the gradient is the rate at which the
+loss grows with that entry of the tensor. ``grad_context`` is the gradient of the context vectors,
+and so on. A step of the backward pass gets the gradient of the step's result, and returns the
+gradients of the step's arguments.
+
 Shapes: N predictions, V tokens in the vocabulary, B items in the batch, T tokens, Tq queries, Tk
 keys, d features of a query or key, d_v features of a value; "..." are any leading axes, the same
 for all arguments. You may use any forward operation, including ``torch.softmax``.
@@ -10,7 +12,7 @@ for all arguments. You may use any forward operation, including ``torch.softmax`
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - You compute every gradient yourself: autograd (`backward`, `requires_grad_`, `torch.autograd`,
   `torch.func`) is not allowed, nor are torch's own backward operators.
 - Documented values and properties count only if the results are right for other inputs too.
@@ -24,14 +26,14 @@ def cross_entropy_backward(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the gradient of the mean cross-entropy loss: (N, V), (N,) -> (N, V).
 
     *targets* are the ids of the right tokens. Each of the N predictions is a row of V logits, and
-    the loss is the mean of -log p(target) over them. Entry [n, v] is the rate at which it grows if
-    logit v of prediction n grows. Logits of 1000 or -1000 give finite gradients.
+    the loss is the mean of -log p(target) over them. Entry [n, v] is the rate at which the loss
+    grows with logit v of prediction n. Logits of 1000 or -1000 give finite gradients.
     """
     raise NotImplementedError
 
 
 def softmax_jacobian(weights: Tensor) -> Tensor:
-    """Return all derivatives of one softmax, its Jacobian: (V,) -> (V, V).
+    """Return the Jacobian of one softmax, a matrix of all its derivatives: (V,) -> (V, V).
 
     *weights* are the results of the softmax. Entry [i, j] is the derivative of weight i with
     respect to score j.
@@ -43,10 +45,10 @@ def softmax_backward(weights: Tensor, grad_weights: Tensor) -> Tensor:
     """Return the gradient of the scores of a softmax: (..., T), (..., T) -> (..., T).
 
     The softmax runs over the last axis: *weights* are its results, and *grad_weights* is their
-    gradient. For each row of weights the result is its Jacobian times the row of *grad_weights*,
-    but the T · T numbers of the Jacobian are never built: one sum over the row is enough. Works for
-    any T and any number of rows, with a number of tensor operations that grows with neither. No
-    tensor has a matrix of T · T numbers for each row.
+    gradient. For each row of weights, the result is the Jacobian of the row times the row of
+    *grad_weights*. The T · T numbers of the Jacobian are never built, because one sum over the row
+    is enough. Works for any T and any number of rows. The number of tensor operations grows with
+    neither. No tensor may hold a T × T matrix for each row.
     """
     raise NotImplementedError
 
@@ -64,12 +66,14 @@ def attention_backward(
     Shapes: (..., Tq, d), (..., Tk, d), (..., Tk, d_v) and *grad_context* (..., Tq, d_v) give
     gradients of (..., Tq, d), (..., Tk, d) and (..., Tk, d_v).
 
-    Forward, the scores are the dot products of queries and keys times *scale*, which is 1/√d if it
-    is None, and the context vectors are softmax(scores) times the values. Where *hidden* is True, a
-    query does not see a key: the weight of this pair, and the gradient of its score, are exactly 0.
-    *hidden* is a tensor of booleans that can be broadcast to (..., Tq, Tk); None hides nothing, and
-    no row is hidden entirely. Compute the weights again, and then go back one step at a time. Works
-    for any Tq and Tk, with a number of tensor operations that does not grow with them.
+    In the forward pass, the scores are the dot products of queries and keys times *scale*, and the
+    context vectors are softmax(scores) times the values. If *scale* is None, it is 1/√d. Where
+    *hidden* is True, a query does not see a key: the weight of this pair, and the gradient of its
+    score, are exactly 0. *hidden* is a boolean tensor that can be broadcast to (..., Tq, Tk). None
+    hides nothing, and no row is hidden entirely.
+
+    Compute the weights again, and then go back one step at a time. Works for any Tq and Tk. The
+    number of tensor operations does not grow with them.
     """
     raise NotImplementedError
 
@@ -85,11 +89,11 @@ def self_attention_backward(
     """Return the gradients of x, W_query, W_key and W_value, as a tuple in this order.
 
     Shapes: x (T, d_in) or (B, T, d_in), three matrices (d_in, d), and *grad_context* (T, d) or
-    (B, T, d). Each gradient has the shape of its tensor; those of the matrices are sums over all
-    tokens and all items of the batch.
+    (B, T, d). Each gradient has the shape of its tensor. The gradients of the matrices are sums
+    over all tokens and all items of the batch.
 
-    Forward, the queries are x @ W_query, the keys x @ W_key, the values x @ W_value, and attention
-    follows, with *scale* as in ``attention_backward``. Nothing is hidden. Works for any T, with a
-    number of tensor operations that does not grow with T.
+    In the forward pass, the queries are x @ W_query, the keys x @ W_key and the values x @ W_value.
+    Attention follows, with *scale* as in ``attention_backward`` and without a mask. Works for any
+    T. The number of tensor operations does not grow with T.
     """
     raise NotImplementedError

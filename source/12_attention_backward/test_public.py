@@ -45,7 +45,7 @@ B, H, TQ, TK, D, DV, DIN = 3, 2, 4, 6, 5, 7, 8
 N, V, T = 6, 9, 7
 SPREAD = 1.5  # of queries and keys: the weights are neither equal nor one-hot
 SCALE = 0.7  # not the usual one
-BACK = 3.0  # gradients that arrive are not small
+BACK = 3.0  # the incoming gradients are not small
 STEP = 1e-6
 THREE = ("queries", "keys", "values")
 FOUR = ("x", "W_query", "W_key", "W_value")
@@ -119,7 +119,7 @@ def by_differences(loss, tensor):
 
 def named(answer, names):
     """Return the gradients in *answer*, or fail the check if it is not a tuple of them."""
-    sentence = f"The result is not a tuple of {len(names)} gradients: of {', '.join(names)}."
+    sentence = f"The result is not a tuple of {len(names)} gradients ({', '.join(names)})."
     right = isinstance(answer, tuple | list) and len(answer) == len(names)
     expect(right, sentence, Status.WRONG_TYPE)
     return answer
@@ -140,9 +140,9 @@ def have_shapes(answer, tensors, names):
 
 
 def ready_below(student, exercise):
-    """Return the names that an exercise must not use; empty if it calls *exercise*, which uses one.
+    """Return the names that a caller of *exercise* must not use; none if *exercise* uses one.
 
-    Then the check of *exercise* takes the points, and exercises that call it keep theirs.
+    In that case only the check of *exercise* takes points, and its callers keep theirs.
     """
     uses = student.uses(exercise)
     return (
@@ -163,7 +163,7 @@ def test_loss_gradient_has_the_shape_of_the_logits(student):
 
 @check("cross_entropy_backward", points=0.4, layer="probe")
 def test_loss_gradient_of_any_logits(student, reference, probe):
-    """For other logits, targets and numbers of predictions, the gradient is right."""
+    """For several logits, targets and numbers of predictions, the gradient is right."""
     for guesses, vocabulary in ((N, V), (8, 3), (2, 11), (1, 4)):
         logits = probe.normal(guesses, vocabulary, scale=2)
         targets = draw_ids(probe, guesses, vocabulary)
@@ -177,7 +177,7 @@ def test_loss_gradient_of_any_logits(student, reference, probe):
 
 @check("cross_entropy_backward", points=0.3, layer="probe")
 def test_loss_gradient_is_that_of_autograd(student, probe):
-    """The gradient is that of autograd for torch's own loss, in float64."""
+    """The gradient equals that of autograd for torch's own loss in float64."""
     logits, targets = probe.normal(5, V, scale=2), draw_ids(probe, 5, V)
     one = torch.ones((), dtype=torch.float64)
 
@@ -187,19 +187,19 @@ def test_loss_gradient_is_that_of_autograd(student, probe):
 
 @check("cross_entropy_backward", points=0.1, layer="laws")
 def test_loss_gradient_depends_on_differences_only(student, reference, probe):
-    """A number added to all logits of a prediction changes nothing, and each row sums to 0."""
+    """Adding a number to all logits of a prediction changes nothing, and each row sums to 0."""
     logits, targets = probe.normal(N, V, scale=2), draw_ids(probe, N, V)
     wanted = reference.call("cross_entropy_backward", logits, targets)
 
     found = student.call("cross_entropy_backward", logits + probe.normal(N, 1, scale=5), targets)
-    agrees(found, wanted, "With shifts, the gradient")
+    agrees(found, wanted, "With shifted logits, the gradient")
     sums = tensor_like(found, (N, V), "The gradient").sum(dim=-1)
     expect(alike(sums, torch.zeros(N)), "A row of the gradient does not sum to 0.")
 
 
 @check("cross_entropy_backward", points=0.2, layer="laws")
 def test_loss_gradient_of_large_logits_is_finite(student):
-    """With logits of 1000 and -1000 the gradient is finite: 0 where the prediction is right."""
+    """With logits of 1000 and -1000 the gradient is finite, and 0 for a right prediction."""
     logits = torch.tensor([[1000.0, -1000.0, -1000.0], [-1000.0, -1000.0, 1000.0]])
     wanted = torch.tensor([[0.0, 0.0, 0.0], [-0.5, 0.0, 0.5]])
 
@@ -209,7 +209,7 @@ def test_loss_gradient_of_large_logits_is_finite(student):
 
 @check("cross_entropy_backward", points=0.1, layer="laws", rules=("dtype",))
 def test_loss_gradient_keeps_the_dtype(student, probe):
-    """In float64 the gradient is float64, in float32 it is float32."""
+    """For float64 logits the gradient is float64, and for float32 logits it is float32."""
     logits, targets = probe.normal(N, V), draw_ids(probe, N, V)
 
     for dtype in (torch.float64, torch.float32):
@@ -266,7 +266,7 @@ def test_jacobian_is_the_documented_one(student, documented):
 
 @check("softmax_jacobian", points=0.3, layer="probe")
 def test_jacobian_of_any_weights(student, reference, probe):
-    """For other weights, and for other numbers of weights, each derivative is right."""
+    """For several numbers of weights, each derivative is right."""
     for size in (V, 2, 5, 1):
         weights = draw_softmax(probe, size)
 
@@ -289,7 +289,7 @@ def test_jacobian_is_measured_by_small_steps(student, probe):
 
 @check("softmax_jacobian", points=0.1, layer="laws", rules=("dtype",))
 def test_jacobian_keeps_the_dtype(student, probe):
-    """In float64 the Jacobian is float64, in float32 it is float32."""
+    """For float64 weights the Jacobian is float64, and for float32 weights it is float32."""
     weights = draw_softmax(probe, V)
 
     for dtype in (torch.float64, torch.float32):
@@ -337,7 +337,7 @@ def test_softmax_gradient_of_any_weights(student, reference, probe):
 
 @check("softmax_backward", points=0.4, layer="probe")
 def test_softmax_gradient_is_that_of_autograd(student, probe):
-    """The gradient is that of autograd for torch's own softmax, in float64."""
+    """The gradient equals that of autograd for torch's own softmax in float64."""
     scores = probe.normal(B, TQ, TK, scale=SPREAD)
     back = probe.normal(B, TQ, TK, scale=BACK)
 
@@ -348,7 +348,7 @@ def test_softmax_gradient_is_that_of_autograd(student, probe):
 
 @check("softmax_backward", points=0.2, layer="laws")
 def test_softmax_gradient_is_the_jacobian_times_a_vector(student, reference, probe):
-    """For each row the result is its Jacobian times the gradient of the row."""
+    """For each row of weights, the result is the row's Jacobian times the row's gradient."""
     weights, back = draw_softmax(probe, 3, N), probe.normal(3, N, scale=BACK)
     jacobians = [reference.call("softmax_jacobian", row) for row in weights]
 
@@ -359,12 +359,12 @@ def test_softmax_gradient_is_the_jacobian_times_a_vector(student, reference, pro
 
 @check("softmax_backward", points=0.2, layer="laws")
 def test_softmax_gradient_of_a_row_sums_to_zero(student, reference, probe):
-    """A number added to all gradients of a row changes nothing, and each result sums to 0."""
+    """Adding a number to all gradients of a row changes nothing, and each result sums to 0."""
     weights, back = draw_softmax(probe, B, T), probe.normal(B, T, scale=BACK)
     wanted = reference.call("softmax_backward", weights, back)
 
     found = student.call("softmax_backward", weights, back + probe.normal(B, 1, scale=4))
-    agrees(found, wanted, "With shifts, the gradient of the scores")
+    agrees(found, wanted, "With shifted gradients, the gradient of the scores")
     sums = tensor_like(found, (B, T)).sum(dim=-1)
     expect(alike(sums, torch.zeros(B)), "The gradients of the scores of a row do not sum to 0.")
 
@@ -382,7 +382,7 @@ def test_softmax_gradient_of_a_hidden_score_is_zero(student, reference, probe):
 
 @check("softmax_backward", points=0.1, layer="laws", rules=("dtype",))
 def test_softmax_gradient_keeps_the_dtype(keeps_dtype, student, reference, probe):
-    """In float64 the gradient is float64, in float32 it is float32, and right."""
+    """The gradient is right: float64 for float64 arguments, and float32 for float32 ones."""
     weights, back = draw_softmax(probe, B, T), probe.normal(B, T)
 
     keeps_dtype("softmax_backward", weights, back)
@@ -409,7 +409,7 @@ def test_softmax_gradient_leaves_its_arguments_alone(student, reference, probe):
 
 @check("softmax_backward", points=0.1, layer="forbidden", rules=("no_ready_backward",))
 def test_softmax_gradient_is_computed_by_hand(student, reference, probe):
-    """The gradient comes from your own formula, not from autograd or torch's own backward."""
+    """The gradient comes from your own formula, not from autograd or torch's backward functions."""
     weights, back = draw_softmax(probe, B, T), probe.normal(B, T)
 
     agrees(
@@ -423,7 +423,7 @@ def test_softmax_gradient_is_computed_by_hand(student, reference, probe):
 
 @check("softmax_backward", points=0.1, layer="forbidden", rules=("no_row_matrices",))
 def test_softmax_gradient_builds_no_matrix(student, reference, probe):
-    """For rows of 40 numbers, no result has 40 · 40 numbers."""
+    """For rows of 40 numbers, every tensor operation returns fewer than 40 · 40 numbers."""
     weights, back = draw_softmax(probe, 3, 40), probe.normal(3, 40)
 
     agrees(
@@ -458,7 +458,7 @@ def test_softmax_gradient_takes_all_rows_at_once(student, reference, probe):
 
 @check("attention_backward", points=0.2, layer="shapes")
 def test_attention_gradients_have_the_shapes_of_their_tensors(student, probe):
-    """The result is a tuple of three gradients, of the shapes of queries, keys and values."""
+    """The result is a tuple of three gradients with the shapes of queries, keys and values."""
     *given, back = draw_attention(probe, 2)
 
     have_shapes(student.call("attention_backward", *given, back), given, THREE)
@@ -466,7 +466,7 @@ def test_attention_gradients_have_the_shapes_of_their_tensors(student, probe):
 
 @check("attention_backward", points=0.5, layer="probe")
 def test_attention_gradients_with_the_usual_scale(student, reference, probe):
-    """For other sizes and leading axes, the three gradients are right."""
+    """For several sizes and leading axes, the three gradients are right."""
     for leading, sizes in (
         ((), {}),
         ((B,), {"Tq": 3, "Tk": 8}),
@@ -484,7 +484,7 @@ def test_attention_gradients_with_the_usual_scale(student, reference, probe):
 
 @check("attention_backward", points=0.4, layer="probe")
 def test_attention_gradients_with_another_scale(student, reference, probe):
-    """With a scale that the caller gives, the three gradients are right."""
+    """With a scale that the caller passes, the three gradients are right."""
     for leading, scale in (((), SCALE), ((B,), 0.3), ((B, H), 1.2)):
         given = draw_attention(probe, *leading)
 
@@ -496,7 +496,7 @@ def test_attention_gradients_with_another_scale(student, reference, probe):
 
 @check("attention_backward", points=0.4, layer="probe")
 def test_attention_gradients_with_hidden_pairs(student, reference, probe):
-    """With the same keys hidden in all items, or others in each, the three gradients are right."""
+    """With the same or different pairs hidden in each item, the three gradients are right."""
     first = torch.zeros(TK).bool()
     first[0] = True  # seen by all queries
     for leading, shape in (((), (TQ, TK)), ((B, H), (B, 1, TQ, TK)), ((B,), (B, 1, TK))):
@@ -511,7 +511,7 @@ def test_attention_gradients_with_hidden_pairs(student, reference, probe):
 
 @check("attention_backward", points=0.3, layer="probe")
 def test_attention_gradients_are_those_of_autograd(student, probe):
-    """The gradients are those of autograd in float64, with a causal mask and without."""
+    """The gradients equal those of autograd in float64, with and without a causal mask."""
     *given, back = draw_attention(probe, B, Tq=5, Tk=5)
     future = torch.ones(5, 5).triu(1).bool()
 
@@ -547,12 +547,12 @@ def test_attention_gradients_of_a_hidden_key_are_zero(student, reference, probe)
     answer = student.call("attention_backward", queries, keys + moved, values, back, hidden=hidden)
     same_gradients(answer, wanted)
     for name, gradient in zip(THREE[1:], answer[1:], strict=True):
-        expect((gradient[:, 2] == 0).all(), f"The gradient of hidden {name} is not exactly 0.")
+        expect((gradient[:, 2] == 0).all(), f"The gradient of the hidden {name} is not exactly 0.")
 
 
 @check("attention_backward", points=0.1, layer="laws")
 def test_attention_gradients_depend_on_differences_of_values(student, reference, probe):
-    """One vector added to all values changes no gradient."""
+    """Adding one vector to all values changes no gradient."""
     queries, keys, values, back = draw_attention(probe, B)
     wanted = reference.call("attention_backward", queries, keys, values, back)
 
@@ -562,7 +562,7 @@ def test_attention_gradients_depend_on_differences_of_values(student, reference,
 
 @check("attention_backward", points=0.1, layer="laws")
 def test_attention_gradients_are_linear(student, reference, probe):
-    """The gradients for a sum of two context gradients are the sums of those for each of them."""
+    """The three gradients are linear in the gradient of the context vectors."""
     queries, keys, values, back = draw_attention(probe, B)
     more = probe.normal(B, TQ, DV, scale=BACK)
     one, other = (
@@ -596,7 +596,7 @@ def test_attention_gradients_of_one_item(student, reference, probe):
 
 @check("attention_backward", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_gradients_keep_the_dtype(student, probe):
-    """In float64 all gradients are float64, in float32 they are float32."""
+    """For float64 arguments all gradients are float64, and for float32 arguments float32."""
     *given, back = draw_attention(probe, B)
     future = torch.ones(TQ, TK).triu(1).bool()
 
@@ -621,7 +621,7 @@ def test_attention_gradients_leave_their_arguments_alone(student, reference, pro
 
 @check("attention_backward", points=0.2, layer="forbidden", rules=("no_ready_backward",))
 def test_attention_gradients_are_computed_by_hand(student, reference, probe):
-    """The gradients come from your own steps, not from autograd or torch's own backward."""
+    """The gradients come from your own steps, not from autograd or torch's backward functions."""
     given = draw_attention(probe, B)
 
     same_gradients(
@@ -646,7 +646,7 @@ def test_attention_gradients_take_all_tokens_at_once(student, reference, probe):
 
 
 def documented_gradients(student, documented):
-    """Return the gradients of the documented self-attention, after a check of its loss."""
+    """Check the loss of the documented self-attention, and return its gradients."""
     given = [documented[f"povinelli.{name}"].tensor for name in ("x", "w_q", "w_k", "w_v")]
     context = attend_to_itself(*given, scale=1.0)
     documented["povinelli.context"].matches(context, "The context of the check")
@@ -660,7 +660,7 @@ def documented_gradients(student, documented):
 
 @check("self_attention_backward", points=0.1, layer="shapes")
 def test_self_attention_gradients_have_the_shapes_of_their_tensors(student, probe):
-    """The result is a tuple of four gradients, with a batch axis and without."""
+    """The result is a tuple of four gradients, with and without a batch axis."""
     for leading in ((2,), ()):
         *given, back = draw_projections(probe, *leading)
 
@@ -693,7 +693,7 @@ def test_self_attention_gives_the_documented_gradient_of_values(student, documen
 
 @check("self_attention_backward", points=0.3, layer="probe")
 def test_self_attention_gradients_of_any_tokens(student, reference, probe):
-    """With and without a batch axis, for the default and another scale, the gradients are right."""
+    """The gradients are right with and without a batch axis, and for different scales."""
     for leading, scale, sizes in (
         ((), None, {}),
         ((B,), None, {"T": 4, "d_in": 6}),
@@ -711,7 +711,7 @@ def test_self_attention_gradients_of_any_tokens(student, reference, probe):
 
 @check("self_attention_backward", points=0.2, layer="probe")
 def test_self_attention_gradients_are_those_of_autograd(student, probe):
-    """The gradients are those that autograd computes in float64."""
+    """The gradients equal those of autograd in float64."""
     *given, back = draw_projections(probe, B)
 
     wanted = by_autograd(attend_to_itself, given, back)
@@ -720,7 +720,7 @@ def test_self_attention_gradients_are_those_of_autograd(student, probe):
 
 @check("self_attention_backward", points=0.1, layer="laws")
 def test_self_attention_gradients_add_up_over_the_batch(student, reference, probe):
-    """The gradient of a matrix in a batch is the sum of its gradients in each item."""
+    """For a batch, the gradient of a matrix is the sum of its gradients for the items."""
     x, *matrices, back = draw_projections(probe, B)
     alone = [
         reference.call("self_attention_backward", x[item], *matrices, back[item])
@@ -750,7 +750,7 @@ def test_self_attention_gradients_keep_dtype_and_arguments(student, reference, p
 
 @check("self_attention_backward", points=0.1, layer="forbidden", rules=("no_ready_backward",))
 def test_self_attention_gradients_are_computed_by_hand(student, reference, probe):
-    """The gradients come from your own steps, not from autograd or torch's own backward."""
+    """The gradients come from your own steps, not from autograd or torch's backward functions."""
     given = draw_projections(probe, B)
 
     same_gradients(

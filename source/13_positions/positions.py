@@ -2,12 +2,12 @@
 
 Shapes in this stage: T tokens, d features, in pairs; Tq queries and Tk keys; B items in the batch,
 H heads of size d, d_in features per token, d_out = H · d features per query, key, value and context
-vector. Results that are computed from whole numbers alone are in float32.
+vector. A result that is computed from whole numbers alone is in float32.
 
 Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
-- A call must not change the tensors that it gets, so use no in-place operations on them.
+- A call must not change the tensors that it gets, so do not use in-place operations on them.
 - Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
 - Documented values and properties count only if the results are right for other inputs too.
 """
@@ -17,10 +17,10 @@ from torch import Tensor, nn
 
 
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """Give each position a row of sines and cosines: (length, d_model).
+    """Return a row of sines and cosines for each position: (length, d_model).
 
-    Positions p start at 0. Features 2i and 2i + 1 of its row are the sine and the cosine of p /
-    base^(2i / d_model). Raises ``ValueError`` if *d_model* is odd.
+    Positions start at 0. Features 2i and 2i + 1 of the row for position p are the sine and the
+    cosine of p / base^(2i / d_model). Raises ``ValueError`` if *d_model* is odd.
     """
     raise NotImplementedError
 
@@ -28,8 +28,8 @@ def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Te
 def rotary_angles(positions: Tensor, d: int, base: float = 10000.0) -> tuple[Tensor, Tensor]:
     """Return cosine and sine of the angle of each pair at each position: (T,) -> two (T, d/2).
 
-    *positions* may be any numbers, such as fractions or negative ones. Pair i of a vector with *d*
-    features is rotated by the angle position / base^(2i / d). Returns the tuple (cos, sin). The
+    *positions* may be any numbers, including fractions and negative ones. Pair i of a vector with
+    *d* features is rotated by the angle position / base^(2i / d). Returns the tuple (cos, sin). The
     number of tensor operations does not grow with T. Raises ``ValueError`` if *d* is odd.
     """
     raise NotImplementedError
@@ -38,10 +38,10 @@ def rotary_angles(positions: Tensor, d: int, base: float = 10000.0) -> tuple[Ten
 def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor, halves: bool = False) -> Tensor:
     """Rotate each pair of features by its angle: (…, T, d), two (T, d/2) -> (…, T, d).
 
-    Pair i consists of features 2i and 2i + 1, or with *halves* of features i and i + d/2. A pair
-    (a, b) of token t becomes (a cos - b sin, a sin + b cos), with the cosine and the sine in row t
-    and column i, and stays in its two places. Any number of axes may come before T. The number of
-    tensor operations does not grow with T.
+    Pair i consists of features 2i and 2i + 1. If *halves* is True, it consists of features i and
+    i + d/2. Pair i of token t, (a, b), becomes (a cos - b sin, a sin + b cos), with the cosine and
+    the sine in row t and column i. The two new features replace a and b in their places. Any number
+    of axes may come before T. The number of tensor operations does not grow with T.
     """
     raise NotImplementedError
 
@@ -50,8 +50,8 @@ def alibi_slopes(num_heads: int) -> Tensor:
     """Return the slope of each head: (H,).
 
     If H = *num_heads* is a power of 2, head h = 0, 1, … has the slope 2^(-8 (h + 1) / H).
-    Otherwise the first heads have the slopes for P heads, P being the largest power of 2 below H;
-    the other heads have the first, third, fifth, … of the slopes for 2P heads.
+    Otherwise P is the largest power of 2 below H. The first P heads have the slopes for P heads,
+    and the other heads have the first, third, fifth, … of the slopes for 2P heads.
     """
     raise NotImplementedError
 
@@ -61,7 +61,7 @@ def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Tensor:
 
     The bias is minus the slope of the head times the distance from the query back to the key. The
     last query is at the position of the last key, and Tq is at most Tk. Entries for keys after the
-    query may be anything, since a causal mask hides them.
+    query may have any value, because a causal mask hides them.
     """
     raise NotImplementedError
 
@@ -72,9 +72,9 @@ class RotaryAttention(nn.Module):
     Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
     features without a bias; out_proj, an ``nn.Linear`` from d_out to d_out features with a bias.
     Each of the *num_heads* heads works on d = d_out / num_heads neighbouring features. *base* is
-    that of ``rotary_angles``. Raises ``ValueError`` if *num_heads* does not divide *d_out*, and if
-    d is odd. Your code must not set a seed: the caller sets it. Torch's own attention functions and
-    layers (`nn.MultiheadAttention`, ...) are not allowed.
+    the base of ``rotary_angles``. Raises ``ValueError`` if *num_heads* does not divide *d_out*, or
+    if d is odd. Your code must not set a seed: the caller sets it. Torch's own attention functions
+    and layers (`nn.MultiheadAttention`, ...) are not allowed.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class RotaryAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Mix the values of tokens up to each token in every head: (B, T, d_in) -> (B, T, d_out).
+        """Compute causal attention with rotated pairs in every head: (B, T, d_in) -> (B, T, d_out).
 
-        Queries, keys and values are split into heads. Token t is at position *offset* + t: in each
+        Queries, keys and values are split into heads. Token t is at position *offset* + t. In each
         head, pairs (2i, 2i + 1) of its query and of its key are rotated by the angles of that
-        position, and its value is not. Then attention is causal, with scores divided by the square
-        root of d, and out_proj mixes the features of the merged heads. Works for any T up to
+        position; its value is not rotated. Attention is causal, with scores divided by the square
+        root of d. out_proj mixes the features of the merged heads. Works for any T up to
         context_length; *offset* + T may be larger. The number of tensor operations does not grow
-        with T. Raises ``ValueError`` if T is above context_length.
+        with T. Raises ``ValueError`` if T is larger than context_length.
         """
         raise NotImplementedError

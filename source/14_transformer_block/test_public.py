@@ -58,7 +58,7 @@ QKV_BIAS = True
 READY_GELU = frozenset({"gelu", "gelu_", "GELU", "glu", "GLU"})
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 NORM_BY_HAND = "In this stage you write the norms yourself: means, squares and roots."
-ALL_ZERO = "Every number of the result is 0."
+ALL_ZERO = "Every number in the result is 0."
 GELU_BY_HAND = "In this stage you write GELU and gated networks yourself."
 
 
@@ -74,7 +74,7 @@ class Sizes(NamedTuple):
 
     @property
     def d_model(self):
-        """All heads side by side."""
+        """Return the features of all heads side by side."""
         return self.H * self.d
 
 
@@ -89,7 +89,7 @@ def tokens(probe, s, T=None):
 
 
 def scaled(probe, count):
-    """Draw factors that are not small, of both signs."""
+    """Draw factors of both signs with absolute values of at least 1."""
     drawn = probe.normal(count)
     return drawn + drawn.sign()
 
@@ -131,14 +131,14 @@ def block_weights(probe, s):
 
 
 def without_mixing(student, probe, s):
-    """Build a FeedForward to be used in place of attention: it treats every token alone."""
+    """Build a FeedForward to use in place of attention; it treats each token separately."""
     inside = s.hidden + 2
     layer = student.new("FeedForward", s.d_model, inside, "relu")
     return layer.load(ff_weights(probe, "", s.d_model, inside))
 
 
 def blocks(student, reference, probe, s, *, norm_first=True, activation="gelu"):
-    """Build the student's block and the reference without mixing, with the same weights."""
+    """Build two blocks without attention, the student's and the reference, with equal weights."""
     sizes = (s.d_model, s.hidden, norm_first, activation)
     inside = s.hidden + 2
     weights = block_weights(probe, s)
@@ -150,7 +150,7 @@ def blocks(student, reference, probe, s, *, norm_first=True, activation="gelu"):
 
 
 def attending_blocks(student, reference, probe, s, **options):
-    """Build the student's block and the reference with attention, with the same weights."""
+    """Build two blocks with attention, the student's and the reference, with equal weights."""
     weights = block_weights(probe, s) | heads_weights(probe, "att.", s)
     return tuple(
         one.new(
@@ -176,12 +176,12 @@ def named(module, wanted, sentence):
 
 
 def drawn_alike(yours, ours):
-    """Compare the parameters of two modules that were built after the same seed."""
+    """Compare the parameters of two modules that were built with the same seed."""
     found = yours.parameters()
     for name, parameter in ours.parameters().items():
         expect(name in found, f"There is no parameter {name}.")
         agrees(found[name].value, parameter.value, name)
-        expect(found[name].requires_grad, f"{name} is not trained.")
+        expect(found[name].requires_grad, f"{name} is not trainable.")
 
 
 def same_gradients(yours, ours):
@@ -214,13 +214,13 @@ def leaves_the_seed(student, module, x):
 
 @check(HEADS, points=0.1, layer="parameters", rules=("refuses",))
 def test_heads_still_have_the_right_sizes(student, probe):
-    """The four layers have the right sizes and biases; wrong sizes and long texts are refused."""
+    """The four layers have the right sizes; wrong sizes and texts that are too long are refused."""
     for d_in, d_out, qkv_bias in ((5, 8, False), (7, 4, True)):
         heads = student.new(HEADS, d_in, d_out, 6, 0.0, 2, qkv_bias)
         wanted = {f"{name}.weight": (d_out, d_in) for name in QKV}
         wanted |= {f"{name}.bias": (d_out,) for name in QKV if qkv_bias}
         wanted |= {"out_proj.weight": (d_out, d_out), "out_proj.bias": (d_out,)}
-        named(heads, wanted, "The class has more parameters than its four layers.")
+        named(heads, wanted, "The class has a parameter outside its four layers.")
         tensor_like(heads(probe.normal(2, 6, d_in)), (2, 6, d_out), "The context")
 
         refused = heads.refuses(probe.normal(2, 7, d_in))
@@ -234,7 +234,7 @@ def test_heads_still_have_the_right_sizes(student, probe):
 
 @check(HEADS, points=0.1, layer="probe")
 def test_heads_still_attend(student, reference, probe):
-    """The class of stage 10 gives right results here, for other sizes and shorter inputs."""
+    """The class from stage 10 gives the right results for other sizes and for shorter inputs."""
     for s, d_in, qkv_bias in ((TWO, 10, False), (THREE, 7, True), (FOUR, 11, False)):
         sizes = (d_in, s.d_model, s.context, 0.0, s.H, qkv_bias)
         weights = heads_weights(probe, "", s, d_in=d_in, qkv_bias=qkv_bias)
@@ -290,7 +290,7 @@ def read(context):
 
 @check(HEADS, points=0.1, layer="laws")
 def test_heads_still_drop_single_weights(student, reference, probe):
-    """In eval mode nothing is dropped; in training, some weights are, and the others rescaled."""
+    """In eval mode no weight is dropped; in training some are, and the others are rescaled."""
     yours, ours, x = readable(student, reference, probe)
     whole, _ = read(ours.eval()(x))
 
@@ -299,21 +299,24 @@ def test_heads_still_drop_single_weights(student, reference, probe):
     weights, twice = read(yours.train()(x))
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
-    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
+    expect(dropped.any(), "In training mode, no attention weight is dropped.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Single features of context vectors are zero; apply dropout to the attention weights.",
+        "Single features of context vectors are dropped; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights, kept),
-        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
+        "In training, the remaining weights are not the right weights divided by 1 - dropout.",
     )
-    share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
-    expect(abs(share - P) < 0.15, "Far more or far fewer weights are dropped than dropout says.")
+    share = float(dropped[..., visible].float().mean())  # 468 weights: standard error 0.02
+    expect(
+        abs(share - P) < 0.15, "The share of dropped weights is far from the probability dropout."
+    )
     long = dropped[..., 6:, :7]  # weights that are visible in every row here
     alone = (
-        "Weights are dropped together: whole rows or columns, or the same in all heads or items."
+        "Weights are dropped together: whole rows or columns, or the same weights in all heads "
+        "or items."
     )
     expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
     expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)
@@ -339,20 +342,24 @@ def test_layer_norm_keeps_the_shape(student):
 
 @check("LayerNorm", points=0.2, layer="parameters")
 def test_layer_norm_has_a_scale_and_a_shift(student):
-    """There are two trained parameters: scale, all ones, and shift, all zeros."""
+    """There are two trainable parameters: scale starts as ones, and shift starts as zeros."""
     norm = student.new("LayerNorm", 7)
 
-    named(norm, {"scale": (7,), "shift": (7,)}, "LayerNorm has more parameters than scale, shift.")
+    named(
+        norm,
+        {"scale": (7,), "shift": (7,)},
+        "LayerNorm has a parameter other than scale and shift.",
+    )
     found = norm.parameters()
     agrees(found["scale"].value, torch.ones(7), "scale")
     agrees(found["shift"].value, torch.zeros(7), "shift")
     for name in ("scale", "shift"):
-        expect(found[name].requires_grad, f"{name} is not trained.")
+        expect(found[name].requires_grad, f"{name} is not trainable.")
 
 
 @check("LayerNorm", points=0.2, layer="documented")
 def test_layer_norm_gives_the_documented_variances(student, documented):
-    """The results of the documented layer get the documented variances."""
+    """After LayerNorm, the results of the documented layer have the documented variances."""
     with torch.random.fork_rng():
         torch.manual_seed(123)
         batch = torch.randn(2, 5)
@@ -367,7 +374,7 @@ def test_layer_norm_gives_the_documented_variances(student, documented):
 
 @check("LayerNorm", points=0.3, layer="documented")
 def test_layer_norm_reproduces_the_documented_numbers(student, documented):
-    """0, 1, 2, 3, 4 with an eps of 0.001, and with one of 0.0000001, give documented numbers."""
+    """The numbers 0 to 4 give the documented results for eps = 0.001 and eps = 0.0000001."""
     x = torch.arange(5.0)[None]
     ones = {"scale": torch.ones(5), "shift": torch.ones(5)}
 
@@ -450,13 +457,13 @@ def test_rms_norm_keeps_the_shape(student):
 
 @check("RMSNorm", points=0.1, layer="parameters")
 def test_rms_norm_has_a_scale_only(student):
-    """There is one trained parameter: scale, all ones."""
+    """The only parameter is scale, which is trainable and starts as ones."""
     norm = student.new("RMSNorm", 7)
 
-    named(norm, {"scale": (7,)}, "RMSNorm has more parameters than scale.")
+    named(norm, {"scale": (7,)}, "RMSNorm has a parameter other than scale.")
     scale = norm.parameters()["scale"]
     agrees(scale.value, torch.ones(7), "scale")
-    expect(scale.requires_grad, "scale is not trained.")
+    expect(scale.requires_grad, "scale is not trainable.")
 
 
 @check("RMSNorm", points=0.4, layer="documented")
@@ -482,7 +489,7 @@ def test_rms_norm_normalizes_any_features(student, reference, probe):
 
 @check("RMSNorm", points=0.1, layer="laws")
 def test_rms_norm_sees_the_mean_but_not_the_size(student, probe):
-    """Features times a positive number give the same result; an added number changes it."""
+    """Scaling all features by a positive factor keeps the result, but adding a number does not."""
     norm = student.new("RMSNorm", 8).load({"scale": scaled(probe, 8)})
     x = 3.0 * probe.normal(3, 5, 8)
 
@@ -491,7 +498,7 @@ def test_rms_norm_sees_the_mean_but_not_the_size(student, probe):
     moved = tensor_like(norm(x + 4.0), (3, 5, 8), "The result of RMSNorm")
     expect(
         not alike(moved, before),
-        ("Adding a number to all features changes nothing, but it should."),
+        ("Adding a number to all features does not change the result, but it should."),
     )
 
 
@@ -522,7 +529,7 @@ def test_rms_norm_is_written_by_hand(student, reference, probe):
 
 @check("gelu", points=0.4, layer="documented")
 def test_gelu_reproduces_the_documented_numbers(student, documented):
-    """-3, -1, 0, 1 and 3 give the documented numbers, those of the tanh form."""
+    """The numbers -3, -1, 0, 1 and 3 give the documented results of the tanh approximation."""
     x = torch.tensor([-3.0, -1.0, 0.0, 1.0, 3.0])
 
     documented["tf.gelu.tanh"].matches(student.call("gelu", x), "gelu of -3, -1, 0, 1, 3")
@@ -567,7 +574,7 @@ def deep_weights(probe, layer_sizes):
 
 @check("DeepNetwork", points=0.1, layer="shapes")
 def test_deep_network_goes_from_the_first_size_to_the_last(student):
-    """With sizes 4, 6, 6, 2, tokens (3, 4) become (3, 2), with shortcuts and without."""
+    """With the sizes 4, 6, 6, 2, tokens (3, 4) become (3, 2), with and without shortcuts."""
     for use_shortcut in (False, True):
         network = student.new("DeepNetwork", [4, 6, 6, 2], use_shortcut)
         what = "The result of DeepNetwork([4, 6, 6, 2])"
@@ -577,7 +584,7 @@ def test_deep_network_goes_from_the_first_size_to_the_last(student):
 
 @check("DeepNetwork", points=0.1, layer="parameters")
 def test_deep_network_draws_its_layers_in_order(student, reference, probe):
-    """There is one nn.Linear for each pair of neighbouring sizes, initialized in order."""
+    """There is one nn.Linear for each pair of consecutive sizes, created in order."""
     sizes = [5, 7, 7, 3]
     wanted = {
         "layers.0.weight": (7, 5),
@@ -589,12 +596,12 @@ def test_deep_network_draws_its_layers_in_order(student, reference, probe):
     }
     yours = student.new("DeepNetwork", sizes, SHORTCUTS, seed=probe.seed)
 
-    named(yours, wanted, "DeepNetwork has more parameters than its layers.")
+    named(yours, wanted, "DeepNetwork has a parameter outside its layers.")
     drawn_alike(yours, reference.new("DeepNetwork", sizes, SHORTCUTS, seed=probe.seed))
 
 
 def mean_gradients(student, *, use_shortcut):
-    """Return the mean absolute gradient of each layer's weights, for the loss output²."""
+    """Return the mean absolute gradient of each layer's weights for the squared output."""
     network = student.new("DeepNetwork", [3, 3, 3, 3, 3, 1], use_shortcut, seed=123)
     x = torch.tensor([[1.0, 0.0, -1.0]])
     output = tensor_like(network(x), (1, 1), "The output of the network")
@@ -625,7 +632,7 @@ def test_deep_network_keeps_the_documented_gradients(student, documented):
 
 @check("DeepNetwork", points=0.3, layer="probe")
 def test_deep_network_adds_shortcuts_where_shapes_agree(student, reference, probe):
-    """The result is right for other sizes, weights and inputs, with shortcuts and without."""
+    """The result is right for other sizes, weights and inputs, with and without shortcuts."""
     cases = (([4, 4, 4], True), ([3, 5, 5, 2, 2], True), ([6, 6, 4, 6], True), ([5, 5, 3], False))
     for sizes, use_shortcut in cases:
         weights = deep_weights(probe, sizes)
@@ -640,7 +647,7 @@ def test_deep_network_adds_shortcuts_where_shapes_agree(student, reference, prob
 
 @check("DeepNetwork", points=0.1, layer="laws")
 def test_deep_network_of_dead_layers_hands_on_its_input(student):
-    """With weights and biases of zero, shortcuts pass on the input; without them, zeros."""
+    """With weights and biases of 0, the output is the input with shortcuts and 0 without them."""
     sizes, x = [3, 3, 3, 3], torch.tensor([[0.5, -1.0, 2.0]])
     dead = {
         f"layers.{number}.{part}": torch.zeros(shape)
@@ -696,7 +703,7 @@ def test_feed_forward_keeps_the_shape(student):
 
 @check("FeedForward", points=0.1, layer="parameters")
 def test_feed_forward_draws_two_layers_in_order(student, reference, probe):
-    """linear1 and linear2 are nn.Linear layers with biases, drawn in this order."""
+    """linear1 and linear2 are nn.Linear layers with biases, created in this order."""
     wanted = {
         "linear1.weight": (11, 4),
         "linear1.bias": (11,),
@@ -705,13 +712,13 @@ def test_feed_forward_draws_two_layers_in_order(student, reference, probe):
     }
     yours = student.new("FeedForward", 4, 11, seed=probe.seed)
 
-    named(yours, wanted, "FeedForward has more parameters than linear1 and linear2.")
+    named(yours, wanted, "FeedForward has a parameter outside linear1 and linear2.")
     drawn_alike(yours, reference.new("FeedForward", 4, 11, seed=probe.seed))
 
 
 @check("FeedForward", points=0.4, layer="probe")
 def test_feed_forward_transforms_any_tokens(student, reference, probe):
-    """The result is right for other sizes and weights, with GELU, the default, and with ReLU."""
+    """The result is right for other sizes and weights, with GELU (the default) and with ReLU."""
     for *shape, d_model, hidden in ((3, 5, 4, 7), (6, 8, 3), (5, 9)):
         weights = ff_weights(probe, "", d_model, hidden)
         x = 1.4 * probe.normal(*shape, d_model)
@@ -782,11 +789,11 @@ def test_swiglu_keeps_the_shape(student):
 
 @check("SwiGLU", points=0.2, layer="parameters")
 def test_swiglu_draws_three_layers_in_order(student, reference, probe):
-    """gate, up and down are nn.Linear layers without biases, drawn in this order."""
+    """gate, up and down are nn.Linear layers without biases, created in this order."""
     wanted = {"gate.weight": (9, 5), "up.weight": (9, 5), "down.weight": (5, 9)}
     yours = student.new("SwiGLU", 5, 9, seed=probe.seed)
 
-    named(yours, wanted, "SwiGLU has more parameters than gate, up and down.")
+    named(yours, wanted, "SwiGLU has a parameter outside gate, up and down.")
     drawn_alike(yours, reference.new("SwiGLU", 5, 9, seed=probe.seed))
 
 
@@ -854,7 +861,7 @@ def test_block_is_built_by_the_names_of_its_arguments(student):
 
 @check(BLOCK, points=0.1, layer="shapes")
 def test_block_keeps_the_shape(student):
-    """A batch (2, 3, 4) stays (2, 3, 4), pre-norm and post-norm."""
+    """A batch (2, 3, 4) keeps its shape, with pre-norm and with post-norm."""
     for norm_first in (True, False):
         block = student.new(BLOCK, student.new("FeedForward", 4, 6), 4, 10, norm_first)
 
@@ -880,7 +887,7 @@ def test_block_consists_of_attention_norms_and_feed_forward(student):
         "norm2.shift": (4,),
     }
 
-    named(block, wanted, "The block has more parameters than att, norm1, ff and norm2.")
+    named(block, wanted, "The block has a parameter outside att, norm1, ff and norm2.")
 
 
 @check(BLOCK, points=0.1, layer="parameters")
@@ -929,7 +936,7 @@ def test_block_reproduces_the_documented_token(student, documented):
 
 @check(BLOCK, points=0.4, layer="documented", needs=(HEADS,))
 def test_block_reproduces_the_documented_last_tokens(student, documented):
-    """The last token, which attends to all others, gets the documented results of this block."""
+    """In a post-norm block with ReLU, the last token of each text gets the documented result."""
     block = printed_layer(student)
     two = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]])
     five = documented["pytorch.five_tokens"].tensor
@@ -942,7 +949,7 @@ def test_block_reproduces_the_documented_last_tokens(student, documented):
 
 @check(BLOCK, points=0.4, layer="probe")
 def test_block_normalizes_first(student, reference, probe):
-    """Pre-norm, which is the default: results are right for other sizes and weights."""
+    """With pre-norm, the default, the results are right for other sizes and weights."""
     for s in (TWO, THREE, FOUR):
         yours, ours = blocks(student, reference, probe, s)
         x = tokens(probe, s)
@@ -952,7 +959,7 @@ def test_block_normalizes_first(student, reference, probe):
 
 @check(BLOCK, points=0.4, layer="probe")
 def test_block_normalizes_last(student, reference, probe):
-    """Post-norm, with norm_first=False: results are right for other sizes and weights."""
+    """With post-norm (norm_first=False), the results are right for other sizes and weights."""
     for s, activation in ((TWO, "relu"), (THREE, "gelu"), (FOUR, "relu")):
         yours, ours = blocks(student, reference, probe, s, norm_first=False, activation=activation)
         x = tokens(probe, s)
@@ -962,7 +969,7 @@ def test_block_normalizes_last(student, reference, probe):
 
 @check(BLOCK, points=0.1, layer="probe", needs=(HEADS,))
 def test_block_attends(student, reference, probe):
-    """With attention inside, results are right for long and short texts, with both activations."""
+    """With attention, the results are right for long and short texts and for both activations."""
     for s, activation in ((TWO, "gelu"), (THREE, "relu")):
         yours, ours = attending_blocks(student, reference, probe, s, activation=activation)
 
@@ -973,7 +980,7 @@ def test_block_attends(student, reference, probe):
 
 @check(BLOCK, points=0.1, layer="laws")
 def test_block_of_dead_parts_is_the_identity(student, probe):
-    """If attention and the feed-forward network return zeros, a pre-norm block changes nothing."""
+    """If attention and feed-forward network return zeros, a pre-norm block returns its input."""
     s = THREE
     block = student.new(BLOCK, without_mixing(student, probe, s), s.d_model, s.hidden)
     dead = {
@@ -1009,7 +1016,7 @@ def test_block_never_looks_ahead(student, reference, probe):
 
 @check(BLOCK, points=0.1, layer="laws")
 def test_block_uses_the_attention_that_it_was_given(student, probe):
-    """New weights of the given module change the block: it holds the module, not a copy."""
+    """New weights in the given module change the block: it holds the module, not a copy."""
     s = FOUR
     attention = without_mixing(student, probe, s)
     block = student.new(BLOCK, attention, s.d_model, s.hidden)
@@ -1018,7 +1025,7 @@ def test_block_uses_the_attention_that_it_was_given(student, probe):
     before = tensor_like(block(x), (s.B, s.T, s.d_model), "The result of the block")
     attention.load(ff_weights(probe, "", s.d_model, s.hidden + 2))
     after = tensor_like(block(x), (s.B, s.T, s.d_model), "The result of the block")
-    expect(not alike(after, before), "New weights of the given attention do not change the block.")
+    expect(not alike(after, before), "New weights in the given attention do not change the block.")
 
 
 @check(BLOCK, points=0.1, layer="laws")
@@ -1049,7 +1056,7 @@ def test_block_keeps_dtype_and_input(keeps_dtype, student, reference, probe):
 
 @check(BLOCK, points=0.2, layer="gradients", rules=("gradients",))
 def test_block_can_be_trained(student, reference, probe):
-    """The gradients of the input and of every parameter are right, pre-norm and post-norm."""
+    """The gradients of the input and of every parameter are right, with pre-norm and post-norm."""
     for s, norm_first in ((THREE, True), (FOUR, False)):
         yours, ours = blocks(student, reference, probe, s, norm_first=norm_first)
         x, back = tokens(probe, s), probe.normal(s.B, s.T, s.d_model)

@@ -99,14 +99,14 @@ def drawn_weights(probe, shapes):
 
 
 def both(student, reference, probe, name, *sizes):
-    """Build the student's module and the reference, with the same drawn weights."""
+    """Build the student's module and the reference module, with the same drawn weights."""
     ours = reference.new(name, *sizes)
     weights = drawn_weights(probe, ours.shapes())
     return student.new(name, *sizes).load(weights), ours.load(weights)
 
 
 def both_transformers(student, reference, probe, V, d_model=6):
-    """Build a model of torch's own layers, whose prediction depends on all tokens that it sees."""
+    """Build two equal models from torch's layers; a prediction depends on all given tokens."""
     vectors = {"weight": 2 * probe.normal(V, d_model)}
     head = {"weight": 2 * probe.normal(V, d_model), "bias": probe.normal(V)}
 
@@ -122,7 +122,7 @@ def both_transformers(student, reference, probe, V, d_model=6):
 
 
 def both_tables(student, reference, probe, V):
-    """Build a table of logits from torch's nn.Embedding, twice."""
+    """Build two equal tables of logits, each an nn.Embedding of torch."""
     weights = {"weight": 2 * probe.normal(V, V)}
     return tuple(side.new("nn.Embedding", V, V).load(weights) for side in (student, reference))
 
@@ -160,7 +160,7 @@ def frequencies_fit(counts, shares, what):
     n = counts.sum()
     error = 5 * (n * shares * (1 - shares)).sqrt()
     fits = ((counts - n * shares).abs() <= error).all()
-    expect(fits, f"{what}: the tokens are not drawn with their probabilities.")
+    expect(fits, f"{what}, the tokens are not drawn with their probabilities.")
 
 
 def is_refused(refused, what):
@@ -174,7 +174,7 @@ def is_refused(refused, what):
 
 @check(HEADS, points=0.1, layer="probe")
 def test_heads_still_attend(student, reference, probe):
-    """The copied class gives right results for several sizes and lengths."""
+    """The copied class gives the right results for several sizes and lengths."""
     for d_in, d_out, context, H, qkv_bias in ((7, 6, 9, 2, False), (5, 12, 6, 3, True)):
         sizes = (d_in, d_out, context, 0.0, H, qkv_bias)
         yours, ours = both(student, reference, probe, HEADS, *sizes)
@@ -213,7 +213,7 @@ def read(context):
 
 @check(HEADS, points=0.1, layer="laws", rules=("refuses",))
 def test_heads_still_drop_weights(student, reference, probe):
-    """In training some weights are dropped, in eval mode none; wrong sizes raise an error."""
+    """Weights are dropped only in training; wrong sizes and texts that are too long are refused."""
     yours, ours, x = readable(student, reference, probe)
     whole, _ = read(ours.eval()(x))
 
@@ -222,18 +222,20 @@ def test_heads_still_drop_weights(student, reference, probe):
     weights, twice = read(yours.train()(x))
     visible = torch.ones(WIDE["T"], WIDE["T"]).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
-    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
+    expect(dropped.any(), "In training mode, no attention weight is dropped.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Single features of context vectors are zero; apply dropout to the attention weights.",
+        "Single features of context vectors are dropped; apply dropout to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights, kept),
-        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
+        "In training, the remaining weights are not the right weights divided by 1 - dropout.",
     )
-    share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
-    expect(abs(share - P) < 0.15, "Far more or far fewer weights are dropped than dropout says.")
+    share = float(dropped[..., visible].float().mean())  # 468 weights: standard error 0.02
+    expect(
+        abs(share - P) < 0.15, "The share of dropped weights is far from the probability dropout."
+    )
     again, _ = read(yours(x))
     expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
     long = probe.normal(2, WIDE["context"] + 1, WIDE["d_in"])
@@ -248,7 +250,7 @@ def test_heads_still_drop_weights(student, reference, probe):
 
 @check("LayerNorm", points=0.2, layer="probe")
 def test_layer_norm_still_normalizes(student, reference, probe):
-    """The copied class gives right results, for small features and with another eps as well."""
+    """The copied class gives the right results, even for small features or a different eps."""
     for shape, eps, size in (((3, 5, 7), None, 2.3), ((4, 6), 0.5, 1.2), ((2, 8), None, 0.004)):
         arguments = (shape[-1],) if eps is None else (shape[-1], eps)
         yours, ours = both(student, reference, probe, "LayerNorm", *arguments)
@@ -262,7 +264,7 @@ def test_layer_norm_still_normalizes(student, reference, probe):
 
 @check("FeedForward", points=0.1, layer="probe")
 def test_feed_forward_still_transforms(student, reference, probe):
-    """The copied class gives right results with GELU, its default, and with ReLU."""
+    """The copied class gives the right results with GELU (the default) and with ReLU."""
     for d_model, hidden, *activation in ((4, 7), (5, 9, "relu"), (3, 8, "gelu")):
         yours, ours = both(student, reference, probe, "FeedForward", d_model, hidden, *activation)
         x = 1.4 * probe.normal(3, 6, d_model)
@@ -286,7 +288,7 @@ def test_feed_forward_still_refuses_other_activations(student):
 
 @check(BLOCK, points=0.2, layer="probe", needs=("FeedForward",))
 def test_block_still_stacks(student, reference, probe):
-    """The copied class gives right results, with the norms first and with the norms last."""
+    """The copied class gives the right results, with pre-norm and with post-norm."""
     for norm_first, d_model, hidden in ((True, 5, 9), (False, 4, 7)):
         sizes = (d_model, hidden, norm_first)
         built = [
@@ -305,7 +307,7 @@ def test_block_still_stacks(student, reference, probe):
 
 @check("BigramModel", points=0.1, layer="shapes")
 def test_bigram_gives_a_row_for_each_token(student):
-    """A batch of 2 texts with 4 tokens gives logits (2, 4, 5)."""
+    """A batch of 2 texts with 4 tokens each gives logits (2, 4, 5)."""
     model = student.new("BigramModel", 5)
 
     tensor_like(model(torch.ones(2, 4).long()), (2, 4, 5), "The logits of BigramModel(5)")
@@ -313,18 +315,18 @@ def test_bigram_gives_a_row_for_each_token(student):
 
 @check("BigramModel", points=0.2, layer="parameters")
 def test_bigram_is_one_table(student, reference, probe):
-    """The only parameter is table, drawn as nn.Embedding draws it."""
+    """The only parameter is table, with the initial weights of an nn.Embedding."""
     yours = student.new("BigramModel", 6, seed=probe.seed)
     ours = reference.new("BigramModel", 6, seed=probe.seed)
 
-    named(yours, {"table.weight": (6, 6)}, "BigramModel has more parameters than table.")
+    named(yours, {"table.weight": (6, 6)}, "BigramModel has a parameter outside table.")
     wanted = ours.parameters()["table.weight"].value
     agrees(yours.parameters()["table.weight"].value, wanted, "table right after construction")
 
 
 @check("BigramModel", points=0.3, layer="documented")
 def test_bigram_has_the_documented_loss(student, documented):
-    """Seeded with 1337, the untrained model has the documented loss on the documented batch."""
+    """With seed 1337, the untrained model has the documented loss on the documented batch."""
     ids, targets = documented["gptdev.ids"].tensor, documented["gptdev.targets"].tensor
     model = student.new("BigramModel", 65, seed=1337)
 
@@ -335,7 +337,7 @@ def test_bigram_has_the_documented_loss(student, documented):
 
 @check("BigramModel", points=0.1, layer="probe")
 def test_bigram_looks_up_any_table(student, reference, probe):
-    """For any table and any ids, the logits are the rows of the ids."""
+    """For any table and any ids, the logits are the rows of the table for these ids."""
     for B, T, V in ((3, 5, 7), (1, 6, 4)):
         yours, ours = both(student, reference, probe, "BigramModel", V)
         ids = draw_ids(probe, B, T, V)
@@ -365,7 +367,7 @@ def gpt_shapes(s, *, qkv_bias=False):
 
 @check("GPT", points=0.1, layer="signature")
 def test_gpt_is_built_by_the_names_of_its_arguments(student):
-    """The constructor takes the documented names; qkv_bias and tied can be left out."""
+    """The constructor takes the documented arguments; qkv_bias and tied are optional."""
     sizes = {"vocab_size": 5, "context_length": 7, "d_model": 4, "num_heads": 2, "num_layers": 1}
 
     student.new("GPT", **sizes)
@@ -374,7 +376,7 @@ def test_gpt_is_built_by_the_names_of_its_arguments(student):
 
 @check("GPT", points=0.1, layer="shapes")
 def test_gpt_gives_a_row_for_each_token(student):
-    """Texts of 6, 3 and 1 tokens give logits (2, 6, 5), (2, 3, 5) and (2, 1, 5)."""
+    """Two texts of 6, 3 or 1 tokens give logits (2, 6, 5), (2, 3, 5) or (2, 1, 5)."""
     model = student.new("GPT", 5, 6, 4, 2, 1)
 
     for T in (6, 3, 1):
@@ -388,28 +390,28 @@ def test_gpt_consists_of_the_documented_layers(student):
         model = student.new("GPT", *s, qkv_bias)
 
         wanted = gpt_shapes(s, qkv_bias=qkv_bias) | {"out_head.weight": (s.V, s.d_model)}
-        named(model, wanted, "The GPT has more parameters than its documented layers.")
+        named(model, wanted, "The GPT has a parameter outside its documented layers.")
 
 
 @check("GPT", points=0.2, layer="parameters")
 def test_gpt_draws_its_layers_in_order(student, reference, probe):
-    """Under the same seed, all layers have the weights of the documented order."""
+    """All layers are created in the documented order, so a seed gives the expected weights."""
     yours = student.new("GPT", *TWO, seed=probe.seed).parameters()
     ours = reference.new("GPT", *TWO, seed=probe.seed).parameters()
 
     for name, parameter in ours.items():
         expect(name in yours, f"There is no parameter {name}.")
         agrees(yours[name].value, parameter.value, f"{name} right after construction")
-        expect(yours[name].requires_grad, f"{name} is not trained.")
+        expect(yours[name].requires_grad, f"{name} is not trainable.")
 
 
 @check("GPT", points=0.2, layer="parameters")
 def test_tied_gpt_has_one_tensor_less(student):
-    """If tied, the weight of the head is that of tok_emb, and no second parameter."""
+    """In a tied GPT, the weight of the head is the parameter of tok_emb, not a second one."""
     shapes = student.new("GPT", *TWO, tied=True).shapes()
 
     both_names = {"tok_emb.weight", "out_head.weight"} <= set(shapes)
-    expect(not both_names, "In a tied GPT, tok_emb and out_head are two different parameters.")
+    expect(not both_names, "In a tied GPT, tok_emb and out_head have two different parameters.")
     named_ = {"tok_emb.weight" if name == "out_head.weight" else name for name in shapes}
     more = sorted(named_ ^ set(gpt_shapes(TWO)))
     expect(not more, "The other parameters of a tied GPT are not those of an untied one.")
@@ -428,7 +430,7 @@ def test_gpt_gives_the_right_logits(student, reference, probe):
 
 @check("GPT", points=0.3, layer="probe")
 def test_gpt_reads_a_single_text(student, reference, probe):
-    """One text alone, of many tokens or of one, gets the right logits."""
+    """A single text, of many tokens or of one token, gets the right logits."""
     for s in (TWO, THREE):
         yours, ours = both(student, reference, probe, "GPT", *s)
 
@@ -439,7 +441,7 @@ def test_gpt_reads_a_single_text(student, reference, probe):
 
 @check("GPT", points=0.3, layer="probe")
 def test_gpt_uses_its_options(student, reference, probe):
-    """With qkv_bias, tied, and both, the logits are right."""
+    """The logits are right with qkv_bias, with tied, and with both."""
     for s, options in ((ONE, (QKV_BIAS,)), (TWO, (NO_BIAS, TIED)), (ONE, (QKV_BIAS, TIED))):
         yours, ours = both(student, reference, probe, "GPT", *s, *options)
         ids = draw_ids(probe, 4, s.context, s.V)
@@ -457,7 +459,7 @@ def test_gpt_refuses_texts_that_are_too_long(student, reference, probe):
         agrees(yours(ids), ours(ids), "The logits of context_length tokens")
         for more in (1, 4):
             ids = draw_ids(probe, 2, s.context + more, s.V)
-            is_refused(yours.refuses(ids), "A text above context_length")
+            is_refused(yours.refuses(ids), "A text longer than context_length")
 
 
 @check("GPT", points=0.2, layer="laws")
@@ -478,10 +480,7 @@ def test_gpt_never_looks_ahead(student, reference, probe):
 
 @check("GPT", points=0.2, layer="laws")
 def test_tied_gpt_shares_its_weights(student, probe):
-    """New vectors of the tokens change both ends of a tied GPT, which then works as an untied one.
-
-    The untied one has the vectors as its head.
-    """
+    """A tied GPT gives the logits of an untied GPT whose head holds the vectors of the tokens."""
     s = ONE
     tied = student.new("GPT", *s, NO_BIAS, TIED)
     untied = student.new("GPT", *s)
@@ -496,7 +495,7 @@ def test_tied_gpt_shares_its_weights(student, probe):
 
 @check("GPT", points=0.1, layer="laws")
 def test_new_gpt_knows_nothing(student, probe):
-    """The loss of a new GPT is near ln V, the loss for equal probabilities of all tokens."""
+    """The loss of a new GPT is near ln V, the loss if all tokens are equally likely."""
     sizes = (33, 16, 32, 4, 2)
     model = student.new("GPT", *sizes, seed=probe.seed)
     ids = draw_ids(probe, 8, 17, 33)
@@ -510,7 +509,7 @@ def test_new_gpt_knows_nothing(student, probe):
 
 @check("GPT", points=0.1, layer="laws")
 def test_gpt_reads_each_text_alone(student, reference, probe):
-    """A text gets the same logits alone as in a batch."""
+    """A text gets the same logits alone and in a batch."""
     s = TWO
     yours, _ = both(student, reference, probe, "GPT", *s)
     ids = draw_ids(probe, 3, s.context, s.V)
@@ -536,7 +535,7 @@ def test_gpt_keeps_ids_and_precision(student, reference, probe):
 
 @check("GPT", points=0.2, layer="gradients", rules=("gradients",))
 def test_gpt_can_be_trained(student, reference, probe):
-    """The gradients of every parameter are right."""
+    """The gradient of every parameter is right."""
     for s in (ONE, TWO):
         yours, ours = both(student, reference, probe, "GPT", *s)
         ids, back = draw_ids(probe, 3, s.context, s.V), probe.normal(3, s.context, s.V)
@@ -546,7 +545,7 @@ def test_gpt_can_be_trained(student, reference, probe):
 
 @check("GPT", points=0.1, layer="gradients", rules=("gradients",))
 def test_tied_gpt_is_trained_from_both_ends(student, reference, probe):
-    """In a tied GPT, the gradient of tok_emb is the sum of the gradients of both ends."""
+    """In a tied GPT, tok_emb gets the sum of the gradients of embedding and head."""
     s = ONE
     yours, ours = both(student, reference, probe, "GPT", *s, NO_BIAS, TIED)
     ids, back = draw_ids(probe, 3, s.context, s.V), probe.normal(3, s.context, s.V)
@@ -608,7 +607,7 @@ def test_count_of_the_tied_gpt2(student, documented):
 
 @check("count_parameters", points=0.2, layer="documented")
 def test_count_of_the_lecture(student, documented):
-    """The counts for the two models of the lecture are as documented, without 65 head biases."""
+    """With 65 head biases added, the counts for the lecture's two models are as documented."""
     for name, sizes in (
         ("gptdev.parameters", (65, 32, 64, 4)),
         ("gptdev.parameters.large", (65, 256, 384, 6)),
@@ -619,13 +618,13 @@ def test_count_of_the_lecture(student, documented):
 
 @check("count_parameters", points=0.1, layer="documented")
 def test_count_of_one_block(student, documented):
-    """One more layer adds the documented numbers of attention and feed-forward, and two norms."""
+    """A layer adds two norms and the documented counts for attention and feed-forward network."""
     added = count(student, 50257, 1024, 768, 13) - count(student, 50257, 1024, 768, 12)
 
     attention = documented["ch04.exercise.attention"].value
     without_norms = added - attention - 4 * 768
     documented["ch04.exercise.feed_forward"].matches(
-        without_norms, "What one more layer adds, without attention and norms,"
+        without_norms, "The number that one more layer adds, without attention and norms,"
     )
 
 
@@ -642,7 +641,7 @@ def test_count_for_any_sizes(student, reference, probe):
 
 @check("count_parameters", points=0.1, layer="probe")
 def test_count_needs_no_model(student, reference, probe):
-    """The parameters of models that are too large for any computer are counted at once."""
+    """The parameters are counted even for models that are too large to build."""
     V = 50257 + probe.seed % 89
     for sizes in ((V, 2048, 12288, 96), (V, 2**17, 2**15, 500, QKV_BIAS)):
         wanted = reference.call("count_parameters", *sizes)
@@ -665,7 +664,7 @@ def test_top_k_gives_the_documented_probabilities(student, documented):
 
 @check("top_k_logits", points=0.2, layer="probe", rules=("minus_infinity",))
 def test_top_k_works_on_each_row(student, reference, probe):
-    """For logits with one, two and three axes, each row keeps its own k largest."""
+    """For logits with one, two and three axes, each row keeps its own k largest logits."""
     for *shape, k in ((7, 3), (4, 6, 2), (3, 2, 5, 4), (5, 3, 1)):
         logits = 2 * probe.normal(*shape) - 1
 
@@ -675,7 +674,7 @@ def test_top_k_works_on_each_row(student, reference, probe):
 
 @check("top_k_logits", points=0.1, layer="probe")
 def test_top_k_keeps_ties(student, reference, probe):
-    """Logits that equal the k-th largest one are all kept."""
+    """All logits equal to the k-th largest one are kept."""
     base = torch.tensor([2.0, 5.0, 2.0, 7.0, 2.0, 1.0]) + probe.normal(3, 1).round()
 
     for k in (1, 2, 3, 4, 5):
@@ -685,14 +684,14 @@ def test_top_k_keeps_ties(student, reference, probe):
 
 @check("top_k_logits", points=0.1, layer="probe", rules=("refuses",))
 def test_top_k_refuses_a_wrong_k(student, reference, probe):
-    """A k of 1 and one of V give logits; a k below 1 or above V raises an error."""
+    """A k of 1 or V gives the right logits, and a k below 1 or above V raises an error."""
     logits = probe.normal(3, 5)
 
     for k in (1, 5):
         found = student.call("top_k_logits", logits, k)
         agrees(found, reference.call("top_k_logits", logits, k), "The logits")
     for k in (0, -1, 6, 9):
-        is_refused(student.refuses("top_k_logits", logits, k), "A k outside 1 … V")
+        is_refused(student.refuses("top_k_logits", logits, k), "A k below 1 or above V")
 
 
 @check("top_k_logits", points=0.1, layer="laws", rules=("inputs_unchanged", "dtype"))
@@ -732,12 +731,16 @@ def test_temperature_zero_takes_the_largest(student, reference, probe):
         logits = 2 * probe.normal(B, V)
 
         found = student.call("sample_next", logits, 0.0, top_k)
-        agrees(found, reference.call("sample_next", logits, 0.0, top_k), "At temperature 0, ids")
+        agrees(
+            found,
+            reference.call("sample_next", logits, 0.0, top_k),
+            "With a temperature of 0, the ids",
+        )
 
 
 @check("sample_next", points=0.2, layer="laws", rules=("refuses",))
 def test_sampling_refuses_wrong_arguments(student, probe):
-    """A temperature below 0, and a top_k outside 1 … V at any temperature, raise an error."""
+    """A temperature below 0 or a top_k outside 1 to V raises an error, even at temperature 0."""
     logits = probe.normal(3, 5)
 
     tensor_like(student.call("sample_next", logits, 0.0, 5), (3, 1), "The ids")
@@ -747,12 +750,12 @@ def test_sampling_refuses_wrong_arguments(student, probe):
         is_refused(refused, "A temperature below 0")
     for temperature, top_k in ((1.0, 0), (1.0, 6), (0.0, 0), (0.0, 6), (0.0, -2)):
         refused = student.refuses("sample_next", logits, temperature, top_k)
-        is_refused(refused, "A top_k outside 1 … V")
+        is_refused(refused, "A top_k below 1 or above V")
 
 
 @check("sample_next", points=0.1, layer="laws")
 def test_cold_sampling_takes_the_largest(student, probe):
-    """With top_k = 1, and at a temperature near 0, the most likely token is drawn."""
+    """With top_k = 1 or a temperature near 0, the most likely token is drawn."""
     order = probe.uniform(4, 6).argsort(dim=-1)
     logits = 3.0 * order.float()
     largest = order.argmax(dim=-1, keepdim=True)
@@ -760,12 +763,12 @@ def test_cold_sampling_takes_the_largest(student, probe):
     agrees(student.call("sample_next", logits, 2.0, 1, seed=3), largest, "With top_k = 1, the ids")
     for seed in (4, 5):
         cold = student.call("sample_next", logits, 0.05, seed=seed)
-        agrees(cold, largest, "At temperature 0.05, the ids")
+        agrees(cold, largest, "With a temperature of 0.05, the ids")
 
 
 @check("sample_next", points=0.1, layer="laws", rules=("no_seeding", "inputs_unchanged"))
 def test_sampling_leaves_the_seed_to_the_caller(student, probe):
-    """Two seeds give different draws, and the caller's logits stay as they are."""
+    """Two seeds give different draws, and the caller's logits are unchanged."""
     logits = torch.zeros(40, 9)
 
     drawn = [student.call("sample_next", logits, seed=seed) for seed in (probe.seed, 7)]
@@ -796,7 +799,7 @@ def test_generate_appends_tokens(student):
 
 @check("generate", points=0.3, layer="documented")
 def test_generate_writes_the_documented_text(student, documented):
-    """The lecture's untrained model writes the documented hundred characters."""
+    """The lecture's untrained model generates the 100 documented characters."""
     model = student.new("nn.Embedding", 65, 65, seed=1337)  # the draws of BigramModel
     text = student.call("generate", model, torch.zeros(1, 1).long(), 100, 8, 1.0)
 
@@ -806,7 +809,7 @@ def test_generate_writes_the_documented_text(student, documented):
 
 @check("generate", points=0.3, layer="documented")
 def test_generate_draws_as_often_as_documented(student, documented):
-    """In a thousand draws at three temperatures, tokens appear as often as documented."""
+    """In 1000 draws at each of three temperatures, tokens appear as often as documented."""
     logits = documented["ch05.next_token_logits"].tensor
     model = student.new("nn.Embedding", 9, 9).load({"weight": logits.repeat(9, 1)})
 
@@ -819,7 +822,7 @@ def test_generate_draws_as_often_as_documented(student, documented):
         text = student.call("generate", model, start, 1000, 1, temperature, seed=123)
         what = f"The result at temperature {temperature}"
         counts = counts_of(tensor_like(text, (1, 1001), what)[:, 1:], 9, what)
-        documented[name].matches(counts, f"How often tokens appear at temperature {temperature}")
+        documented[name].matches(counts, f"The counts of tokens at temperature {temperature}")
 
 
 @check("generate", points=0.3, layer="probe")
@@ -835,7 +838,7 @@ def test_generate_follows_a_table(student, reference, probe):
 
 @check("generate", points=0.3, layer="probe")
 def test_generate_shows_the_last_context_to_the_model(student, reference, probe):
-    """With a model that uses its whole input, the tokens are right in short and long texts."""
+    """With a model that uses its whole input, the tokens of short and long texts are right."""
     for B, T, V, context, more in ((3, 4, 11, 6, 9), (2, 8, 9, 3, 5), (1, 5, 13, 5, 7)):
         yours, ours = both_transformers(student, reference, probe, V)
         ids = draw_ids(probe, B, T, V)
@@ -864,14 +867,18 @@ def test_generate_passes_temperature_and_top_k_on(student, probe):
 
 @check("generate", points=0.1, layer="laws")
 def test_generate_goes_on_where_it_ended(student, reference, probe):
-    """Three new tokens and then four more are the same as seven; 0 new tokens return the ids."""
+    """Three and then four new tokens give the same text as seven; 0 new tokens give the ids."""
     yours, _ = both_transformers(student, reference, probe, 11)
     ids = draw_ids(probe, 2, 3, 11)
 
     at_once = tensor_like(student.call("generate", yours, ids, 7, 4), (2, 10), "The result")
     agrees(student.call("generate", yours, ids, 0, 4), ids, "Without new tokens, the result")
     first = tensor_like(student.call("generate", yours, ids, 3, 4), (2, 6), "The result")
-    agrees(student.call("generate", yours, first, 4, 4), at_once, "Three and then four tokens")
+    agrees(
+        student.call("generate", yours, first, 4, 4),
+        at_once,
+        "The text of three and then four new tokens",
+    )
 
 
 @check("generate", points=0.1, layer="laws")
@@ -884,12 +891,12 @@ def test_generate_forgets_what_is_before_the_context(student, reference, probe):
 
     found = tensor_like(student.call("generate", yours, ids, 5, 3), (3, 11), "The result")
     again = tensor_like(student.call("generate", yours, others, 5, 3), (3, 11), "The result")
-    agrees(again[:, 6:], found[:, 6:], "After other tokens before the context, the new tokens")
+    agrees(again[:, 6:], found[:, 6:], "With other tokens before the context, the new tokens")
 
 
 @check("generate", points=0.1, layer="laws")
 def test_generate_with_one_choice_is_greedy(student, reference, probe):
-    """With top_k = 1, and at temperature 0, the most likely token follows."""
+    """With top_k = 1 or a temperature of 0, the most likely token follows."""
     yours, _ = both_tables(student, reference, probe, 8)
     ids = draw_ids(probe, 3, 2, 8)
 
@@ -913,7 +920,7 @@ def test_generate_builds_no_graph(student, reference, probe):
 
 @check("generate", points=0.1, layer="laws", rules=("no_seeding", "inputs_unchanged"))
 def test_generate_leaves_seed_and_ids_to_the_caller(student, probe):
-    """Two seeds give different texts, and the caller's ids stay as they are."""
+    """Two seeds give different texts, and the caller's ids are unchanged."""
     model = student.new("nn.Embedding", 9, 9).load({"weight": torch.zeros(9, 9)})
     ids = draw_ids(probe, 2, 3, 9)
 

@@ -65,10 +65,10 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
 GROUPED = "GroupedQueryAttention"
 DECODER = "DecoderAttention"
 QKV = ("W_query", "W_key", "W_value")
-LACKS = ("out_proj.bias",)  # without it the checks of parameters lose points, and no others
+LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Attend for all tokens at once."
-ONCE = "Project the new tokens only: the keys and values of all others are in the cache."
+ONCE = "Project the new tokens only: the keys and values of all other tokens are in the cache."
 CUTS = ((2, 11), (5, 1, 7), (13,), (1,) * 13)
 
 
@@ -139,7 +139,7 @@ def drawn_cache(probe, s, held, seen):
 
 
 def pattern(answer, T):
-    """Return the positions of the ones in a mask, or fail the check if it has other numbers."""
+    """Return a mask as zeros and ones, or fail the check if it has other numbers."""
     found = tensor_like(answer, (T, T), "The mask")
     expect(
         bool(((found == 0) | (found == 1)).all()),
@@ -149,7 +149,7 @@ def pattern(answer, T):
 
 
 def whole(answer):
-    """Return a whole number, or fail the check."""
+    """Return the number of bytes, or fail the check if it is not an int."""
     found = number(answer, "The number of bytes")
     sentence = "The number of bytes is not an int."
     expect(type(answer) is int, sentence, Status.WRONG_TYPE)
@@ -162,7 +162,7 @@ def continued(answer):
     is_pair = isinstance(answer, tuple | list) and len(answer) == 2
     expect(is_pair, sentence, Status.WRONG_TYPE)
     context, cache = answer
-    sentence = "The cache is not the tuple (keys, values, seen)."
+    sentence = "The cache is not a tuple (keys, values, seen)."
     is_triple = isinstance(cache, tuple | list) and len(cache) == 3
     expect(is_triple, sentence, Status.WRONG_TYPE)
     keys, values, seen = cache
@@ -174,7 +174,7 @@ def continued(answer):
 
 
 def agrees_in_parts(module, x, sizes, full):
-    """Continue a text part by part, and compare each context with that part of the whole."""
+    """Continue a text part by part, and compare each context with the same part of *full*."""
     cache, start = None, 0
     for part in x.split(sizes, dim=1):
         context, cache = continued(module(part.contiguous(), cache))
@@ -260,7 +260,7 @@ def test_heads_refuse_an_uneven_share(student):
 
 @check("repeat_heads", points=0.1, layer="gradients", rules=("gradients",))
 def test_heads_add_up_the_gradients_of_a_group(student, reference, probe):
-    """A key-value head gets the gradients of all query heads that share it."""
+    """A key-value head gets the sum of the gradients of all query heads that share it."""
     x, back = probe.normal(3, 2, 5, 4), probe.normal(3, 8, 5, 4)
 
     same_gradients(
@@ -291,7 +291,7 @@ def test_window_of_other_sizes(student, reference):
 
 @check("window_mask", points=0.1, layer="laws")
 def test_window_limits_what_each_token_sees(student):
-    """A token sees at most *window* tokens and the sinks; a long window is a causal mask."""
+    """A token sees at most *window* tokens and the sinks; a window of T gives a causal mask."""
     T, window, sinks = 9, 3, 2
     long = pattern(student.call("window_mask", T, T), T)
     agrees(long, torch.ones(T, T, dtype=torch.long).tril(), "The mask with a window of T")
@@ -308,7 +308,7 @@ def test_window_limits_what_each_token_sees(student):
 
 @check("window_mask", points=0.1, layer="laws", rules=("refuses",))
 def test_window_refuses_to_hide_everything(student):
-    """A window of 1 is accepted, and smaller ones raise an error."""
+    """A window of 1 is accepted, and smaller windows raise an error."""
     pattern(student.call("window_mask", 4, 1), 4)
     for arguments in ((4, 0), (4, -1), (3, 0, 1)):
         is_refused(student.refuses("window_mask", *arguments), "A window below 1")
@@ -319,7 +319,7 @@ def test_window_refuses_to_hide_everything(student):
 
 @check("cache_bytes", points=0.5, layer="documented")
 def test_bytes_are_the_documented_ones(student, documented):
-    """The caches of a model with 32,768 tokens and 32 layers have the documented sizes."""
+    """The caches of a model for 32,768 tokens in 32 layers have the documented sizes."""
     full, layers, near, few = 32768, 32, 1024, 5
     gigabytes = [whole(student.call("cache_bytes", full, 128, G, layers)) / 1e9 for G in (32, 8)]
     windowed = [
@@ -336,7 +336,7 @@ def test_bytes_are_the_documented_ones(student, documented):
 
 @check("cache_bytes", points=0.2, layer="probe")
 def test_bytes_are_those_of_a_real_cache(student, reference, probe):
-    """The number is the size of a returned cache, and right for windows and several texts."""
+    """The number is the size of a real cache, and it is right for windows and several texts."""
     s = ONE_PAIR
     _, cache = reference.new(DECODER, s.d_out, s.H, s.G)(tokens(probe, s))
     held = sum(part.numel() * part.element_size() for part in cache[:2])
@@ -395,7 +395,7 @@ def has_layers(module, s):
 
 
 def draws_in_order(student, reference, probe, name, sizes):
-    """Fail the check unless the layers are drawn in the order of the docstring."""
+    """Fail the check unless the layers are created in the order of the docstring."""
     found = student.new(name, *sizes, seed=probe.seed).parameters()
     drawn = reference.new(name, *sizes, seed=probe.seed).parameters()
     for parameter, ours in drawn.items():
@@ -424,14 +424,14 @@ def leaves_the_seed(student, name, sizes, x):
 
 @check(GROUPED, points=0.2, layer="parameters")
 def test_groups_have_fewer_weights_for_keys_and_values(student):
-    """W_key and W_value have num_kv_heads heads, W_query and out_proj have num_heads."""
+    """W_key and W_value have num_kv_heads heads, and W_query and out_proj have num_heads."""
     for s in (SIX, ONE_KEY, EQUAL):
         has_layers(student.new(GROUPED, s.d_in, s.d_out, s.context, s.H, s.G), s)
 
 
 @check(GROUPED, points=0.2, layer="parameters")
 def test_groups_draw_their_layers_in_order(student, reference, probe):
-    """Seeded by the caller, the four layers are drawn in the order of the docstring."""
+    """The four layers are created in the order of the docstring, with the caller's seed."""
     for s in (SIX, ONE_KEY):
         sizes = (s.d_in, s.d_out, s.context, s.H, s.G)
         draws_in_order(student, reference, probe, GROUPED, sizes)
@@ -469,7 +469,7 @@ def test_groups_attend_with_any_weights(student, reference, probe):
 
 @check(GROUPED, points=0.4, layer="probe")
 def test_groups_see_their_window(student, reference, probe):
-    """The result is right for windows of one token, of several, and longer than the text."""
+    """The result is right for windows of one token, of several tokens, or longer than the text."""
     for s, window in ((SIX, 4), (EIGHT, 1), (ONE_KEY, 2), (EIGHT, 20)):
         yours, ours = both_grouped(student, reference, probe, s, window)
         x = tokens(probe, s)
@@ -479,7 +479,7 @@ def test_groups_see_their_window(student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws", rules=("dtype",))
 def test_groups_keep_the_dtype(keeps_dtype, student, reference, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """In float64 the result is float64, and in float32 it is float32."""
     attention, _ = both_grouped(student, reference, probe, ONE_KEY, 4)
 
     keeps_dtype(attention, tokens(probe, ONE_KEY))
@@ -487,7 +487,7 @@ def test_groups_keep_the_dtype(keeps_dtype, student, reference, probe):
 
 @check(GROUPED, points=0.1, layer="laws")
 def test_groups_are_heads_with_equal_keys(student, probe):
-    """A module with H key-value heads and the weights of each group repeated gives the same."""
+    """Repeating the weights of each group for H key-value heads does not change the context."""
     s = EIGHT
     weights = drawn_weights(probe, s)
     for name in ("W_key.weight", "W_value.weight"):
@@ -507,7 +507,7 @@ def test_groups_are_heads_with_equal_keys(student, probe):
 
 @check(GROUPED, points=0.1, layer="laws")
 def test_groups_forget_what_left_the_window(student, reference, probe):
-    """A token outside the window has no effect; the oldest token in the window has one."""
+    """A token outside the window has no effect, but the oldest token in the window does."""
     s, window = SIX, 3
     yours, _ = both_grouped(student, reference, probe, s, window)
     x = tokens(probe, s)
@@ -521,12 +521,12 @@ def test_groups_forget_what_left_the_window(student, reference, probe):
     agrees(after[:, apart], before[:, apart], sentence)
     oldest = 1 + window  # the last token that sees the changed one
     seen = alike(after[:, oldest], before[:, oldest])
-    expect(not seen, "A change of the oldest token in a window changes nothing.")
+    expect(not seen, "A change of the oldest token in a window has no effect.")
 
 
 @check(GROUPED, points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_groups_keep_items_apart_and_never_look_ahead(student, reference, probe):
-    """An item alone and a shortened text have the same results, and the input is unchanged."""
+    """An item alone and a shortened text get the same results, and the input is unchanged."""
     yours, _ = both_grouped(student, reference, probe, EIGHT)
     x = tokens(probe, EIGHT)
 
@@ -540,8 +540,8 @@ def test_groups_keep_items_apart_and_never_look_ahead(student, reference, probe)
 
 @check(GROUPED, points=0.1, layer="laws", rules=("refuses",))
 def test_groups_refuse_numbers_that_do_not_divide(student, probe):
-    """Numbers of heads that do not divide d_out, or each other, raise an error."""
-    student.new(GROUPED, 7, 12, 9, 6, 3)  # these do
+    """An uneven split of d_out into heads, or of heads into groups, raises an error."""
+    student.new(GROUPED, 7, 12, 9, 6, 3)  # an even split
     for what, (d_out, H, G) in (
         ("A d_out that num_heads does not divide", (13, 4, 2)),
         ("A d_out that num_heads does not divide", (10, 4, 4)),
@@ -624,7 +624,7 @@ def test_decoder_gives_each_token_a_vector_of_d_model(student, probe):
 
 @check(DECODER, points=0.1, layer="shapes")
 def test_decoder_returns_a_cache_of_few_heads(student, probe):
-    """The cache of texts (3, 5, 24) holds keys and values (3, 3, 5, 4), or fewer with a window."""
+    """For texts (3, 5, 24), keys and values are (3, 3, 5, 4), with fewer tokens in a window."""
     for window, held in ((None, 5), (9, 5), (6, 5), (4, 3)):
         attention = student.new(DECODER, 24, 6, 3, window)
         _, (keys, values, seen) = continued(attention(probe.normal(3, 5, 24)))
@@ -644,7 +644,7 @@ def test_decoder_has_the_layers_of_grouped_attention(student):
 
 @check(DECODER, points=0.2, layer="parameters")
 def test_decoder_draws_its_layers_in_order(student, reference, probe):
-    """Seeded by the caller, the four layers are drawn in the order of the docstring."""
+    """The four layers are created in the order of the docstring, with the caller's seed."""
     for s in (LONG, ONE_PAIR):
         draws_in_order(student, reference, probe, DECODER, (s.d_out, s.H, s.G))
 
@@ -659,7 +659,7 @@ def test_decoder_leaves_the_seed_to_the_caller(student, probe):
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_continues_from_any_cache(student, reference, probe):
-    """With and without a cache, the context is right, for one new token and for several."""
+    """The context is right with and without a cache, for one new token and for several."""
     for s, seen, T in ((PAIRS, 0, 5), (PAIRS, 7, 1), (MORE_PAIRS, 3, 5), (ONE_PAIR, 17, 2)):
         yours, ours = both_decoders(student, reference, probe, s, base=100.0)
         x = tokens(probe, s, T)
@@ -671,7 +671,7 @@ def test_decoder_continues_from_any_cache(student, reference, probe):
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_continues_from_the_cache_of_a_window(student, reference, probe):
-    """With a window, the cache holds only the last tokens, and the context is right."""
+    """The context is right with a window and a cache that holds only the last tokens."""
     for s, window, held, seen, T in (
         (PAIRS, 4, 3, 17, 1),
         (MORE_PAIRS, 4, 3, 29, 3),
@@ -688,7 +688,7 @@ def test_decoder_continues_from_the_cache_of_a_window(student, reference, probe)
 
 @check(DECODER, points=0.3, layer="probe")
 def test_decoder_caches_the_right_tokens(student, reference, probe):
-    """The returned keys are rotated, the values are not, the oldest is first, and seen counts."""
+    """In the new cache, only keys are rotated, the oldest token is first, and seen is right."""
     for s, window, held, seen, T in (
         (PAIRS, None, 0, 0, 3),
         (MORE_PAIRS, None, 2, 2, 2),
@@ -733,7 +733,7 @@ def test_decoder_reads_through_a_window_in_any_parts(student, reference, probe):
 
 @check(DECODER, points=0.2, layer="laws")
 def test_decoder_never_caches_more_than_it_needs(student, reference, probe):
-    """The cache keeps its tokens, seen grows, and a window drops all but window - 1 tokens."""
+    """The cache never holds more tokens than the next call needs, and seen counts all tokens."""
     s = LONG
     x = tokens(probe, s)
     for window in (1, 5, None):
@@ -750,7 +750,9 @@ def test_decoder_never_caches_more_than_it_needs(student, reference, probe):
             kept = max(0, held - (end - start))
             if kept:
                 agrees(keys[:, :, :kept], cache[0][:, :, -kept:], "The keys that stay in the cache")
-                agrees(values[:, :, :kept], cache[1][:, :, -kept:], "The values that stay in it")
+                agrees(
+                    values[:, :, :kept], cache[1][:, :, -kept:], "The values that stay in the cache"
+                )
             cache = (keys, values, seen)
 
 
@@ -767,12 +769,12 @@ def test_decoder_keeps_two_texts_apart(student, reference, probe):
             part = x[:, start : start + 2].contiguous()
             context, caches[which] = continued(yours(part, caches[which]))
             wanted = full[which][:, start : start + 2]
-            agrees(context, wanted, "The context of one of two texts in turn")
+            agrees(context, wanted, "The context of one of the two texts")
 
 
 @check(DECODER, points=0.1, layer="laws")
 def test_decoder_sees_only_its_window(student, reference, probe):
-    """A token outside the window has no effect in one layer, but has one in two layers."""
+    """A token outside the window has no effect through one layer, but it has one through two."""
     s, window = LONG, 4
     yours, _ = both_decoders(student, reference, probe, s, window)
     x = tokens(probe, s)
@@ -790,7 +792,7 @@ def test_decoder_sees_only_its_window(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
 def test_decoder_keeps_the_dtype_and_its_inputs(student, reference, probe):
-    """In float64 all results are float64, and neither the tokens nor the cache change."""
+    """In float64 all results are float64, and the given tokens and cache are unchanged."""
     s, window = ONE_PAIR, 4
     yours, _ = both_decoders(student, reference, probe, s, window)
     x, cache = tokens(probe, s, 2), drawn_cache(probe, s, 3, 8)
@@ -802,7 +804,9 @@ def test_decoder_keeps_the_dtype_and_its_inputs(student, reference, probe):
     context, (keys, values, _) = continued(yours(x.double(), wide))
     for what, found in (("context", context), ("keys", keys), ("values", values)):
         right = tensor(found, f"The {what}").dtype is torch.float64
-        expect(right, f"For float64 inputs the {what} have another dtype.", Status.WRONG_TYPE)
+        expect(
+            right, f"For float64 inputs, the dtype of the {what} is not float64.", Status.WRONG_TYPE
+        )
 
 
 @check(DECODER, points=0.1, layer="laws", rules=("gradients",))
@@ -818,8 +822,8 @@ def test_decoder_can_be_trained(student, reference, probe):
 
 @check(DECODER, points=0.1, layer="laws", rules=("refuses",))
 def test_decoder_refuses_heads_that_do_not_fit(student, probe):
-    """Numbers of heads that do not divide, and heads of an odd size, raise an error."""
-    student.new(DECODER, 24, 6, 3)  # these do
+    """An uneven split into heads or groups, or a head of an odd size, raises an error."""
+    student.new(DECODER, 24, 6, 3)  # an even split
     for what, sizes in (
         ("A d_model that num_heads does not divide", (26, 4, 2)),
         ("A num_heads that num_kv_heads does not divide", (24, 6, 4)),
