@@ -334,7 +334,8 @@ def _is_plural(what: str) -> bool:
     """Whether *what* names several things: "The weights of a token" does, `scaled_scores` not."""
     if what.startswith(LEADING):  # "After a change of the last tokens, the result of the first"
         what = what.partition(", the " if ", the " in what else " the ")[2]
-    noun = re.split(r",| (?:after|for|from|in|of|right|that|with|without)\b", what)[0].split()[-1:]
+    modifier = r",| (?:after|before|for|from|in|of|right|that|with|without)\b"
+    noun = re.split(modifier, what)[0].split()[-1:]
     return any(re.fullmatch(r"[a-z]+[^s]s", word) and word not in SINGULAR for word in noun)
 
 

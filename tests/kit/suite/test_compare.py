@@ -269,6 +269,9 @@ def test_the_largest_matrix_is_shown():
         pytest.param("The bias of two heads", "The bias of two heads has", id="ends-in-s"),
         pytest.param("attention_weights", "attention_weights has", id="a-function"),
         pytest.param(
+            "The part before these tokens", "The part before these tokens has", id="before"
+        ),
+        pytest.param(
             "After a change of the last tokens, the result of the first tokens",
             "the result of the first tokens has",
             id="a-phrase-before-it",
