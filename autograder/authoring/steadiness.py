@@ -81,7 +81,7 @@ def steadiness(
     times = 2 if in_doubt else 1
     if seen.error is None and seen.room >= times * FAR:
         return Steadiness.STEADY
-    if isinstance(seen.error, Fault) and not seen.answers:  # no number has an influence on it
+    if isinstance(seen.error, Fault) and not seen.answers and seen.decided:  # no number matters
         return Steadiness.STEADY
     if does_not_end(seen.error):  # rounding hardly has an influence, and a run takes long
         return Steadiness.STEADY

@@ -9,10 +9,11 @@ is that a small entry has the noise of large terms if these cancel.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import IntEnum
+from functools import wraps
 from itertools import chain
 from typing import Any
 
@@ -155,14 +156,48 @@ def watching_bounds(*, on: bool = True) -> Iterator[list[float]]:
     """Collect the distances of compared results from the bounds of their checks, if *on* is true.
 
     The unit is the noise. A negative distance is beyond the bound, and rounding may decide the
-    outcome near zero.
+    outcome near zero. The distance between the two largest numbers of an ``argmax`` (or the two
+    smallest of an ``argmin``) is collected, too, because rounding may decide which one is chosen.
     """
     rooms: list[float] = []
     token = _rooms.set(rooms if on else None)
     try:
-        yield rooms
+        with _watching_choices() if on else nullcontext():
+            yield rooms
     finally:
         _rooms.reset(token)
+
+
+@contextmanager
+def _watching_choices() -> Iterator[None]:
+    """Note the room of each choice of the code that runs here."""
+    places = [(place, name) for place in (torch, Tensor) for name in ("argmax", "argmin")]
+    originals = [getattr(place, name) for place, name in places]
+    for (place, name), choose in zip(places, originals, strict=True):
+        setattr(place, name, _noting(choose, sign=1 if name == "argmax" else -1))
+    try:
+        yield
+    finally:
+        for (place, name), choose in zip(places, originals, strict=True):
+            setattr(place, name, choose)
+
+
+def _noting(choose: Callable[..., Tensor], sign: int) -> Callable[..., Tensor]:
+    """Return *choose*, a function of torch, so that it also notes the room of its choice."""
+
+    @wraps(choose)
+    def chosen(numbers: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        found = choose(numbers, *args, **kwargs)
+        rooms, axis = _rooms.get(), kwargs.get("dim", args[0] if args else None)
+        wide = numbers.detach().double() * sign
+        wide = wide.flatten() if axis is None else wide.movedim(axis, -1)
+        if rooms is not None and numbers.is_floating_point() and wide.shape[-1:] > (1,):
+            first, second = wide.topk(2).values.unbind(-1)
+            apart = (first - second).nan_to_num(nan=torch.inf)
+            rooms.append(float((apart / (NOISE * scale_of(numbers))).min()))
+        return found
+
+    return chosen
 
 
 def note_room(apart: Tensor, bound: Tensor, expected: Tensor, noise: float = NOISE) -> None:

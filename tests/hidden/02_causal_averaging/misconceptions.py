@@ -97,7 +97,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("return weights @ x  # (T, T) @ (B, T, C) -> (B, T, C)", "return causal_mean_loop(x)"),
         ),
-        explanation="The means are computed without a product with the weights; they must come from one.",
+        explanation="The means must come from a product with the weights, and they do not.",
         question="Which matrix turns x into its means, and on which side of x is it?",
     ),
     # masked_softmax_weights
@@ -105,7 +105,7 @@ MISCONCEPTIONS = (
         id="divides_by_counts_again",
         exercise="masked_softmax_weights",
         swaps=(("return torch.softmax(scores, dim=-1)", "return averaging_weights(T)"),),
-        explanation="The weights are computed without a softmax; they must come from one.",
+        explanation="The weights must come from a softmax, and they do not.",
         question="Which scores does softmax turn into equal weights, and which into 0?",
     ),
     Misconception(
@@ -134,14 +134,14 @@ MISCONCEPTIONS = (
         id="multiplies_by_averages",
         exercise="causal_mean_softmax",
         swaps=(("weights = torch.softmax(scores, dim=-1)", "weights = averaging_weights(T)"),),
-        explanation="The weights are computed without a softmax; they must come from one.",
+        explanation="The weights must come from a softmax, and they do not.",
         question="Which step turns masked scores into weights?",
     ),
     Misconception(
         id="calls_the_loop_again",
         exercise="causal_mean_softmax",
         swaps=(("return weights @ x  # (B, T, C)", "return causal_mean_loop(x)"),),
-        explanation="The means are computed without a product with the weights; they must come from one.",
+        explanation="The means must come from a product with the weights, and they do not.",
         question="What do you do with the weights after softmax has computed them?",
     ),
     Misconception(

@@ -40,6 +40,9 @@ def of(runner: SuiteRunner, result: str, *, in_doubt: bool = False) -> Steadines
         pytest.param("3 * x", Steadiness.STEADY, id="wrong"),
         pytest.param("x.no_such_name", Steadiness.STEADY, id="raises"),
         pytest.param(
+            "x[torch.stack([x, x]).argmax():].no_such_name", Steadiness.UNSTEADY, id="chooses"
+        ),
+        pytest.param(
             "2 * x + 1e4 * (x - x.float().round(decimals=6))", Steadiness.UNSTEADY, id="enlarges"
         ),
         pytest.param(

@@ -1,6 +1,7 @@
 """Tests deciding whether two results are equal, different, or too close to tell."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -111,6 +112,43 @@ def test_the_distance_to_the_bound_is_kept():
 
     assert passed == pytest.approx((2.5e-4 - 1e-4) / (1.5 * NOISE), rel=1e-2)
     assert failed == pytest.approx((3e-4 - 1) / (2 * NOISE), rel=1e-2)
+
+
+NUMBERS = torch.tensor([[0.0, 1.0, 2.0], [4.0, 3.75, -1.0]])
+
+
+@pytest.mark.parametrize(
+    ("choose", "apart"),
+    [
+        pytest.param(lambda: NUMBERS.argmax(None), 0.25 / 4, id="of-all"),
+        pytest.param(lambda: NUMBERS.argmax(dim=-1), 0.25 / 4, id="of-each-row"),
+        pytest.param(lambda: torch.argmax(NUMBERS[0]), 1 / 2, id="as-a-function"),
+        pytest.param(lambda: NUMBERS.argmin(-1), 1 / 4, id="of-the-smallest"),
+        pytest.param(lambda: torch.stack([NUMBERS[0]] * 2).argmax(), 0, id="of-equal-rows"),
+    ],
+)
+def test_the_distance_of_a_choice_is_kept(choose: Callable[[], object], apart: float):
+    """Rounding may decide between the two best numbers of a choice, so their distance is kept."""
+    with watching_bounds() as rooms:
+        choose()
+
+    assert rooms == [pytest.approx(apart / NOISE)]
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        pytest.param(lambda: torch.tensor([3, 3]).argmax(), id="whole-numbers"),
+        pytest.param(lambda: torch.tensor([2.0]).argmax(), id="one-number"),
+        pytest.param(lambda: torch.tensor(2.0).argmax(), id="no-axis"),
+    ],
+)
+def test_a_choice_that_rounding_cannot_decide_has_no_distance(choose: Callable[[], object]):
+    """Whole numbers are exact, and a single number is always chosen."""
+    with watching_bounds() as rooms:
+        choose()
+
+    assert rooms == []
 
 
 def test_an_exact_comparison_has_no_distance():
