@@ -284,7 +284,7 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
         "a mask and a number, in this order",
     ),
     ("arguments_of_masked_fill", "A.masked_fill(None, 0.0)", "a mask and a number, in this order"),
-    ("calls_itself", "f()", "without end"),
+    ("calls_itself", "f()", "more often than Python allows"),
     ("dropout_share", "nn.Dropout(2)", "between 0 and 1"),
     ("no_power", "A / A.shape[-1] ^ 0.5", "^ is not the power operator"),
     ("no_power", "A / (A.shape[-1] ^ 0.5)", "^ is not the power operator"),
