@@ -33,9 +33,7 @@ MISCONCEPTIONS = (
             def log_softmax(logits):
                 return torch.log_softmax(logits, dim=-1)
         """,
-        explanation=(
-            "Torch's own log_softmax computes the result, but you must compute it yourself."
-        ),
+        explanation="A function of torch does the work that you must write in this exercise.",
         question="Which exponentials and which sum does the docstring mention?",
     ),
     # cross_entropy
