@@ -11,6 +11,8 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import pytest
+import torch
+from torch import Tensor
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
@@ -167,8 +169,10 @@ def _comparable_part(verb: str, answer: Any, expected: tuple[str, Any] | None) -
     """Return the part of *answer* that a check can grade.
 
     Buffers, and parameters that the solution does not have, may have any values: only their names
-    count.
+    count. A mask of booleans is the same as one of zeros and ones.
     """
+    if isinstance(answer, Tensor) and answer.dtype is torch.bool:
+        return answer.float()
     if not isinstance(answer, dict) or verb not in {"buffers", "parameters"}:
         return answer
     if verb == "buffers":

@@ -146,6 +146,14 @@ def test_the_values_of_buffers_are_not_compared():
     assert compare(left, ran({}, verb="buffers")) is Match.NO
 
 
+def test_a_mask_of_booleans_is_the_same_as_one_of_zeros_and_ones():
+    """The dtype of a mask is an idiom; its entries are compared."""
+    mask = X > 0
+
+    assert compare(ran(mask), ran(mask.float())) is Match.YES
+    assert compare(ran(mask), ran((~mask).float())) is Match.NO
+
+
 def test_the_values_of_the_solutions_parameters_are_compared():
     """Any mask among the parameters is the same mistake; weights must be equal."""
     solution = ran({"W_q": X}, verb="parameters", error=None)
