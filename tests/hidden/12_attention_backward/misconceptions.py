@@ -309,6 +309,16 @@ MISCONCEPTIONS = (
         question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
     ),
     Misconception(
+        id="subtracts_the_squares_of_the_weights",
+        exercise="softmax_backward",
+        swaps=(("(weights * grad_weights).sum", "(weights * weights).sum"),),
+        explanation=(
+            "The sum of the squared weights is subtracted; each weight must be multiplied by its "
+            "gradient, not by itself."
+        ),
+        question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
+    ),
+    Misconception(
         id="subtracts_the_unweighted_mean",
         exercise="softmax_backward",
         swaps=(("(weights * grad_weights).sum", "grad_weights.mean"),),
