@@ -319,6 +319,22 @@ MISCONCEPTIONS = (
         question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
     ),
     Misconception(
+        id="multiplies_by_one_minus_the_weights",
+        exercise="softmax_backward",
+        swaps=(
+            (
+                "return weights * (grad_weights - mean)",
+                "return weights * (1 - weights) * (grad_weights - mean)",
+            ),
+        ),
+        explanation=(
+            "The gradient is also multiplied by 1 - weights, as for a sigmoid; for a softmax, the "
+            "subtracted mean is enough."
+        ),
+        title="The gradient is also multiplied by 1 - weights",
+        question="Which entries of the Jacobian are w_i (1 - w_i), and which are not?",
+    ),
+    Misconception(
         id="subtracts_the_unweighted_mean",
         exercise="softmax_backward",
         swaps=(("(weights * grad_weights).sum", "grad_weights.mean"),),

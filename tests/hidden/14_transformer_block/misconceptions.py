@@ -186,6 +186,13 @@ MISCONCEPTIONS = (
         question="What does the symbol in front of 2/π in the formula mean?",
     ),
     Misconception(
+        id="multiplies_two_and_pi",
+        exercise="gelu",
+        swaps=(("math.sqrt(2 / math.pi)", "math.sqrt(2 * math.pi)"),),
+        explanation="The factor is the square root of 2π; it must be the square root of 2/π.",
+        question="Which fraction is below the root in the formula?",
+    ),
+    Misconception(
         id="squares_where_it_must_cube",
         exercise="gelu",
         swaps=(("x**3", "x**2"),),

@@ -74,6 +74,17 @@ MISCONCEPTIONS = (
         question="Which keys must query 0 see if there are 3 queries and 4 keys?",
     ),
     Misconception(
+        id="hides_each_token_from_itself",
+        exercise="lower_right_mask",
+        swaps=(("past = num_keys - num_queries", "past = num_keys - num_queries - 1"),),
+        explanation=(
+            "Each query sees only the keys before its own token; it must also see the key of its "
+            "own token."
+        ),
+        title="Each query sees only the keys before its own token",
+        question="Which key must the first query of a text see?",
+    ),
+    Misconception(
         id="shows_keys_to_queries_before_the_text",
         exercise="lower_right_mask",
         swaps=(("past = num_keys - num_queries", "past = max(num_keys - num_queries, 0)"),),
@@ -131,6 +142,15 @@ MISCONCEPTIONS = (
         ),
         title="The tokens of the cache are hidden",
         question="How many keys must the first new token see after 6 old tokens?",
+    ),
+    *in_both(
+        "returns_the_values_first",
+        {
+            name: ((result, result.replace("keys, values", "values, keys")),)
+            for name, result in RESULTS.items()
+        },
+        explanation="The cache is returned as (values, keys); the keys must come first.",
+        question="In which order does the next call take the parts of the cache?",
     ),
     *in_both(
         "masks_without_a_cache_only",
@@ -361,6 +381,16 @@ MISCONCEPTIONS = (
         ),
         title="The cache has no effect",
         question="How can the third step attend to the first token?",
+    ),
+    Misconception(
+        id="chooses_among_the_logits_of_all_tokens",
+        exercise="decode",
+        swaps=(("embeddings[ids[-1:]]", "embeddings[ids]"), ("W_value, cache)", "W_value)")),
+        explanation=(
+            "The next token is chosen among the logits of all tokens so far; only the logits of "
+            "the newest token count."
+        ),
+        question="How many rows do the logits have in the third step, and which row counts?",
     ),
     Misconception(
         id="always_gives_the_first_token",

@@ -345,6 +345,15 @@ MISCONCEPTIONS = (
         question="Which sum do softmax and logsumexp have in common?",
     ),
     Misconception(
+        id="adds_the_sum_without_its_logarithm",
+        exercise="attend_tile",
+        swaps=(("maximum + torch.log(total)", "maximum + total"),),
+        explanation=(
+            "The sum of the exponentials is added to the maximum; its logarithm must be added."
+        ),
+        question="What is the logarithm of a product of e^m and a sum?",
+    ),
+    Misconception(
         id="scales_in_place",
         exercise="attend_tile",
         swaps=(
