@@ -49,7 +49,7 @@ def softmax_naive(scores: Tensor) -> Tensor:
     """Turn the scores of one query into positive weights that add up to 1: (T,) -> (T,).
 
     Weight i is exp(score i) divided by the sum of all exp(score j). Write out this formula. It may
-    overflow for large scores. Torch's own softmax is not allowed here.
+    overflow for large scores. Torch's own softmax and logsumexp are not allowed here.
     """
     raise NotImplementedError
 
@@ -59,7 +59,8 @@ def softmax_stable(scores: Tensor, dim: int) -> Tensor:
 
     Every slice of weights along *dim* adds up to 1, even for scores of 1000 or -1000. The softmax
     does not change if all scores of a slice are shifted by the same amount. Write out the softmax.
-    Torch's own softmax is not allowed here. A score of minus infinity gets the weight 0.
+    Torch's own softmax and logsumexp are not allowed here. A score of minus infinity gets the
+    weight 0.
     """
     raise NotImplementedError
 

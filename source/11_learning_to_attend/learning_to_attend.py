@@ -25,7 +25,7 @@ def log_softmax(logits: Tensor) -> Tensor:
 
     Entry v is logit v minus the logarithm of the sum of all V exponentials. Subtract the largest
     logit of each row first. This does not change the result, and it keeps the result finite for
-    logits of 1000 or -1000. Torch's own softmax is not allowed here.
+    logits of 1000 or -1000. Torch's own softmax and logsumexp are not allowed here.
     """
     raise NotImplementedError
 
@@ -36,8 +36,8 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     *targets* are the ids of the right tokens. The loss of one prediction is minus the logarithm of
     the probability of its target. The result is the mean over all predictions, a scalar tensor.
     Raises ``ValueError`` unless *targets* has the shape of *logits* without the last axis. Torch's
-    own softmax is not allowed here. Torch's own losses, such as `F.cross_entropy`, are not allowed
-    here.
+    own softmax and logsumexp are not allowed here. Torch's own losses, such as `F.cross_entropy`,
+    are not allowed here.
     """
     raise NotImplementedError
 
