@@ -81,7 +81,8 @@ def steadiness(
     times = 2 if in_doubt else 1
     if seen.error is None and seen.room >= times * FAR:
         return Steadiness.STEADY
-    if isinstance(seen.error, Fault) and not seen.answers and seen.decided:  # no number matters
+    is_clear = seen.room >= times * CLEAR * MARGIN
+    if isinstance(seen.error, Fault) and not seen.answers and is_clear:  # no number matters
         return Steadiness.STEADY
     if does_not_end(seen.error):  # rounding hardly has an influence, and a run takes long
         return Steadiness.STEADY

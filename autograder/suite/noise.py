@@ -183,7 +183,11 @@ def _watching_choices() -> Iterator[None]:
 
 
 def _noting(choose: Callable[..., Tensor], sign: int) -> Callable[..., Tensor]:
-    """Return *choose*, a function of torch, so that it also notes the room of its choice."""
+    """Return *choose*, a function of torch, so that it also notes the room of its choice.
+
+    Equal numbers may have been computed in the same way, and then they are equal on every machine.
+    So their room is the least one that counts as decided.
+    """
 
     @wraps(choose)
     def chosen(numbers: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -193,8 +197,8 @@ def _noting(choose: Callable[..., Tensor], sign: int) -> Callable[..., Tensor]:
         wide = wide.flatten() if axis is None else wide.movedim(axis, -1)
         if rooms is not None and numbers.is_floating_point() and wide.shape[-1:] > (1,):
             first, second = wide.topk(2).values.unbind(-1)
-            apart = (first - second).nan_to_num(nan=torch.inf)
-            rooms.append(float((apart / (NOISE * scale_of(numbers))).min()))
+            apart = (first - second).nan_to_num(nan=torch.inf) / (NOISE * scale_of(numbers))
+            rooms.append(float(apart.masked_fill(apart == 0, MARGIN).min()))
         return found
 
     return chosen

@@ -40,7 +40,14 @@ def of(runner: SuiteRunner, result: str, *, in_doubt: bool = False) -> Steadines
         pytest.param("3 * x", Steadiness.STEADY, id="wrong"),
         pytest.param("x.no_such_name", Steadiness.STEADY, id="raises"),
         pytest.param(
-            "x[torch.stack([x, x]).argmax():].no_such_name", Steadiness.UNSTEADY, id="chooses"
+            "x[torch.stack([x, x * (1 + 1e-6)]).argmax():].no_such_name",
+            Steadiness.UNSTEADY,
+            id="chooses",
+        ),
+        pytest.param(
+            "x[torch.stack([x, x]).argmax():].no_such_name",
+            Steadiness.BORDERLINE,
+            id="chooses-between-equals",
         ),
         pytest.param(
             "2 * x + 1e4 * (x - x.float().round(decimals=6))", Steadiness.UNSTEADY, id="enlarges"
