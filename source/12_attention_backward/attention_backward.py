@@ -48,7 +48,7 @@ def softmax_backward(weights: Tensor, grad_weights: Tensor) -> Tensor:
     gradient. For each row of weights, the result is the Jacobian of the row times the row of
     *grad_weights*. The T · T numbers of the Jacobian are never built, because one sum over the row
     is enough. Works for any T and any number of rows. The number of tensor operations grows with
-    neither. No tensor may hold a T × T matrix for each row.
+    neither.
     """
     raise NotImplementedError
 
