@@ -91,7 +91,7 @@ def test_a_reply_is_silent_if_it_holds_no_value(reply: Reply, silent: str | None
 
 def test_a_reply_of_another_type_than_its_request_has_is_refused():
     """A reply to ``has`` that is not true or false is refused."""
-    with pytest.raises(BadMessageError, match="to no request"):
+    with pytest.raises(BadMessageError, match="without a request"):
         read_reply(pack(Reply(value=1.5)), "has")
 
 

@@ -207,7 +207,7 @@ def test_a_value_that_is_nested_too_deep_is_refused():
 
 def test_only_a_source_that_is_read_has_definitions():
     """Definitions in the answer to any request except `read` are refused."""
-    with pytest.raises(BadMessageError, match="no request"):
+    with pytest.raises(BadMessageError, match="without a request"):
         decode(ListValue((SourceValue((), ""),)), lambda handle: handle)
 
 
@@ -270,7 +270,7 @@ def test_no_reply_holds_an_array():
     """A worker sends the numbers of an array as a tensor, so any other reply is forged."""
     value = ListValue((encode_array(np.zeros(3), 1000),))
 
-    with pytest.raises(BadMessageError, match="no request"):
+    with pytest.raises(BadMessageError, match="without a request"):
         decode(value, lambda handle: handle)
 
 
