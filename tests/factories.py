@@ -5,6 +5,8 @@ import io
 import json
 import re
 import sqlite3
+import stat
+import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -28,6 +30,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
+from autograder.sandbox.isolation import allows_others
 from autograder.submission import Submission
 from autograder.submission.files import SubmittedFile
 
@@ -225,6 +228,21 @@ def chain_files(stage: str) -> dict[str, str]:
 WriteCourse = Callable[..., Course]
 Submit = Callable[..., Submission]
 OpenSession = Callable[..., Any]  # a `Session`
+
+
+def below_closed(*paths: str) -> str:
+    """Return the first of *paths* below a folder that only its owner may enter, or nothing."""
+    return next((path for path in paths if not all(map(_may_enter, Path(path).parents))), "")
+
+
+def _may_enter(folder: Path) -> bool:
+    return allows_others(folder, stat.S_IXOTH)
+
+
+# Libraries such as Matplotlib open files by their paths, which a different user can't follow here.
+needs_open_python = pytest.mark.skipif(
+    bool(below_closed(sys.prefix)), reason="Python is installed below a folder that is closed"
+)
 
 
 def write_files(root: Path, files: dict[str, str]) -> None:

@@ -13,7 +13,13 @@ from autograder import course as courses
 from autograder.authoring import release
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.privileges import NOBODY
-from tests.factories import SOLUTION, STAGE, ask_alembic_once, write_template
+from tests.factories import (
+    SOLUTION,
+    STAGE,
+    ask_alembic_once,
+    needs_open_python,
+    write_template,
+)
 from tests.kit.commands import forget_suites, run
 
 pytestmark = [
@@ -156,6 +162,7 @@ def by_another_user(home: Path, work: Callable[[], object]) -> int | None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@needs_open_python
 def test_another_user_of_the_system_gets_the_feedback(
     open_home: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -141,7 +141,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
             "05",
             "MaskedSelfAttention",
             MASKED.format("return torch.softmax(s, dim=self.col_dim) @ v * mask"),
-            "Two tensors do not fit",
+            "The shapes of two tensors do not fit",
             "Either",
             id="result-times-mask",
         ),

@@ -2,11 +2,10 @@
 
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -17,8 +16,8 @@ import autograder
 from autograder.course import Course, find_root, load
 from autograder.gradescope.bundle import build_zip
 from autograder.sandbox import seccomp
-from autograder.sandbox.isolation import allows_others, detect_capabilities
-from tests.factories import lay_out
+from autograder.sandbox.isolation import detect_capabilities
+from tests.factories import below_closed, lay_out
 from tests.kit.exports.test_gradescope_results import accepted
 
 RIGHT_STAGE = "01"  # its solution is submitted
@@ -125,22 +124,12 @@ def start(root: Path, *before: str) -> subprocess.CompletedProcess:
     )
 
 
-def below_closed(paths: Iterable[str]) -> str:
-    """Return the first of *paths* below a folder that only its owner may enter; or nothing."""
-    return next((path for path in paths if not all(map(may_enter, Path(path).parents))), "")
-
-
-def may_enter(folder: Path) -> bool:
-    """Whether every user may enter *folder*."""
-    return allows_others(folder, stat.S_IXOTH)
-
-
 def starter(level: str) -> tuple[str, ...]:
     """Return a command prefix that limits isolation to *level*; skip the test without one."""
     if level == "process":
         if os.geteuid() or not seccomp.available():
             pytest.skip("only root can run code as nobody, only a filter can hide Landlock")
-        if closed := below_closed((sys.prefix, autograder.__path__[0])):
+        if closed := below_closed(sys.prefix, autograder.__path__[0]):
             pytest.skip(f"the user nobody can't import the kit from {closed}: a folder is closed")
         return (sys.executable, "-I", "-c", WITHOUT_LANDLOCK)
     if detect_capabilities().level != "full":

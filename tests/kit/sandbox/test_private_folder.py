@@ -15,6 +15,7 @@ from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.privileges import unprivileged_owner
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
+from tests.factories import needs_open_python
 
 needs_mount = pytest.mark.skipif(
     detect_capabilities().level != "full" or not private_folder.is_available(),
@@ -94,6 +95,7 @@ def test_folders_count_however_deep_they_are(session):
 
 @pytest.mark.slow
 @needs_mount
+@needs_open_python
 def test_demos_plot_and_save():
     """The files that honest labs write fit into the default limits."""
     with ForkServer("full", Limits()) as server:
