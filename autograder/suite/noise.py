@@ -17,6 +17,7 @@ from functools import wraps
 from itertools import chain
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -171,37 +172,40 @@ def watching_bounds(*, on: bool = True) -> Iterator[list[float]]:
 @contextmanager
 def _watching_choices() -> Iterator[None]:
     """Note the room of each choice of the code that runs here."""
-    places = [(place, name) for place in (torch, Tensor) for name in ("argmax", "argmin")]
-    originals = [getattr(place, name) for place, name in places]
-    for (place, name), choose in zip(places, originals, strict=True):
-        setattr(place, name, _noting(choose, sign=1 if name == "argmax" else -1))
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        for place in (torch, Tensor):
+            patch.setattr(place, "argmax", _noting(place.argmax, sign=1))
+            patch.setattr(place, "argmin", _noting(place.argmin, sign=-1))
         yield
-    finally:
-        for (place, name), choose in zip(places, originals, strict=True):
-            setattr(place, name, choose)
 
 
 def _noting(choose: Callable[..., Tensor], sign: int) -> Callable[..., Tensor]:
-    """Return *choose*, a function of torch, so that it also notes the room of its choice.
+    """Return *choose*, a function of torch, so that it also notes the room of its choice."""
+
+    @wraps(choose)
+    def chosen(*args: Any, **kwargs: Any) -> Tensor:
+        found = choose(*args, **kwargs)
+        numbers = args[0] if args else kwargs["input"]
+        axis = kwargs.get("dim", kwargs.get("axis", args[1] if len(args) > 1 else None))
+        if numbers.is_floating_point():
+            _note_choice(numbers.detach().double() * sign, axis)
+        return found
+
+    return chosen
+
+
+def _note_choice(numbers: Tensor, axis: int | None) -> None:
+    """Store the smallest distance between the two largest *numbers* along *axis*, or of all.
 
     Equal numbers may have been computed in the same way, and then they are equal on every machine.
     So their room is the least one that counts as decided.
     """
-
-    @wraps(choose)
-    def chosen(numbers: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        found = choose(numbers, *args, **kwargs)
-        rooms, axis = _rooms.get(), kwargs.get("dim", args[0] if args else None)
-        wide = numbers.detach().double() * sign
-        wide = wide.flatten() if axis is None else wide.movedim(axis, -1)
-        if rooms is not None and numbers.is_floating_point() and wide.shape[-1:] > (1,):
-            first, second = wide.topk(2).values.unbind(-1)
-            apart = (first - second).nan_to_num(nan=torch.inf) / (NOISE * scale_of(numbers))
-            rooms.append(float(apart.masked_fill(apart == 0, MARGIN).min()))
-        return found
-
-    return chosen
+    rows = numbers.flatten() if axis is None else numbers.movedim(axis, -1)
+    rooms = _rooms.get()
+    if rooms is not None and rows.shape[-1:] > (1,):
+        first, second = rows.topk(2).values.unbind(-1)
+        apart = (first - second).nan_to_num(nan=torch.inf) / (NOISE * scale_of(numbers))
+        rooms.append(float(apart.masked_fill(apart == 0, MARGIN).min()))
 
 
 def note_room(apart: Tensor, bound: Tensor, expected: Tensor, noise: float = NOISE) -> None:

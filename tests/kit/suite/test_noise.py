@@ -123,6 +123,7 @@ NUMBERS = torch.tensor([[0.0, 1.0, 2.0], [4.0, 3.75, -1.0]])
         pytest.param(lambda: NUMBERS.argmax(None), 0.25 / 4, id="of-all"),
         pytest.param(lambda: NUMBERS.argmax(dim=-1), 0.25 / 4, id="of-each-row"),
         pytest.param(lambda: torch.argmax(NUMBERS[0]), 1 / 2, id="as-a-function"),
+        pytest.param(lambda: torch.argmax(input=NUMBERS, axis=1), 0.25 / 4, id="by-keywords"),
         pytest.param(lambda: NUMBERS.argmin(-1), 1 / 4, id="of-the-smallest"),
         pytest.param(
             lambda: torch.stack([NUMBERS[0]] * 2).argmax(), MARGIN * NOISE, id="of-equal-rows"
