@@ -1,11 +1,11 @@
 """Fits the parts of a screen into the rows of a terminal, by shrinking unimportant ones first."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from rich.console import Console, RenderableType
+from rich.segment import SegmentLines
 from rich.text import Text
 
 from autograder.reports.terminal import console, render
@@ -46,19 +46,6 @@ class Part(NamedTuple):
     ranks: tuple[Rank, ...] = ()
 
 
-class _Drawn:
-    """A layout that is drawn once, both to count its rows and to show it."""
-
-    def __init__(self, shown: Iterable[RenderableType], drawing: Console) -> None:
-        self.lines = [line for item in shown for line in drawing.render_lines(item, pad=False)]
-
-    def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> Iterator[Segment]:
-        """Yield the rows."""
-        for line in self.lines:
-            yield from line
-            yield Segment.line()
-
-
 def kept(*shown: RenderableType) -> Part:
     """Return a part that is always shown."""
     return Part((shown,))
@@ -85,7 +72,7 @@ def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
     If even the smallest layouts are too high, rows above the last part are cut.
     """
     drawing = console(width, colour=True)
-    drawn = [_Drawn(part.layouts[0], drawing) for part in parts]
+    drawn = [_draw(part.layouts[0], drawing) for part in parts]
     chosen = [0] * len(parts)
     while sum(len(one.lines) for one in drawn) > rows:
         shrinking = [(part.ranks[at], n) for n, (part, at) in _numbered(parts, chosen)]
@@ -93,7 +80,7 @@ def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
             return _cut(parts, width, rows)
         index = min(shrinking)[1]
         chosen[index] += 1
-        drawn[index] = _Drawn(parts[index].layouts[chosen[index]], drawing)
+        drawn[index] = _draw(parts[index].layouts[chosen[index]], drawing)
     return [one for one in drawn if one.lines]
 
 
@@ -137,3 +124,9 @@ def _cut(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
     end = render(last, width, colour=True).splitlines()[-rows:]
     lines = render([item for shown in above for item in shown], width, colour=True).splitlines()
     return [Text.from_ansi(line) for line in [*lines[: rows - len(end)], *end]]
+
+
+def _draw(shown: Renderables, drawing: Console) -> SegmentLines:
+    """Draw *shown* once, both to count its rows and to show it."""
+    lines = [line for item in shown for line in drawing.render_lines(item, pad=False)]
+    return SegmentLines(lines, new_lines=True)
