@@ -117,7 +117,6 @@ def warm_up() -> None:
     torch.use_deterministic_algorithms = _use_deterministic_algorithms
     torch.manual_seed(0)
     _answer_all(
-        Request(verb="read", cells=(WARM_UP,)),
         Request(verb="run", cells=(WARM_UP,)),
         Request(verb="new", name="Warm"),
         Request(verb="operators", handle=0, args=(_eye(),)),
