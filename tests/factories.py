@@ -5,7 +5,6 @@ import io
 import json
 import re
 import sqlite3
-import stat
 import sys
 import zipfile
 from collections.abc import Callable
@@ -30,7 +29,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from autograder.sandbox.isolation import allows_others
+from autograder.sandbox.confinement import is_below_closed
 from autograder.submission import Submission
 from autograder.submission.files import SubmittedFile
 
@@ -230,18 +229,9 @@ Submit = Callable[..., Submission]
 OpenSession = Callable[..., Any]  # a `Session`
 
 
-def below_closed(*paths: str) -> str:
-    """Return the first of *paths* below a folder that only its owner may enter, or nothing."""
-    return next((path for path in paths if not all(map(_may_enter, Path(path).parents))), "")
-
-
-def _may_enter(folder: Path) -> bool:
-    return allows_others(folder, stat.S_IXOTH)
-
-
 # Libraries such as Matplotlib open files by their paths, which a different user can't follow here.
 needs_open_python = pytest.mark.skipif(
-    bool(below_closed(sys.prefix)), reason="Python is installed below a folder that is closed"
+    is_below_closed(sys.prefix), reason="Python is installed below a folder that is closed"
 )
 
 

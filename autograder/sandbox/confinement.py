@@ -149,7 +149,7 @@ def prepare_forks() -> None:
     Reading thousands of modules after a fork would copy their memory.
     """
     for root in readable_roots():
-        _is_below_closed(root)
+        is_below_closed(root)
     _closed_search_paths()
     private_folder.is_available()
     if arch := syscalls.machine():
@@ -163,7 +163,7 @@ def _reach_by_descriptor(folders: Iterable[str]) -> None:
 
     A path that starts at a descriptor needs no permission for the folders above it.
     """
-    for folder in filter(_is_below_closed, folders):
+    for folder in filter(is_below_closed, folders):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY)
             _replace_paths(folder, f"/proc/self/fd/{descriptor}")
@@ -181,7 +181,7 @@ def _replace_paths(folder: str, reached: str) -> None:
 
 
 @functools.cache
-def _is_below_closed(folder: str) -> bool:
+def is_below_closed(folder: str) -> bool:
     """Whether *folder* is below one that only root may enter."""
     path = Path(folder)
     above = {*path.absolute().parents, *path.resolve().parents}
@@ -193,7 +193,7 @@ def _closed_search_paths() -> tuple[list[str], ...]:
     """Return the lists of loaded packages with a path below a folder that only root may enter."""
     found = (getattr(module, "__path__", None) for module in list(sys.modules.values()))
     lists = (paths for paths in found if isinstance(paths, list))
-    return tuple(paths for paths in lists if any(map(_is_below_closed, paths)))
+    return tuple(paths for paths in lists if any(map(is_below_closed, paths)))
 
 
 def _self_test() -> None:
