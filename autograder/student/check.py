@@ -26,6 +26,8 @@ from autograder.student import learner_folder
 from autograder.student.progress import Progress, first_open
 from autograder.submission import Submission, collect
 
+NO_HIDDEN_SUITE = "The hidden suite is not here, because your instructor keeps it."
+
 
 class CheckTarget(NamedTuple):
     """The *file* to check, the stage's folder with its *public* suite, and the *course*.
@@ -69,10 +71,7 @@ def find_target(
     public = handout(folder)
     course = _with_hidden(public.stages[0].name, folder, root)
     if hidden and course is None:
-        msg = (
-            "There is no hidden suite here, because your instructor keeps it. "
-            "Leave out --hidden to run the public checks."
-        )
+        msg = f"{NO_HIDDEN_SUITE} Leave out --hidden to run the public checks."
         raise UsageError(msg)
     file = file or student_file(folder, public.stages[0])
     return CheckTarget(file, public, course if hidden else None, course is not None)

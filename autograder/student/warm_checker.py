@@ -12,7 +12,12 @@ from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.sandbox.spawned_workers import Workers, own_workers
-from autograder.student.check import check_with_suite, course_with_hidden, student_file
+from autograder.student.check import (
+    NO_HIDDEN_SUITE,
+    check_with_suite,
+    course_with_hidden,
+    student_file,
+)
 from autograder.student.learner_folder import gone
 from autograder.student.progress import Task
 from autograder.submission import collect
@@ -72,8 +77,7 @@ class WarmChecker:
         """Run the hidden suite on the exercise, if the course around the folder has it."""
         course = course_with_hidden(task.stage)
         if course is None:
-            message = "There is no hidden suite here, because your instructor keeps it."
-            return CheckAnswer(message=message)
+            return CheckAnswer(message=NO_HIDDEN_SUITE)
         try:
             file = student_file(task.stage.source, task.stage)
             submission = next(collect(file, course.stages, course.stage(task.stage.name)))
