@@ -1,4 +1,4 @@
-"""Tests that torch's compiler is imported only for code that is compiled."""
+"""Tests that torch's compiler and SymPy are imported only for code that needs them."""
 
 import subprocess
 import sys
@@ -15,15 +15,20 @@ postpone_compiler()
 postpone_compiler()
 weight = torch.ones(2, requires_grad=True)
 {code}
-print(type(sys.modules["torch._dynamo"]).__name__, len(sys.meta_path))
+print(type(sys.modules["torch._dynamo"]).__name__, "sympy" in sys.modules)
 """
 POSTPONED, IMPORTED = "UnusedCompiler", "module"
 
 
+def imported_after(code: str) -> list[str]:
+    """Return the type of the module that torch imports as its compiler, and if SymPy is there."""
+    command = (sys.executable, "-c", SCRIPT.format(code=code))
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()  # noqa: S603  # the code of this file
+
+
 def module_after(code: str) -> str:
     """Return the type of the module that torch imports as its compiler after *code*."""
-    command = (sys.executable, "-c", SCRIPT.format(code=code))
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]  # noqa: S603  # the code of this file
+    return imported_after(code)[0]
 
 
 @pytest.mark.slow
@@ -71,3 +76,43 @@ def test_code_that_is_not_compiled_leaves_the_compiler_alone(code: str):
 def test_code_that_needs_the_compiler_gets_it(code: str):
     """Names that the stand-in lacks come from the compiler, and each module exists once."""
     assert module_after(code) == IMPORTED
+
+
+def test_a_gradient_from_a_given_one_does_not_import_sympy():
+    """Both calls are right, and a gradient of the wrong shape still raises torch's exception."""
+    code = (
+        "(weight * 3).backward(torch.ones(2))\n"
+        "assert weight.grad.tolist() == [3.0, 3.0]\n"
+        "(found,) = torch.autograd.grad(weight * 2, weight, torch.ones(2))\n"
+        "assert found.tolist() == [2.0, 2.0]\n"
+        "try:\n"
+        "    (weight * 3).backward(torch.ones(3))\n"
+        "except RuntimeError as error:\n"
+        "    assert 'Mismatch in shape' in str(error)\n"
+        "else:\n"
+        "    raise AssertionError"
+    )
+    assert imported_after(code) == [POSTPONED, "False"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("assert torch.ones(2, 3).dim_order() == (0, 1)", id="other-function"),
+        pytest.param(
+            "from torch.fx.experimental.symbolic_shapes import expect_true, sym_eq\n"
+            "assert sym_eq([1, (2,)], [1, (2,)])\n"
+            "assert not expect_true(sym_eq(1, 2))",
+            id="other-values",
+        ),
+        pytest.param(
+            "import torch.fx.experimental.symbolic_shapes as shapes\n"
+            "assert shapes.ShapeEnv is sys.modules[shapes.__name__].ShapeEnv",
+            id="class",
+        ),
+    ],
+)
+def test_code_that_needs_symbolic_shapes_gets_them(code: str):
+    """Names and values that the stand-in does not know are those of torch."""
+    assert imported_after(code) == [POSTPONED, "True"]
