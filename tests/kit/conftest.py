@@ -1,13 +1,16 @@
 """Provides a tiny course, and one fork server that forks the workers of every test."""
 
 import copy
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from autograder import course
+from autograder.authoring import release
 from autograder.course import Course
 from autograder.course_file import Limits
 from autograder.results import (
@@ -23,6 +26,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from tests.factories import (
     SOLUTION,
+    BuiltCourse,
     MakeCheck,
     MakeResults,
     MakeSubmission,
@@ -54,6 +58,40 @@ def write_course(tmp_path: Path) -> Iterator[WriteCourse]:
 def tiny(write_course: WriteCourse) -> Course:
     """The tiny course: stage 01_tiny with function `double` and module `Scale`."""
     return write_course()
+
+
+@pytest.fixture(scope="session")
+def build_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[str, ...]], Path]:
+    """Write and build the tiny course with these stages once, for all tests that copy it."""
+
+    @cache
+    def build(stages: tuple[str, ...]) -> Path:
+        root = tmp_path_factory.mktemp("built")
+        write_files(root, course_files(stages))
+        with forget_suites():
+            release.build(course.load(root))
+        return root
+
+    return build
+
+
+@pytest.fixture
+def built_course(
+    build_once: Callable[[tuple[str, ...]], Path], tmp_path: Path
+) -> Iterator[BuiltCourse]:
+    """Copy the tiny course, with the files that `release` builds, and load it."""
+
+    def copied(*stages: str) -> Course:
+        return course.load(shutil.copytree(build_once(stages), tmp_path / "course"))
+
+    with forget_suites():
+        yield copied
+
+
+@pytest.fixture
+def built(built_course: BuiltCourse) -> Course:
+    """The tiny course, with the files that `release` builds."""
+    return built_course("01_tiny")
 
 
 @pytest.fixture

@@ -4,19 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import handout_folder, release
+from autograder.authoring import handout_folder
 from autograder.course import Course, load
 from autograder.errors import CourseError, UsageError
-from tests.kit.commands import forget_suites
 
 
 @pytest.fixture
-def course(write_course) -> Course:
+def course(built_course) -> Course:
     """Two stages, built."""
-    course = write_course(stages=("01_tiny", "02_more"))
-    with forget_suites():
-        release.build(course)
-    return course
+    return built_course("01_tiny", "02_more")
 
 
 @pytest.fixture

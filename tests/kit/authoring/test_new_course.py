@@ -7,10 +7,20 @@ import pytest
 
 from autograder.authoring import handout_folder, release
 from autograder.authoring.new_course import new_course, with_stages
-from autograder.course import Course, Stage
+from autograder.course import Course, Stage, load
 from autograder.errors import CourseError, UsageError
 from autograder.suite import documented
-from tests.factories import CELLS, DOCUMENTED_TOML, HIDDEN, SOLUTION, STAGE_TOML, cell, notebook
+from tests.factories import (
+    CELLS,
+    DOCUMENTED_TOML,
+    HIDDEN,
+    SOLUTION,
+    STAGE_TOML,
+    cell,
+    course_files,
+    notebook,
+    write_files,
+)
 from tests.kit.commands import forget_suites
 
 TITLES = {"01_tiny": 'Ti"ny 1', "02_tiny": "Tiny 2", "03_tiny": "Tiny 3"}
@@ -21,9 +31,8 @@ See stage 01, and stages 02 and 03. Stage 02 was first.
 Back to [stage 01](../01_tiny/lab.ipynb) or to [stage 02](../02_tiny/lab.ipynb)."""
 
 
-@pytest.fixture
-def three(write_course) -> Course:
-    """Three stages that build on each other; the lab of the third mentions all of them."""
+def files_of_three() -> dict[str, str]:
+    """Return the files of the stages, besides those of the tiny course."""
     tensors = DOCUMENTED_TOML.replace('["01_tiny"]', '["01_tiny", "03_tiny"]')
     files = {"tests/hidden/documented.toml": tensors + documented_of_the_second()}
     for name, title in TITLES.items():
@@ -32,7 +41,13 @@ def three(write_course) -> Course:
         files[f"source/{name}/stage.toml"] = text.replace('module = "tiny"', needs)
     files["source/03_tiny/lab.ipynb"] = notebook(cell("markdown", TOUR), *CELLS[1:]).decode()
     files["solutions/03_tiny/tiny.py"] = SOLUTION.replace("Two tiny", "As in stage 02, two tiny")
-    return write_course(files, stages=tuple(TITLES))
+    return files
+
+
+@pytest.fixture
+def three(write_course) -> Course:
+    """Three stages that build on each other; the lab of the third mentions all of them."""
+    return write_course(files_of_three(), stages=tuple(TITLES))
 
 
 def documented_of_the_second() -> str:
@@ -42,11 +57,14 @@ def documented_of_the_second() -> str:
     return "\n[[tensor]]" + text
 
 
-@pytest.fixture
-def made(three: Course, tmp_path: Path) -> Course:
-    """The first and the third stage."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """The first and the third stage; no test changes them."""
+    folder = tmp_path_factory.mktemp("new-course")
+    write_files(folder / "course", course_files(tuple(TITLES)) | files_of_three())
     with forget_suites():
-        return new_course(three, ["3", "01_tiny"], tmp_path / "mine").course
+        three = load(folder / "course")
+        return new_course(three, ["3", "01_tiny"], folder / "mine").course
 
 
 def test_the_stages_keep_the_order_of_the_course(made: Course):

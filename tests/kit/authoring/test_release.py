@@ -331,55 +331,51 @@ def test_fingerprints_come_from_every_module_that_makes_programs():
     assert not {"ranking.py", "naming.py", "live.py"} & made_by
 
 
-def test_fingerprints_are_stale_when_a_sentence_changes(tiny, tmp_path, monkeypatch):
+def test_fingerprints_are_stale_when_a_sentence_changes(built, tmp_path, monkeypatch):
     """Fingerprints hold the sentences of kinds, so a changed sentence makes them stale."""
-    release.build(tiny)
     (kinds,) = (path for path in release._rules_of_kinds() if path.name == "kinds.toml")
     reworded = tmp_path / kinds.name
     reworded.write_text(kinds.read_text().replace("the wrong dtype", "an unexpected dtype"))
     files = [reworded if path == kinds else path for path in release._rules_of_kinds()]
     monkeypatch.setattr(release, "_rules_of_kinds", lambda: files)
 
-    assert tiny.stages[0].fingerprints in release.stale(tiny)
+    assert built.stages[0].fingerprints in release.stale(built)
 
 
 @pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite"])
-def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
+def test_fingerprints_are_stale_when_a_source_changes(built, changed):
     """A stale record is found by the digest of its sources, without running anything."""
-    stage = tiny.stages[0]
-    release.build(tiny)
+    stage = built.stages[0]
     source = getattr(stage, changed)
     source.write_text(source.read_text() + "\n")
 
-    assert stage.fingerprints in release.stale(tiny)
-    assert stage.fingerprints in release.build(tiny)
-    assert release.stale(tiny) == ()
+    assert stage.fingerprints in release.stale(built)
+    assert stage.fingerprints in release.build(built)
+    assert release.stale(built) == ()
 
 
 @pytest.mark.parametrize(
     ("other_stage", "stale"),
     [pytest.param(False, True, id="its-own"), pytest.param(True, False, id="another-stage's")],
 )
-def test_a_documented_tensor_makes_only_its_stages_stale(tiny, other_stage, stale):
+def test_a_documented_tensor_makes_only_its_stages_stale(built, other_stage, stale):
     """A tensor that a later stage adds leaves the built files of the others as they are."""
-    stage = tiny.stages[0]
-    release.build(tiny)
-    text = tiny.documented.read_text()
+    stage = built.stages[0]
+    text = built.documented.read_text()
     entry = text[text.index("[[tensor]]") : text.rindex("[[tensor]]")]
     entry = entry.replace("tiny.numbers", "tiny.more")
     if other_stage:
         entry = entry.replace("01_tiny", "02_later")
 
-    tiny.documented.write_text(text + entry)
+    built.documented.write_text(text + entry)
 
-    assert (stage.fingerprints in release.stale(tiny)) is stale
+    assert (stage.fingerprints in release.stale(built)) is stale
 
 
 @pytest.mark.parametrize("lost", [True, False])
-def test_numbers_that_differ_by_rounding_keep_their_digits(tiny, lost):
+def test_numbers_that_differ_by_rounding_keep_their_digits(built, lost):
     """Releases on two processors write the same bytes, even if the built files were deleted."""
-    stage = tiny.stages[0]
-    release.build(tiny)
+    stage = built.stages[0]
     paths = stage.public_record, stage.fingerprints
     for path in paths:  # as a different processor writes them
         other = re.sub(r"\d\.\d{5}", noisy, path.read_text())
@@ -389,7 +385,7 @@ def test_numbers_that_differ_by_rounding_keep_their_digits(tiny, lost):
     for path in paths:
         path.write_text("" if lost else known[path].replace('"made_from": "', '"made_from": "0'))
 
-    release.build(tiny)
+    release.build(built)
 
     assert all("0001" in text for text in known.values())
     for path, text in known.items():
@@ -406,10 +402,9 @@ def without_digests(text: str) -> str:
     return re.sub(r'"(digest|made_from)": "\w*"', "", text)
 
 
-def test_what_is_undecided_is_counted(tiny):
+def test_what_is_undecided_is_counted(built):
     """`release` prints the number of results that rounding could decide."""
-    path = tiny.stages[0].fingerprints
-    release.build(tiny)
+    path = built.stages[0].fingerprints
     known = json.loads(path.read_text())
     shown = sum(len(of) for prints in known["prints"].values() for *_, of in prints)
 
@@ -425,12 +420,11 @@ def test_what_is_undecided_is_counted(tiny):
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"made_from": 1}', "\0"])
-def test_broken_fingerprints_are_stale(tiny, text):
+def test_broken_fingerprints_are_stale(built, text):
     """A file that cannot be read as fingerprints is stale and is replaced."""
-    release.build(tiny)
-    tiny.stages[0].fingerprints.write_text(text)
+    built.stages[0].fingerprints.write_text(text)
 
-    assert tiny.stages[0].fingerprints in release.stale(tiny)
+    assert built.stages[0].fingerprints in release.stale(built)
 
 
 def test_a_leak_in_fingerprints_is_reported(course, stage):

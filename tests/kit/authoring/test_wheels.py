@@ -14,18 +14,9 @@ from autograder.authoring.guide import efforts_of, guide
 from autograder.course import Course, load
 from autograder.errors import CourseError
 from tests.factories import SOLUTION
-from tests.kit.commands import forget_suites
 
 ENGINE = Path(autograder.__file__).parent
 ROOT = ENGINE.parent
-
-
-@pytest.fixture
-def built(tiny: Course) -> Course:
-    """The tiny course, with the files for its students."""
-    with forget_suites():
-        release.build(tiny)
-    return tiny
 
 
 def contents(wheel: wheels.Wheel) -> dict[str, bytes]:
@@ -101,11 +92,9 @@ def test_any_change_gives_another_version(built: Course):
     assert wheels.kit_wheel(built, built.every_stage).name != before.name
 
 
-def test_a_wheel_holds_the_stages_that_are_asked_for(write_course):
+def test_a_wheel_holds_the_stages_that_are_asked_for(built_course):
     """A wheel contains only the requested stages, so a class can get them one by one."""
-    course = write_course(stages=("01_tiny", "02_more"))
-    with forget_suites():
-        release.build(course)
+    course = built_course("01_tiny", "02_more")
     names = contents(wheels.kit_wheel(course, course.every_stage[1:]))
 
     assert "autograder/assignments/02_more/tiny.py" in names

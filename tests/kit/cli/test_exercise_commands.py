@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from autograder.authoring.release import build
 from autograder.cli import app
 from autograder.course import Course
 from autograder.student.progress import Progress
@@ -16,15 +15,14 @@ DOUBLE = "01_tiny/double"
 
 
 @pytest.fixture
-def folder(tiny: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder above the learner's folder, in which commands run."""
-    build(tiny)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def run(tiny: Course, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(built: Course, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in the learner's own folder."""
 
     def invoke(*words: str, code: int = 0) -> str:
@@ -32,14 +30,14 @@ def run(tiny: Course, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         assert done.exit_code == code, done.output
         return done.output
 
-    invoke("start", "mine", "--course", str(tiny.root))
+    invoke("start", "mine", "--course", str(built.root))
     monkeypatch.chdir(folder / "mine")
     return invoke
 
 
-def test_start_says_what_it_did(tiny: Course, folder: Path):
+def test_start_says_what_it_did(built: Course, folder: Path):
     """A second start keeps the learner's changes."""
-    words = ["start", "mine", "--course", str(tiny.root)]
+    words = ["start", "mine", "--course", str(built.root)]
     first = CliRunner().invoke(app, words)
     (folder / "mine" / "01_tiny" / "tiny.py").write_text("x = 1\n")
     second = CliRunner().invoke(app, words)
@@ -89,9 +87,9 @@ def test_a_reset_exercise_is_open_again(run: Run, folder: Path):
     assert Progress.read(folder / "mine").passed == set()
 
 
-def test_a_solution_is_for_those_who_solved_or_gave_up(run: Run, folder: Path, tiny: Course):
+def test_a_solution_is_for_those_who_solved_or_gave_up(run: Run, folder: Path, built: Course):
     """`solution` needs a solved exercise, or `--i-give-up`, which is remembered."""
-    course = ("--course", str(tiny.root))
+    course = ("--course", str(built.root))
     refused = run("solution", "double", *course, code=2)
     shown = run("solution", "double", "--i-give-up", *course)
 

@@ -28,10 +28,9 @@ def raised(text: str) -> Raised:
 
 
 @pytest.fixture
-def known(tiny: Course) -> fingerprints.Fingerprints:
+def known(built: Course) -> fingerprints.Fingerprints:
     """The fingerprints of the tiny course."""
-    release.build(tiny)
-    return fingerprints.from_json(tiny.stages[0].fingerprints.read_bytes())
+    return fingerprints.from_json(built.stages[0].fingerprints.read_bytes())
 
 
 def test_release_keeps_what_the_public_suite_detects(known):
@@ -213,15 +212,15 @@ def test_every_edit_is_noticed(known):
         ),
     ],
 )
-def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excerpt):
+def test_verify_notices_edited_fingerprints(built: Course, known, old, new, excerpt):
     """`verify` reports edited numbers and code in fingerprints with a valid digest."""
-    stage = tiny.stages[0]
+    stage = built.stages[0]
     stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
-    with open_recorder(tiny, [stage]) as recorder:
+    with open_recorder(built, [stage]) as recorder:
         found = list(verify.wrong_records(stage, recorder))
 
     assert excerpt in " ".join(found)
-    assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
+    assert release.stale(built) == (stage.assignment / stage.fingerprints.name,)
 
 
 @pytest.mark.slow

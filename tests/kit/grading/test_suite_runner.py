@@ -366,10 +366,9 @@ def test_checks_are_listed_in_order(tiny: Course):
     ]
 
 
-def test_the_public_suite_grades_too(tiny: Course, fork_server: ForkServer, solved: Submission):
+def test_the_public_suite_grades_too(built: Course, fork_server: ForkServer, solved: Submission):
     """The suite that students run themselves gives points as well."""
-    release.build(tiny)
-    with open_suites(tiny, tiny.stages, public=True) as runner:
+    with open_suites(built, built.stages, public=True) as runner:
         result = grade_one(runner, fork_server, solved)
 
     assert (result.score, result.max_score) == (10.0, 10.0)
@@ -378,10 +377,9 @@ def test_the_public_suite_grades_too(tiny: Course, fork_server: ForkServer, solv
 PRINTS = "print('imported')\ndef double(x):\n    print('x is', x.tolist())\n    return x\n"
 
 
-def test_the_public_suite_keeps_what_was_printed(tiny: Course, fork_server: ForkServer, submit):
+def test_the_public_suite_keeps_what_was_printed(built: Course, fork_server: ForkServer, submit):
     """The output of the import is kept for the file, and that of a call for its check."""
-    release.build(tiny)
-    with open_suites(tiny, tiny.stages, public=True) as runner:
+    with open_suites(built, built.stages, public=True) as runner:
         result = grade_one(runner, fork_server, submit(PRINTS))
 
     assert result.printed == "imported"

@@ -19,13 +19,6 @@ EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfe
 
 
 @pytest.fixture
-def built(tiny: Course) -> Course:
-    """The tiny course with the folder that students receive."""
-    build(tiny)
-    return tiny
-
-
-@pytest.fixture
 def received(built: Course, tmp_path: Path) -> Path:
     """The folder of a stage, outside of the course."""
     return shutil.copytree(built.stages[0].assignment, tmp_path / "downloads" / "01_tiny")

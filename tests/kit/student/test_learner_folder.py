@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from autograder.authoring.release import build
 from autograder.cli import app
 from autograder.course import Course
 from autograder.errors import UsageError
@@ -18,11 +17,9 @@ WORK = "def double(x):\n    return x + x  # mine\n"
 
 
 @pytest.fixture
-def course(write_course) -> Course:
+def course(built_course) -> Course:
     """Two stages, built."""
-    course = write_course(stages=("01_tiny", "02_more"))
-    build(course)
-    return course
+    return built_course("01_tiny", "02_more")
 
 
 @pytest.fixture
