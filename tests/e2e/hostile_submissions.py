@@ -56,12 +56,16 @@ Group = Literal[
 
 
 class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``expected.json``: the most points, and the statuses that submission and checks may have."""
+    """``expected.json``: the most points, and the statuses that submission and checks may have.
+
+    A *slow* attack uses up a limit of more than a second.
+    """
 
     group: Group
     at_most: Annotated[float, msgspec.Meta(ge=0)]
     status: tuple[Status, ...]
     checks: tuple[Status, ...] | None = None
+    slow: bool = False
 
 
 class Traces(msgspec.Struct):
