@@ -53,7 +53,7 @@ fuzz: $(READY)  ## Give every reader of untrusted bytes, and the collector, 5,00
 lint: $(READY)  ## Check style, format, types, the direction of imports and the prose
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m benchmarks.prose --check
 
