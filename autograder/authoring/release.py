@@ -370,7 +370,7 @@ def json_lines(path: Path) -> list[str]:
     """List the lines of the different strings in the JSON file *path*; empty if it is not JSON."""
     strings = dict.fromkeys(_JSON_STRING.findall(_read_text(path)))  # numbers are not decoded
     try:
-        lines = "\n".join(map(json.loads, strings)).split("\n")
+        lines = "\n".join(json.loads(f"[{','.join(strings)}]")).split("\n")
     except ValueError:
         return []
     return [*map(stubs.bare_line, lines)]

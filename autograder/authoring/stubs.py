@@ -11,7 +11,8 @@ import io
 import re
 import textwrap
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 import msgspec
@@ -86,12 +87,14 @@ def strip_solutions(text: str, name: str) -> str:
     return stub
 
 
+@lru_cache(maxsize=32)  # one release asks several times for the regions of each stage
 def regions(text: str, name: str) -> tuple[Region, ...]:
     """Return all regions of the module *text*; raise ``CourseError`` for a misplaced marker."""
     tree = _parse(text, name)
     tokens = tuple(tokenize.generate_tokens(io.StringIO(text).readline))
     comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
     statements = dict(_statements(tokens))
+    scopes = [node for node in ast.walk(tree) if isinstance(node, _Scope)]
     lines = text.split("\n")
     found = []
     for begin, end in _pairs(_markers(lines, comments, name), name):
@@ -99,7 +102,7 @@ def regions(text: str, name: str) -> tuple[Region, ...]:
         inside = {line: column for line, column in statements.items() if line in within}
         _check_block(begin, inside, name)
         content = "\n".join(lines[begin.line : end.line - 1])
-        in_function = _in_function(tree, min(inside))
+        in_function = _in_function(scopes, min(inside))
         found.append(Region(begin.line, end.line, begin.indent, content, in_function))
     return tuple(found)
 
@@ -186,10 +189,11 @@ def _statements(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, i
             at_start = False
 
 
-def _in_function(tree: ast.Module, line: int) -> bool:
+def _in_function(scopes: Iterable[_Scope], line: int) -> bool:
+    """Whether the innermost scope around *line* is a function; *scopes* begin with outer ones."""
     in_function = False
-    for node in ast.walk(tree):  # outer scopes before inner ones
-        if isinstance(node, _Scope) and node.lineno < line <= (node.end_lineno or 0):
+    for node in scopes:
+        if node.lineno < line <= (node.end_lineno or 0):
             in_function = not isinstance(node, ast.ClassDef)
     return in_function
 
