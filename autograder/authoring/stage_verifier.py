@@ -11,7 +11,7 @@ from autograder.authoring import stubs
 from autograder.authoring.garbage import blanks, composition, garbage
 from autograder.authoring.prices import STAGE_POINTS, Prices, prices, unfair_prices
 from autograder.course import Stage
-from autograder.diagnosis import misconceptions
+from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 from autograder.grading.grade import grade_one
@@ -52,6 +52,7 @@ class StageVerifier:
         self._stage = stage
         self._solution = stage.solution.read_text("utf-8")
         self._bank = misconceptions.read(stage.misconceptions)
+        self._recorded = fingerprints.find(stage.fingerprints)
 
     def summary(self) -> str:
         """Return the stage's line of the report."""
@@ -160,7 +161,9 @@ class StageVerifier:
         """Report *item* if it loses no points or, in the full proof, is not named."""
         diagnostician = self._runner.diagnostician(self._stage)
         checks = self._checks_of(item.exercise)
-        with_points = (check.item for check in checks if check.spec.points)
+        with_points = [check.item for check in checks if check.spec.points]
+        failing = self._recorded_failures(item)  # run first, because one failure is enough
+        with_points.sort(key=lambda one: one.name not in failing)
         try:
             # Results of a replay are cached, so the diagnosis does not run it again.
             if all(diagnostician.source.replay(item, one).error is None for one in with_points):
@@ -170,6 +173,19 @@ class StageVerifier:
                 yield from _wrong_names(item, set(chain.from_iterable(diagnoses.values())))
         except CourseError as error:
             yield f"misconception {item.id} can't be run. {error}"
+
+    def _recorded_failures(self, item: Misconception) -> frozenset[str]:
+        """Return the checks that *item* failed when the fingerprints were built."""
+        known = self._recorded
+        ids = [one.id for one in known.mistakes] if known else []
+        if known is None or item.id not in ids:
+            return frozenset()
+        number = ids.index(item.id)
+        return frozenset(
+            check
+            for check, prints in known.prints.items()
+            if any(number in one.of for one in prints)
+        )
 
     def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
         """Report *item* if it is not named when it runs in a worker."""
