@@ -23,6 +23,7 @@ from tests.factories import (
 from tests.kit.commands import forget_suites, run
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # torch keeps idle threads
 ]
@@ -97,7 +98,6 @@ def work(folder: Path, student: str, code: str, shared: str, output: dict[str, s
     output[f"submit {student}"] = run(folder, "nbgrader", "submit", STAGE, *words)
 
 
-@pytest.mark.slow
 def test_each_student_fetches_the_own_feedback(exchange_run: ExchangeRun):
     """Each student fetches one page, with their own points and nobody else's."""
     ada, bob = (exchange_run.feedback(student) for student in STUDENTS)
@@ -160,7 +160,6 @@ def by_another_user(home: Path, work: Callable[[], object]) -> int | None:
     return process.exitcode
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @needs_open_python
 def test_another_user_of_the_system_gets_the_feedback(

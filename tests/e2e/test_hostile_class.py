@@ -35,9 +35,10 @@ from tests.factories import (
     rows,
 )
 
-pytestmark = pytest.mark.skipif(
-    detect_capabilities().level != "full", reason=detect_capabilities().reason
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),
+]
 
 
 @pytest.fixture(scope="session")

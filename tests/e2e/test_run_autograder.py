@@ -138,7 +138,7 @@ def starter(level: str) -> tuple[str, ...]:
     return ()
 
 
-@pytest.fixture(scope="module", params=["full", "process"])
+@pytest.fixture(scope="module", params=["full", pytest.param("process", marks=pytest.mark.slow)])
 def run(request: pytest.FixtureRequest, course: Course, content: bytes) -> Iterator[Run]:
     """Grade one submission: a solution, a hostile module, and files that would replace others."""
     before = starter(request.param)
