@@ -35,6 +35,7 @@ SLOW = "\nimport time\ntime.sleep(0.1)\n"  # slow enough to be killed while it r
 TEXTS = (SOLUTION, "def double(x):\n    return x + x\n", "import os\nos._exit(3)\n")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
     pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),
 ]
@@ -107,13 +108,11 @@ def disturbed(scene: Scene) -> Disturbed:
     return Disturbed(local, before, second, results)
 
 
-@pytest.mark.slow
 def test_a_cluster_gives_the_results_of_one_machine(disturbed: Disturbed):
     """A cluster's record is that of one machine, after an interruption and a worker's death."""
     assert to_json(without_times(disturbed.results)) == to_json(without_times(disturbed.local))
 
 
-@pytest.mark.slow
 def test_a_run_goes_on_where_it_was_interrupted(disturbed: Disturbed):
     """A resumed run does not grade a submission in the journal again."""
     again = [result for result in disturbed.results.submissions if result in disturbed.first]
@@ -125,7 +124,6 @@ def test_a_run_goes_on_where_it_was_interrupted(disturbed: Disturbed):
     assert disturbed.done == STUDENTS
 
 
-@pytest.mark.slow
 def test_each_record_names_the_isolation_of_the_worker(disturbed: Disturbed):
     """The worker that graded the submission writes the audit."""
     levels = {one.audit.isolation for one in disturbed.results.submissions if one.audit}
@@ -134,7 +132,6 @@ def test_each_record_names_the_isolation_of_the_worker(disturbed: Disturbed):
     assert all(one.audit for one in disturbed.results.submissions)
 
 
-@pytest.mark.slow
 def test_nothing_is_left_on_the_workers(disturbed: Disturbed, scene: Scene):
     """The grading processes on the workers end with the run."""
     del disturbed

@@ -20,6 +20,7 @@ from tests.importers import canvas_reads, cells, moodle_grades, moodle_reads
 from tests.kit.commands import run
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # torch keeps idle threads
 ]
@@ -126,7 +127,6 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Downloads:
     return Downloads(root, output)
 
 
-@pytest.mark.slow
 def test_each_download_is_recognized(downloads: Downloads):
     """Each download is recognized, packed or not, and a broken archive affects one student."""
     for route in FORMS:

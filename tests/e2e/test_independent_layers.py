@@ -161,6 +161,7 @@ def test_no_secret_is_in_the_memory_of(memories, process, secrets):
     assert not [one for one in wanted for piece in memories[process] if one in piece]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(unprivileged_owner() is None, reason="only root may read a worker's memory")
 def test_the_search_finds_what_is_there(memories):
     """The search of the memory finds a student's own words only in the worker."""
