@@ -21,13 +21,13 @@ PARTS_WITH_LABS: Final = (
 )
 LABS: Final = "To open the lab of a stage, run `jupyter lab` in its folder in `my-work`.\n"
 HUNT: Final = (
-    "| `autograder hunt STAGE` | hides a mistake in your code of a finished stage: find it, and "
-    "write a test that catches it |\n"
+    "| `autograder hunt STAGE` | hides a mistake in a copy of your code for a finished stage: find "
+    "it, and write a test that catches it |\n"
 )
-ONE_FILE: Final = "In a class, submit the module of the stage, such as `FIRST`."
+ONE_FILE: Final = "In a class, submit the module of the stage, such as `GRADED`."
 TWO_FILES: Final = (
-    "In a class, submit two files for each stage: the module, such as `FIRST`, and `lab.ipynb` in "
-    "the same folder, which has the questions that you answer in words."
+    "In a class, submit two files for each graded stage: the module, such as `GRADED`, and "
+    "`lab.ipynb` in the same folder, which has the questions that you answer in words."
 )
 
 
@@ -38,10 +38,10 @@ def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -
     """
     stages = [course.stage(name) for name in efforts]
     has_labs = any(stage.lab.is_file() for stage in stages)
-    stage = stages[0]
+    stage = next((one for one in stages if one in course.stages), stages[0])
     words = {
         "TITLE": course.file.title,
-        "FIRST": f"my-work/{stage.name}/{stage.module}.py",
+        "GRADED": f"my-work/{stage.name}/{stage.module}.py",
         "EXTRA": "[lab]" if has_labs else "",
         "PARTS": PARTS_WITH_LABS if has_labs else PARTS,
         "HUNT": HUNT if any(stage.file.picture for stage in stages) else "",

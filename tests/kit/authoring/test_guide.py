@@ -5,6 +5,7 @@ import re
 from autograder.authoring.guide import guide
 from autograder.course import Course
 from autograder.course_file import StageEffort
+from tests.factories import STAGE_TOML
 
 
 def test_the_guide_lists_each_stage_with_its_minutes(tiny: Course):
@@ -13,7 +14,7 @@ def test_the_guide_lists_each_stage_with_its_minutes(tiny: Course):
 
     assert "| 01_tiny | Tiny things | 2 | 12 |" in text
     assert "my-work/01_tiny/tiny.py" in text
-    assert not re.search("TITLE|FIRST|WHEEL|STAGES|WHERE", text)
+    assert not re.search("TITLE|GRADED|WHEEL|STAGES|WHERE", text)
 
 
 def test_the_guide_names_only_the_stages_of_the_handout(write_course):
@@ -34,3 +35,12 @@ def test_the_guide_of_a_course_without_labs_and_pictures_promises_none(write_cou
 
     assert not re.search("lab|jupyter|hunt", text, re.IGNORECASE)
     assert "submit the module" in text
+
+
+def test_the_module_to_submit_is_of_a_graded_stage(write_course):
+    """The example of a module to submit is not one of a stage for practice."""
+    files = {"source/01_tiny/stage.toml": "graded = false\n" + STAGE_TOML}
+    course = write_course(files, stages=("01_tiny", "02_more"))
+    text = guide(course, dict.fromkeys(("01_tiny", "02_more"), StageEffort())).decode()
+
+    assert "such as `my-work/02_more/tiny.py`" in text
