@@ -323,16 +323,15 @@ def _backward(
     gradients: dict[str, Tensor | None] = dict.fromkeys(leaves)
     wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
     parts = _parts(output, cotangents)
-    if not wanted or not any(part.requires_grad for part, _ in parts):
+    differentiable = [(part, cotangent) for part, cotangent in parts if part.requires_grad]
+    if not wanted or not differentiable:
         return gradients
     for part, cotangent in parts:
         if part.shape != cotangent.shape:
             msg = f"the result has shape {tuple(part.shape)}, its gradient {tuple(cotangent.shape)}"
             raise ValueError(msg)
-    # `grad_outputs=cotangent` would import sympy, which takes a second
-    first, *others = [(part * cotangent).sum() for part, cotangent in parts]
-    total = sum(others, first)
-    found = torch.autograd.grad(total, [*wanted.values()], allow_unused=True)
+    outputs, given = zip(*differentiable, strict=True)
+    found = torch.autograd.grad(outputs, [*wanted.values()], given, allow_unused=True)
     return gradients | dict(zip(wanted, found, strict=True))
 
 
