@@ -3,6 +3,7 @@
 import contextlib
 import math
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -52,7 +53,6 @@ class StageVerifier:
         self._stage = stage
         self._solution = stage.solution.read_text("utf-8")
         self._bank = misconceptions.read(stage.misconceptions)
-        self._recorded = fingerprints.find(stage.fingerprints)
 
     def summary(self) -> str:
         """Return the stage's line of the report."""
@@ -162,8 +162,8 @@ class StageVerifier:
         diagnostician = self._runner.diagnostician(self._stage)
         checks = self._checks_of(item.exercise)
         with_points = [check.item for check in checks if check.spec.points]
-        failing = self._recorded_failures(item)  # run first, because one failure is enough
-        with_points.sort(key=lambda one: one.name not in failing)
+        # One failure is enough, so the checks that are recorded to fail run first.
+        with_points.sort(key=lambda one: (item.id, one.name) not in self._recorded_failures)
         try:
             # Results of a replay are cached, so the diagnosis does not run it again.
             if all(diagnostician.source.replay(item, one).error is None for one in with_points):
@@ -174,17 +174,19 @@ class StageVerifier:
         except CourseError as error:
             yield f"misconception {item.id} can't be run. {error}"
 
-    def _recorded_failures(self, item: Misconception) -> frozenset[str]:
-        """Return the checks that *item* failed when the fingerprints were built."""
-        known = self._recorded
-        ids = [one.id for one in known.mistakes] if known else []
-        if known is None or item.id not in ids:
+    @cached_property
+    def _recorded_failures(self) -> frozenset[tuple[str, str]]:
+        """The misconceptions, each with a check that it failed when the fingerprints were built."""
+        known = fingerprints.find(self._stage.fingerprints)
+        if known is None:
             return frozenset()
-        number = ids.index(item.id)
+        ids = dict(enumerate(one.id for one in known.mistakes))
         return frozenset(
-            check
+            (ids[number], check)
             for check, prints in known.prints.items()
-            if any(number in one.of for one in prints)
+            for one in prints
+            for number in one.of
+            if number in ids
         )
 
     def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
