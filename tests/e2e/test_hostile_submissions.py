@@ -63,9 +63,9 @@ def cases(names: Sequence[str]):
 def batch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Batch:
     """Grade the attacks of the selected tests once, or all if no selected test names one."""
     asked = {
-        item.callspec.params.get("attack")
+        item.callspec.params["attack"]
         for item in request.session.items
-        if item.path == request.path and hasattr(item, "callspec")
+        if item.path == request.path and "attack" in getattr(item, "fixturenames", ())
     }
     course = course_with_low_limits(tmp_path_factory.mktemp("course"))
     hostile = hostile_submissions(course, tmp_path_factory.mktemp("class") / "hostile")
@@ -76,6 +76,12 @@ def batch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with watched(course) as traces:
         results = grade(course, class_, jobs=2, diagnose=False)  # most of the time would go there
     return Batch({result.student: result for result in results.submissions}, specs, traces)
+
+
+@pytest.fixture(params=["quick", pytest.param("slow", marks=pytest.mark.slow)])
+def whole_batch(batch: Batch) -> Batch:
+    """The batch, for tests that run once with the quick attacks and once with the slow ones."""
+    return batch
 
 
 @pytest.mark.parametrize("attack", cases(attacks()))
@@ -139,31 +145,31 @@ def test_every_failure_has_a_message(batch, attack):
     assert result.status is not Status.GRADER_ERROR
 
 
-def test_honest_students_have_full_marks(batch):
+def test_honest_students_have_full_marks(whole_batch):
     """Honest submissions between hostile ones get full marks."""
     scores = {
         name: (result.score, result.max_score)
-        for name, result in batch.results.items()
+        for name, result in whole_batch.results.items()
         if name.startswith("honest")
     }
 
-    assert len(scores) > (len(batch.results) - len(scores)) // HONEST_EVERY
+    assert len(scores) > (len(whole_batch.results) - len(scores)) // HONEST_EVERY
     assert {score == most for score, most in scores.values()} == {True}, scores
 
 
-def test_nothing_outside_has_changed(batch):
+def test_nothing_outside_has_changed(whole_batch):
     """Suites, solutions and files of others are unchanged after the attacks."""
-    assert batch.traces.changed_files == []
+    assert whole_batch.traces.changed_files == []
 
 
-def test_no_private_folder_is_left(batch):
+def test_no_private_folder_is_left(whole_batch):
     """The private folders of all workers are removed, even very deep ones."""
-    assert batch.traces.left_folders == []
+    assert whole_batch.traces.left_folders == []
 
 
-def test_no_process_is_left(batch):
+def test_no_process_is_left(whole_batch):
     """No worker, no child of a worker and no fork server outlives the grading."""
-    assert batch.traces.left_processes == []
+    assert whole_batch.traces.left_processes == []
 
 
 def test_every_group_of_attacks_is_represented():
