@@ -225,7 +225,6 @@ def chain_files(stage: str) -> dict[str, str]:
 
 
 WriteCourse = Callable[..., Course]
-BuiltCourse = Callable[..., Course]
 Submit = Callable[..., Submission]
 OpenSession = Callable[..., Any]  # a `Session`
 

@@ -26,7 +26,6 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from tests.factories import (
     SOLUTION,
-    BuiltCourse,
     MakeCheck,
     MakeResults,
     MakeSubmission,
@@ -78,7 +77,7 @@ def build_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[str,
 @pytest.fixture
 def built_course(
     build_once: Callable[[tuple[str, ...]], Path], tmp_path: Path
-) -> Iterator[BuiltCourse]:
+) -> Iterator[Callable[..., Course]]:
     """Copy the tiny course, with the files that `release` builds, and load it."""
 
     def copied(*stages: str) -> Course:
@@ -89,7 +88,7 @@ def built_course(
 
 
 @pytest.fixture
-def built(built_course: BuiltCourse) -> Course:
+def built(built_course: Callable[..., Course]) -> Course:
     """The tiny course, with the files that `release` builds."""
     return built_course("01_tiny")
 

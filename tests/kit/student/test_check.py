@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.release import build
 from autograder.course import Course, load
 from autograder.errors import UsageError
 from autograder.student import learner_folder
@@ -51,10 +50,9 @@ def test_a_stage_is_found_by_number_and_name(built: Course, name: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["1", "01", "01_tiny", "tiny"])
 @pytest.mark.parametrize("folder", [".", "my-work", "my-work/02_more", "my-work/01_tiny"])
-def test_the_learners_folder_comes_first(write_course, tmp_path: Path, folder: str, name: str):
+def test_the_learners_folder_comes_first(built_course, tmp_path: Path, folder: str, name: str):
     """`check` finds the learner's folder from inside, and prefers it to the received stages."""
-    course = write_course(stages=("01_tiny", "02_more"))
-    build(course)
+    course = built_course("01_tiny", "02_more")
     unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
     learner_folder.start(unpacked)
 
