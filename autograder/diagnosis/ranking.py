@@ -193,23 +193,23 @@ class Ranking:
         """Explain every wrong answer by one mistake, or every exception if no answer is wrong."""
         if not self.wrong:
             return self._by_exceptions(self.failed)
-        found = [
-            one for one in map(self.candidate, self.like(self.wrong[0])) if self.is_complete(one)
-        ]
-        return self._name(self._foremost(found))
+        for written in (True, False):  # misconceptions come first, and they are few
+            alike = map(self.candidate, self.like(self.wrong[0], written=written))
+            if found := [one for one in alike if self.is_complete(one)]:
+                return self._name(self._foremost(found))
+        return Explanation({})
 
     def _by_exceptions(self, failed: Sequence[FailedCheck]) -> Explanation:
         """Name the programs with the same exceptions that pass and fail the same checks."""
         raised = [check for check in failed if check.raised]
         if not raised:
             return Explanation({})
-        alike = map(self.candidate, self.alike(raised[0]))
-        found = [one for one in alike if self._raises(one, raised, failed)]
-        written = [one for one in found if one.explained and self._is_written(one)]
+        written = [one for one in self._raising(raised, failed, written=True) if one.explained]
         if written:
             return self._name(self._foremost(written))
         if not any(check.specific for check in raised):
             return Explanation({})
+        found = self._raising(raised, failed)
         kinds = [one for one in found if not self._is_written(one)]
         refused = all(check.refuses for check in raised)
         broadcasts = any(check.broadcasts for check in raised)
@@ -217,6 +217,13 @@ class Ranking:
         if diagnosis is None:
             return Explanation({})
         return Explanation({check.name: diagnosis for check in raised}, [kinds])
+
+    def _raising(
+        self, raised: Sequence[FailedCheck], failed: Sequence[FailedCheck], *, written: bool = False
+    ) -> list[Candidate]:
+        """List the programs with the same exceptions that pass and fail the same checks."""
+        alike = map(self.candidate, self.alike(raised[0], written=written))
+        return [one for one in alike if self._raises(one, raised, failed)]
 
     def _raises(
         self, found: Candidate, raised: Sequence[FailedCheck], failed: Sequence[FailedCheck]
