@@ -79,6 +79,8 @@ class PairSearch:
 
     def find(self, evidence: PairEvidence, ranking: Ranking) -> list[Candidate]:
         """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
+        if not any(check.tells for check in ranking.wrong):
+            return []
         compared = Compared(evidence, ranking, len(self._programs.keys))
         unexplained = compared.least_explained()
         if unexplained and not unexplained.tells:
