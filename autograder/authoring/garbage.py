@@ -77,7 +77,8 @@ def garbage(
     step to return early becomes nonsense in each module. If it stayed correct, its points would
     seem to come from garbage.
     """
-    hollow = {name: _hollow(kinds_of(stage, solution), name, share) for name in base.used}
+    kinds = kinds_of(stage, solution)
+    hollow = {name: _hollow(kinds, name, share) for name in base.used}
     rest = "".join(change(name, LENIENT) for name in base.used if not hollow[name])
     for name, place in (("arguments", 0), ("early steps", -1)):
         mistakes = [one[place] for one in hollow.values() if one]

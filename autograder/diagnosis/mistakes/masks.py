@@ -168,8 +168,10 @@ def with_large_fills(scope: Scope, rewrite: Rewrite) -> Iterator[Rewrite]:
 
     With some mistakes, all that a softmax sees is hidden; only then do the two differ.
     """
+    if rewrite.kind not in HIDES_ALL:
+        return
     calls = [site for other in scope.methods for site in other.calls("masked_fill")]
     fills = [site_of(site, site.node.args, 1) for site in calls if len(site.node.args) > 1]
-    if fills and rewrite.kind in HIDES_ALL:
+    if fills:
         edits = [put(site, "-1e9") for site in fills]
         yield rewrite._replace(edits=(*rewrite.edits, *edits))

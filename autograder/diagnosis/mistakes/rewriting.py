@@ -226,6 +226,7 @@ class Scope:
         self.owner = owner
         self.methods: list[Scope] = [self]
         self.sites = sites
+        self._of: dict[Any, list[Site]] = {}  # by the kind of node
         arguments = [arg for arg in (*node.args.posonlyargs, *node.args.args) if arg.arg != "self"]
         self.arguments = tuple(arg.arg for arg in arguments)
         self.tensors = tuple(arg.arg for arg in arguments if TENSOR in (arg.type_comment or ""))
@@ -283,8 +284,10 @@ class Scope:
         return Site(self.node.body, min(1, len(self.node.body) - 1), START)
 
     def of(self, kind: Any) -> Iterator[Site]:
-        """Yield the places of the nodes of *kind*."""
-        return (site for site in self.sites if isinstance(site.node, kind))
+        """Yield the places of the nodes of *kind*; searched once, because every rule asks."""
+        if kind not in self._of:
+            self._of[kind] = [site for site in self.sites if isinstance(site.node, kind)]
+        return iter(self._of[kind])
 
     def calls(self, *names: str) -> Iterator[Site]:
         """Yield the places of calls of a function or method with one of *names*."""
