@@ -5,8 +5,8 @@ their results when the course was built. The choice follows the same rules for b
 evidence. A mistake that certainly fails a check which the code passed is never named. The first
 explanation that exists is used: one mistake that explains every wrong answer, or every exception if
 no answer is wrong; two mistakes together; the mistake that explains most failures, and then the one
-that explains most of the rest. If mistakes explain the same number of failures, those written by an
-author come first.
+that explains most of the rest. A misconception that breaks a rule is named besides. If mistakes
+explain the same number of failures, those written by an author come first.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -140,8 +140,21 @@ class Ranking:
         for find in (self._by_one, self._by_two, self._by_several):
             explained = find()
             if explained.diagnoses:
-                return explained
+                rules = self._about_rules(explained)
+                return explained._replace(diagnoses=rules | dict(explained.diagnoses))
         return Explanation({})
+
+    def _about_rules(self, explained: Explanation) -> dict[str, Diagnosis]:
+        """Name the misconceptions that break a rule which mistakes in the answers do not break."""
+        rest = [
+            check
+            for check in self.failed
+            if check.layer is Layer.FORBIDDEN
+            and not check.wrong
+            and check.name not in explained.diagnoses
+        ]
+        names = {check.name for check in rest}
+        return dict(self._name(self._most(rest), names).diagnoses) if rest else {}
 
     def like(self, check: FailedCheck, *, written: bool = False) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may give the same results in *check*."""

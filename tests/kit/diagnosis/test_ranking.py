@@ -132,6 +132,14 @@ def test_what_an_author_wrote_comes_first():
     assert names(more) == {"a": "scale_missing", "b": "scale_missing"}
 
 
+def test_a_broken_rule_is_named_beside_a_mistake_in_the_answers():
+    """A misconception that only breaks a rule is named in that check, and no kind is."""
+    rule = FailedCheck("rule", Layer.FORBIDDEN, wrong=False, tells=False)
+    shown = {"a": same(0), "rule": same(1, 9)}
+
+    assert names(Table([wrong("a"), rule], shown)) == {"a": "scale_missing", "rule": "bank_9"}
+
+
 def test_two_mistakes_together_come_before_one_that_explains_less():
     """A mistake is named where it alone explains the answer; elsewhere both are named."""
     pair = Candidate((0, 2), frozenset("ab"))
