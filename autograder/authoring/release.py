@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -231,10 +231,15 @@ def _documented_of(stage: Stage) -> bytes:
     """Return the documented tensors of *stage*, without those of other stages."""
     if not stage.documented.is_file():
         return b""
-    tensors = documented.read(stage.documented).values()
+    tensors = _tensors(stage.documented, stage.documented.read_bytes())
     return msgspec.json.encode(
         [replace(tensor, stage=()) for tensor in tensors if stage.name in tensor.stage]
     )
+
+
+@lru_cache(maxsize=1)  # all stages of a course have the same file
+def _tensors(path: Path, _content: bytes) -> Sequence[documented.DocumentedTensor]:
+    return list(documented.read(path).values())
 
 
 def _rules_of_kinds() -> list[Path]:

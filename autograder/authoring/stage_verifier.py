@@ -3,7 +3,6 @@
 import contextlib
 import math
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from autograder.authoring import stubs
 from autograder.authoring.garbage import blanks, composition, garbage
 from autograder.authoring.prices import STAGE_POINTS, Prices, prices, unfair_prices
 from autograder.course import Stage
-from autograder.diagnosis import fingerprints, misconceptions
+from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 from autograder.grading.grade import grade_one
@@ -45,9 +44,9 @@ class StageVerifier:
     """Grades code with known points by the hidden or public suite of one stage."""
 
     def __init__(
-        self, runner: SuiteRunner, fork_server: ForkServer, stage: Stage, *, quick: bool = False
+        self, runner: SuiteRunner, fork_server: ForkServer, stage: Stage, *, full: bool = False
     ) -> None:
-        self._quick = quick
+        self._full = full
         self._runner = runner
         self._fork_server = fork_server
         self._stage = stage
@@ -58,28 +57,22 @@ class StageVerifier:
         """Return the stage's line of the report."""
         return (
             f"{self._stage.name}: stub 0, solution {STAGE_POINTS:g}, "
-            f"{counted(len(self._bank), 'misconception')} caught{self._named}, "
+            f"{counted(len(self._bank), 'misconception')} caught and named, "
             f"{counted(len(self._stage.variants), 'correct variant')} right"
         )
-
-    @property
-    def _named(self) -> str:
-        if self._quick:
-            return " (the first also named)" if self._bank else ""
-        return " and named"
 
     def problems(self) -> Iterator[str]:
         """Report programs that earn the wrong points, and misconceptions with a wrong name.
 
-        The quick proof skips the slowest parts: garbage, zeros, prices, and the names of all
-        misconceptions except the first.
+        The full proof also grades garbage, zeros and code with slips, and names a misconception of
+        each exercise in a worker.
         """
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
         for variant in self._stage.variants:
             yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
             yield from self.check_import(variant)
-        if not self._quick:
+        if self._full:
             yield from self.check_placeholder()
             yield from self.check_garbage()
             yield from self.check_prices()
@@ -90,10 +83,10 @@ class StageVerifier:
 
     @property
     def _first_of_each(self) -> Collection[Misconception]:
-        """The first misconception of each exercise, or of the stage in the quick proof."""
-        if self._quick:
-            return self._bank[:1]
-        return {item.exercise: item for item in reversed(self._bank)}.values()
+        """The first misconception of the stage, or of each exercise in the full proof."""
+        if self._full:
+            return {item.exercise: item for item in reversed(self._bank)}.values()
+        return self._bank[:1]
 
     def check_stub(self) -> Iterator[str]:
         """Report the stub if it can't be imported or earns points."""
@@ -158,36 +151,19 @@ class StageVerifier:
         return prices(self._stage, self._runner.checks(self._stage.name), self._grade)
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
-        """Report *item* if it loses no points or, in the full proof, is not named."""
+        """Report *item* if it loses no points or is not named."""
         diagnostician = self._runner.diagnostician(self._stage)
         checks = self._checks_of(item.exercise)
         with_points = [check.item for check in checks if check.spec.points]
-        # One failure is enough, so the checks that are recorded to fail run first.
-        with_points.sort(key=lambda one: (item.id, one.name) not in self._recorded_failures)
         try:
             # Results of a replay are cached, so the diagnosis does not run it again.
             if all(diagnostician.source.replay(item, one).error is None for one in with_points):
                 yield f"misconception {item.id} loses nothing."
-            elif not self._quick:
+            else:
                 diagnoses = diagnostician.names(checks, item)
                 yield from _wrong_names(item, set(chain.from_iterable(diagnoses.values())))
         except CourseError as error:
             yield f"misconception {item.id} can't be run. {error}"
-
-    @cached_property
-    def _recorded_failures(self) -> frozenset[tuple[str, str]]:
-        """The misconceptions, each with a check that it failed when the fingerprints were built."""
-        known = fingerprints.find(self._stage.fingerprints)
-        if known is None:
-            return frozenset()
-        ids = dict(enumerate(one.id for one in known.mistakes))
-        return frozenset(
-            (ids[number], check)
-            for check, prints in known.prints.items()
-            for one in prints
-            for number in one.of
-            if number in ids
-        )
 
     def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
         """Report *item* if it is not named when it runs in a worker."""
@@ -196,12 +172,7 @@ class StageVerifier:
         yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
 
     def smallest_rooms(self) -> Iterator[Room]:
-        """Yield the smallest distance of correct code for each check with a bound.
-
-        The quick proof measures no distances.
-        """
-        if self._quick:
-            return
+        """Yield the smallest distance of correct code for each check with a bound."""
         right = dict(self._importable())
         for check in self._runner.checks(self._stage.name):
             rooms = {name: self._runner.run(check.item, one).room for name, one in right.items()}

@@ -37,7 +37,7 @@ GAP_SHARE = 0.02  # share of a stage's misconceptions that may pass the public s
 class VerifyReport(NamedTuple):
     """A summary line for each stage, and the findings.
 
-    *details* contain the distance of correct code from the bound of each check.
+    *details* contain the distance of correct code from the bound of each check, in the full proof.
     """
 
     lines: tuple[str, ...]
@@ -51,19 +51,19 @@ def verify(
     report: release.Report = release.no_report,
     *,
     counts_kinds: bool = False,
-    quick: bool = False,
+    full: bool = False,
 ) -> VerifyReport:
     """Check *course*, or only the stages *only*; the course is correct if there are no findings.
 
     *report* gets a line when a part of a stage begins. With *counts_kinds*, the summary of a stage
-    also counts how its kinds of mistake are named, which is not a finding. The *quick* proof skips
-    the slowest parts (see ``StageVerifier.problems``), measures no distance to a bound, and does
-    not run the programs of the fingerprints again.
+    also counts how its kinds of mistake are named, which is not a finding. The *full* proof takes
+    several times as long: it grades more code (see ``StageVerifier.problems``), measures the
+    distance of correct code from each bound, and examines the programs of the fingerprints.
     """
     stages = list(only) or list(course.every_stage)
     findings = [*stale_files(course, only), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
-    work = partial(_verify_stages, course, report, counts_kinds=counts_kinds, quick=quick)
+    work = partial(_verify_stages, course, report, counts_kinds=counts_kinds, full=full)
     shares = in_processes(work, stages)
     findings += [finding for share in shares for finding in share.findings]
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
@@ -95,7 +95,7 @@ def _verify_stages(
     stages: Sequence[Stage],
     *,
     counts_kinds: bool,
-    quick: bool,
+    full: bool,
 ) -> _Share:
     level = detect_capabilities().level  # the strictest that this machine supports
     findings: list[str] = []
@@ -106,7 +106,7 @@ def _verify_stages(
             fork_server.wait_ready()
             for stage in stages:
                 report(f"{stage.name}: verifying the hidden suite")
-                verifier = StageVerifier(runner, fork_server, stage, quick=quick)
+                verifier = StageVerifier(runner, fork_server, stage, full=full)
                 problems = chain(malformed_checks(stage, runner), verifier.problems())
                 findings += runner.wrong_documented_values(stage)
                 findings += unstated_rules(stage, runner)
@@ -114,18 +114,18 @@ def _verify_stages(
                 findings += [f"{stage.name}: {problem}" for problem in problems]
                 kinds = _about_kinds(runner, stage) if counts_kinds else ""
                 summaries[stage.name] = f"{verifier.summary()}{kinds}"
-                rooms[stage.name] = list(verifier.smallest_rooms())
+                rooms[stage.name] = list(verifier.smallest_rooms()) if full else []
             used = runner.used_documented_tensors
         with open_suites(course, stages, public=True, diagnose=False) as runner:
             for stage in stages:
-                verifier = StageVerifier(runner, fork_server, stage, quick=quick)
+                verifier = StageVerifier(runner, fork_server, stage, full=full)
                 findings += verifier.public_findings()
-                rooms[stage.name] += verifier.smallest_rooms()
+                rooms[stage.name] += verifier.smallest_rooms() if full else []
         findings += chain.from_iterable(starmap(narrow_rooms, rooms.items()))
         with open_recorder(course, stages) as recorder:
             for stage in stages:
                 report(f"{stage.name}: verifying the record and the fingerprints")
-                findings += wrong_records(stage, recorder, quick=quick)
+                findings += wrong_records(stage, recorder, full=full)
                 findings += public_gaps(stage)
     return _Share(summaries, findings, used, rooms)
 
@@ -222,10 +222,10 @@ def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
         yield f"{stage.name}: checks grade the rule {name!r}, which the stub does not state."
 
 
-def wrong_records(stage: Stage, recorder: Recorder, *, quick: bool = False) -> Iterator[str]:
+def wrong_records(stage: Stage, recorder: Recorder, *, full: bool = False) -> Iterator[str]:
     """Compute the record and the fingerprints of *stage* again, and report differences.
 
-    The *quick* proof neither runs a wrong program again nor looks for its lines.
+    The *full* proof also runs some of the wrong programs again, and looks for lines of all.
     """
     if not (stage.public_record.is_file() and stage.fingerprints.is_file()):
         return  # `stale_files` reports it
@@ -236,7 +236,7 @@ def wrong_records(stage: Stage, recorder: Recorder, *, quick: bool = False) -> I
             yield f"{stage.name}: {stage.public_record.name} has different numbers for {differing}."
         known = fingerprints.from_json(stage.fingerprints.read_bytes())
         wrong = [*_other_texts(stage, known)]
-        if not quick:
+        if full:
             made = recorder.fingerprints(stage, digest, only_sample=True)
             wrong += fingerprints.changes(known, *made)
     except (msgspec.MsgspecError, IndexError, UsageError) as error:
@@ -247,7 +247,7 @@ def wrong_records(stage: Stage, recorder: Recorder, *, quick: bool = False) -> I
     if wrong:
         what = f"{stage.name}: {stage.fingerprints.name} does not match the wrong programs"
         yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."
-    if not quick:
+    if full:
         yield from fingerprint_leaks(stage)
 
 

@@ -22,8 +22,9 @@ app = typer.Typer()
 def verify(
     *,
     stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
-    quick: Annotated[
-        bool, Option("--quick", help="Leave out the slowest parts: garbage, prices, most names.")
+    full: Annotated[
+        bool,
+        Option("--full", help="Also grade garbage and slips, and measure distances to bounds."),
     ] = False,
     verbose: Annotated[
         bool,
@@ -37,13 +38,14 @@ def verify(
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
     report = verifying.verify(
-        course, stages, output.print_progress, counts_kinds=verbose, quick=quick
+        course, stages, output.print_progress, counts_kinds=verbose, full=full
     )
     output.print_lines([*report.lines, *(report.details if verbose else ())])
     output.print_remarks(f"✗ {finding}" for finding in report.findings)
     if report.findings:
         raise typer.Exit(1)
-    typer.echo("The quick proof holds." if quick else "Everything holds.")
+    more = "" if full else " `autograder verify --full` also grades garbage and slips."
+    typer.echo(f"Everything holds.{more}")
 
 
 @app.command()

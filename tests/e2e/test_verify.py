@@ -7,12 +7,14 @@ import pytest
 
 from autograder.course import load
 
+MORE = "`autograder verify --full` also grades garbage and slips."
+
 
 @pytest.mark.parametrize(
     ("options", "end"),
     [
-        pytest.param(["--quick"], "The quick proof holds.\n", id="quick"),
-        pytest.param([], "Everything holds.\n", marks=pytest.mark.slow, id="complete"),
+        pytest.param([], f"Everything holds. {MORE}\n", id="usual"),
+        pytest.param(["--full"], "Everything holds.\n", marks=pytest.mark.slow, id="full"),
     ],
 )
 def test_verify_finds_nothing(pytestconfig: pytest.Config, options: list[str], end: str):
