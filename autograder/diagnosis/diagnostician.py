@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograder.course import Stage
 from autograder.diagnosis.carry_forward import CarryForward
-from autograder.diagnosis.live import LEAST_SHARE, LiveSource, Run
+from autograder.diagnosis.live import LEAST_SHARE, LEAST_WRITTEN_SHARE, LiveSource, Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.ranking import Explanation
@@ -161,7 +161,13 @@ class Diagnostician:
         """Return the certain mistakes of one exercise that still do most of the work."""
         items = [check.item for check in case.checks]
         named = self.source.mistakes(case.exercise, found)
-        return tuple(one for one in named if self.source.share(one, items) >= LEAST_SHARE)
+        written = self.source.misconceptions
+        return tuple(
+            one
+            for one in named
+            if self.source.share(one, items)
+            >= (LEAST_WRITTEN_SHARE if one in written else LEAST_SHARE)
+        )
 
 
 def diagnose(

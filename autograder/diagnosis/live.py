@@ -53,6 +53,7 @@ from autograder.suite.student_proxy import Channel, RemoteModule
 
 MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
 LEAST_SHARE = 0.5  # share of the solution's steps that a carried mistake must still take
+LEAST_WRITTEN_SHARE = 0.25  # the same for a misconception, which an author calls a mistake
 Run = Callable[[pytest.Item, Channel], Observation]
 
 

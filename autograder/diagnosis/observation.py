@@ -11,7 +11,6 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import pytest
-import torch
 from torch import Tensor
 
 from autograder.results import Status
@@ -169,9 +168,9 @@ def _comparable_part(verb: str, answer: Any, expected: tuple[str, Any] | None) -
     """Return the part of *answer* that a check can grade.
 
     Buffers, and parameters that the solution does not have, may have any values: only their names
-    count. A mask of booleans is the same as one of zeros and ones.
+    count. A mask may contain booleans, integers or floats.
     """
-    if isinstance(answer, Tensor) and answer.dtype is torch.bool:
+    if isinstance(answer, Tensor) and _is_mask(answer):
         return answer.float()
     if not isinstance(answer, dict) or verb not in {"buffers", "parameters"}:
         return answer
@@ -180,6 +179,12 @@ def _comparable_part(verb: str, answer: Any, expected: tuple[str, Any] | None) -
     if expected is None or expected[0] != verb or not isinstance(expected[1], dict):
         return answer
     return {name: value if name in expected[1] else None for name, value in answer.items()}
+
+
+def _is_mask(answer: Tensor) -> bool:
+    """Whether *answer* contains only booleans, or only the integers 0 and 1."""
+    whole = not (answer.is_floating_point() or answer.is_complex())
+    return whole and bool(((answer == 0) | (answer == 1)).all())
 
 
 def ended_alike(left: BaseException | None, right: BaseException | None) -> bool:
