@@ -50,6 +50,13 @@ def joined(keys: str, values: str) -> dict[str, tuple[tuple[str, str], ...]]:
 MISCONCEPTIONS = (
     # lower_right_mask
     Misconception(
+        id="marks_the_hidden_keys",
+        exercise="lower_right_mask",
+        swaps=((TRIL, "return torch.ones(num_queries, num_keys).triu(diagonal=past + 1)"),),
+        explanation="The mask marks the hidden keys, but it must mark the visible ones.",
+        question="What must the mask contain for a query and the key of its own token?",
+    ),
+    Misconception(
         id="aligns_to_the_upper_left",
         exercise="lower_right_mask",
         swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril()"),),

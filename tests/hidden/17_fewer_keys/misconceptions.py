@@ -43,6 +43,13 @@ MISCONCEPTIONS = (
             "5?"
         ),
     ),
+    Misconception(
+        id="repeats_the_tokens",
+        exercise="repeat_heads",
+        swaps=(("x.repeat_interleave(H // G, dim=1)", "x.repeat_interleave(H // G, dim=2)"),),
+        explanation="The tokens are repeated, but the heads must be: they are on the second axis.",
+        question="Which axis of (B, G, T, d) must have the size H in the result?",
+    ),
     # window_mask
     Misconception(
         id="shows_the_future",

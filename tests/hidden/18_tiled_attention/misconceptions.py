@@ -29,6 +29,25 @@ KEY_TILES = "for first in range(0, Tk, tile_size):"
 TOKENS = "tokens = torch.arange(first, first + some_keys.shape[-2])"
 MERGING = "context, logsumexp = merge_tiles(context, logsumexp, *tile)"
 STOP = "if causal and first > last_seen[-1]:"
+UPWARDS = (
+    "The old sum is multiplied by exp(new - old), but a larger maximum makes the sum smaller: the "
+    "factor is exp(old - new)."
+)
+GROWN = "Is exp(score - maximum) larger or smaller after the maximum has grown?"
+SCALE = "scale = queries.shape[-1] ** -0.5"
+RUNNING = """\
+            def tiled_attention(queries, keys, values, tile_size, causal=False):
+                Tq, Tk = queries.shape[-2], keys.shape[-2]
+                maximum = queries.new_full((*queries.shape[:-1], 1), -torch.inf)
+                total, context = 0, 0
+                for first in range(0, Tk, tile_size):
+                    some_keys = keys[..., first : first + tile_size, :]
+                    some_values = values[..., first : first + tile_size, :]
+                    scores = queries @ some_keys.mT / queries.shape[-1] ** 0.5
+                    if causal:
+                        tokens = torch.arange(first, first + some_keys.shape[-2])
+                        last_seen = torch.arange(Tq)[:, None] + Tk - Tq
+                        scores = scores.masked_fill(tokens > last_seen, -torch.inf)""".lstrip()
 
 MISCONCEPTIONS = (
     # online_max_and_sum
@@ -55,11 +74,18 @@ MISCONCEPTIONS = (
         id="corrects_the_sum_the_wrong_way",
         exercise="online_max_and_sum",
         swaps=(("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),),
-        explanation=(
-            "The old sum is multiplied by exp(new - old), but a larger maximum makes the sum "
-            "smaller: the factor is exp(old - new)."
+        explanation=UPWARDS,
+        question=GROWN,
+    ),
+    Misconception(
+        id="corrects_the_wrong_way_from_the_first_score",
+        exercise="online_max_and_sum",
+        swaps=(
+            ("scores.new_tensor(-torch.inf)", "scores[0]"),
+            ("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),
         ),
-        question="Is exp(score - maximum) larger or smaller after the maximum has grown?",
+        explanation=UPWARDS,
+        question=GROWN,
     ),
     Misconception(
         id="corrects_the_new_scores_too",
@@ -261,6 +287,20 @@ MISCONCEPTIONS = (
         question="What is the softmax of a row in which all scores are -1e9?",
     ),
     Misconception(
+        id="scales_only_on_request",
+        exercise="attend_tile",
+        swaps=((SCALE, "scale = 1.0"),),
+        explanation="If *scale* is None, the scores are not scaled; None means 1/√d.",
+        question="By which number are the scores multiplied if the caller gives no scale?",
+    ),
+    Misconception(
+        id="ignores_the_given_scale",
+        exercise="attend_tile",
+        swaps=((f"if scale is None:\n        {SCALE}", SCALE),),
+        explanation="The scores are always multiplied by 1/√d, even if the caller gives a scale.",
+        question="In which case does your code choose the scale itself?",
+    ),
+    Misconception(
         id="forgets_the_maximum_in_the_logsumexp",
         exercise="attend_tile",
         swaps=((LOGSUMEXP, "logsumexp = torch.log(total).squeeze(-1)"),),
@@ -343,6 +383,24 @@ MISCONCEPTIONS = (
             "yourself."
         ),
         question="Which sum do softmax and logsumexp have in common?",
+    ),
+    Misconception(
+        id="sums_over_the_queries",
+        exercise="attend_tile",
+        swaps=(
+            ("scores.amax(dim=-1, keepdim=True)", "scores.amax(dim=-2, keepdim=True)"),
+            ("exponentials.sum(dim=-1, keepdim=True)", "exponentials.sum(dim=-2, keepdim=True)"),
+            (
+                CONTEXT,
+                "context = exponentials / total.masked_fill(sees_nothing, 1.0) @ values",
+            ),
+            (LOGSUMEXP, "logsumexp = (maximum + torch.log(total)).squeeze(-2)"),
+        ),
+        explanation=(
+            "The maximum and the sum are taken over the queries, but each query needs its own, "
+            "over its keys."
+        ),
+        question="Which axis of (..., Tq, Tk) belongs to the keys?",
     ),
     Misconception(
         id="adds_the_sum_without_its_logarithm",
@@ -544,6 +602,61 @@ MISCONCEPTIONS = (
             "weight."
         ),
         question="Which two numbers does the next merge need?",
+    ),
+    Misconception(
+        id="keeps_the_logsumexp_of_the_first_tile",
+        exercise="tiled_attention",
+        swaps=(
+            (
+                MERGING,
+                (
+                    "if first == 0:\n"
+                    "                context, logsumexp = tile\n"
+                    "            else:\n"
+                    "                context, _ = merge_tiles(context, logsumexp, *tile)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The running logsumexp stays that of the first tile, so from the third tile on, each "
+            "new tile gets too much weight."
+        ),
+        question="Which keys must the logsumexp include before the third tile is merged?",
+    ),
+    Misconception(
+        id="keeps_earlier_sums_as_they_are",
+        exercise="tiled_attention",
+        code=f"""
+            {RUNNING}
+                    maximum = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
+                    part = torch.exp(scores - maximum)
+                    total = total + part.sum(dim=-1, keepdim=True)
+                    context = context + part @ some_values
+                return context / total
+        """,
+        explanation=(
+            "The running sums are not corrected when the maximum grows: their exponentials were "
+            "taken with the old maximum subtracted."
+        ),
+        question="By which factor does exp(score - maximum) change when the maximum grows?",
+    ),
+    Misconception(
+        id="corrects_the_divisor_alone",
+        exercise="tiled_attention",
+        code=f"""
+            {RUNNING}
+                    larger = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
+                    part = torch.exp(scores - larger)
+                    total = total * torch.exp(maximum - larger) + part.sum(dim=-1, keepdim=True)
+                    context = context + part @ some_values
+                    maximum = larger
+                return context / total
+        """,
+        explanation=(
+            "When the maximum grows, the sum of the exponentials is corrected, but the sum of the "
+            "weighted values is not."
+        ),
+        question="Which two running sums contain exponentials with the old maximum?",
     ),
     Misconception(
         id="starts_with_a_logsumexp_of_zero",
