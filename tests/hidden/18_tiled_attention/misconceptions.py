@@ -29,10 +29,6 @@ KEY_TILES = "for first in range(0, Tk, tile_size):"
 TOKENS = "tokens = torch.arange(first, first + some_keys.shape[-2])"
 MERGING = "context, logsumexp = merge_tiles(context, logsumexp, *tile)"
 STOP = "if causal and first > last_seen[-1]:"
-UPWARDS = (
-    "The old sum is multiplied by exp(new - old), but a larger maximum makes the sum smaller: the "
-    "factor is exp(old - new)."
-)
 GROWN = "Is exp(score - maximum) larger or smaller after the maximum has grown?"
 SCALE = "scale = queries.shape[-1] ** -0.5"
 RUNNING = """\
@@ -74,7 +70,10 @@ MISCONCEPTIONS = (
         id="corrects_the_sum_the_wrong_way",
         exercise="online_max_and_sum",
         swaps=(("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),),
-        explanation=UPWARDS,
+        explanation=(
+            "The old sum is multiplied by exp(new - old), but a larger maximum makes the sum "
+            "smaller: the factor is exp(old - new)."
+        ),
         question=GROWN,
     ),
     Misconception(
@@ -84,7 +83,10 @@ MISCONCEPTIONS = (
             ("scores.new_tensor(-torch.inf)", "scores[0]"),
             ("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),
         ),
-        explanation=UPWARDS,
+        explanation=(
+            "The factor of the old sum is exp(new - old), but a larger maximum makes the sum "
+            "smaller: it must be exp(old - new)."
+        ),
         question=GROWN,
     ),
     Misconception(
