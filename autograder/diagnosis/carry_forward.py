@@ -13,9 +13,10 @@ points.
 A deliberate mistake gains nothing: its own exercise loses points, and the exercise that uses it
 must still behave like a correct one on hidden inputs. The wrong exercise must also be an attempt.
 It is an attempt if its mistake has a name and takes at least half of the solution's steps to an
-answer, if it passes a probe or a law that nonsense of the right shape breaks, or if it passes some
-check given a mistake in an exercise that it uses. In every stage, ``verify`` grades correct code
-that uses garbage: it may earn at most one point more than with blanks.
+answer (a quarter if the mistake is a misconception), if it passes a probe or a law that nonsense of
+the right shape breaks, or if it passes some check given a mistake in an exercise that it uses. In
+every stage, ``verify --full`` grades correct code that uses garbage: it may earn at most one point
+more than with blanks.
 """
 
 import itertools
