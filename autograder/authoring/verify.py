@@ -114,13 +114,13 @@ def _verify_stages(
                 findings += [f"{stage.name}: {problem}" for problem in problems]
                 kinds = _about_kinds(runner, stage) if counts_kinds else ""
                 summaries[stage.name] = f"{verifier.summary()}{kinds}"
-                rooms[stage.name] = list(verifier.smallest_rooms()) if full else []
+                rooms[stage.name] = list(verifier.smallest_rooms())
             used = runner.used_documented_tensors
         with open_suites(course, stages, public=True, diagnose=False) as runner:
             for stage in stages:
                 verifier = StageVerifier(runner, fork_server, stage, full=full)
                 findings += verifier.public_findings()
-                rooms[stage.name] += verifier.smallest_rooms() if full else []
+                rooms[stage.name] += verifier.smallest_rooms()
         findings += chain.from_iterable(starmap(narrow_rooms, rooms.items()))
         with open_recorder(course, stages) as recorder:
             for stage in stages:
