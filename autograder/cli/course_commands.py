@@ -29,7 +29,7 @@ def verify(
     verbose: Annotated[
         bool,
         Option(
-            "--verbose", help="Show the distance to each bound, and count the kinds of mistake."
+            "--verbose", help="Count the kinds of mistake; with --full, also print all distances."
         ),
     ] = False,
     course_folder: options.CourseOption = None,
