@@ -16,9 +16,12 @@ def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[s
     If a layer lacks a parameter in *may_lack*, such as a bias, the parameter is added. Names may
     differ in case. Other checks grade the names and the missing parameters.
     """
+    known = dict(module.named_parameters())
     for name, value in values.items():
         wanted = require_tensor(value)
-        parameter = _parameter(module, name, wanted, may_lack=name in may_lack)
+        parameter = known.get(_alike(known, name))
+        if parameter is None:
+            parameter = _added(module, name, wanted if name in may_lack else None)
         if parameter.shape != wanted.shape:
             msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"
             raise MissingError(msg)
@@ -46,23 +49,26 @@ def require_tensor(value: object) -> Tensor:
     return value
 
 
-def _parameter(module: nn.Module, name: str, value: Tensor, *, may_lack: bool) -> nn.Parameter:
-    """Return the parameter *name*; if it *may_lack* in its layer, add it with *value*."""
-    parameters = dict(module.named_parameters())
-    if (found := parameters.get(_alike(parameters, name))) is not None:
-        return found
+def _added(module: nn.Module, name: str, value: Tensor | None) -> nn.Parameter:
+    """Add the missing parameter *name* with *value* to a layer that has ``None`` in its place.
+
+    Raises ``MissingError`` if there is no such layer, or no *value*.
+    """
     layers = dict(module.named_modules())
     layer_name, _, own_name = name.rpartition(".")
     layer = layers.get(_alike(layers, layer_name))
-    if may_lack and getattr(layer, own_name, value) is None:
+    if value is not None and getattr(layer, own_name, value) is None:
         added = nn.Parameter(value.clone())
         setattr(layer, own_name, added)
         return added
-    msg = f"there is no parameter {name}; found: {', '.join(parameters) or 'none'}"
+    found = ", ".join(known for known, _ in module.named_parameters())
+    msg = f"there is no parameter {name}; found: {found or 'none'}"
     raise MissingError(msg)
 
 
 def _alike(names: Collection[str], asked: str) -> str:
     """Return the only one of *names* that differs from *asked* only in case, otherwise *asked*."""
+    if asked in names:
+        return asked
     alike = [one for one in names if one.lower() == asked.lower()]
     return alike[0] if len(alike) == 1 else asked
