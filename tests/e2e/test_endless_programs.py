@@ -19,6 +19,7 @@ from autograder.suite import in_process
 from tests.factories import COURSE_TOML, write_files
 from tests.kit.commands import forget_suites
 
+pytestmark = pytest.mark.slow  # a loop runs until its limit
 STAGE = "01_loops"
 STAGE_TOML = """
 format_version = 1
@@ -209,7 +210,6 @@ def checks_of(result: SubmissionResult, exercise: str) -> list[CheckResult]:
     return [check for one in result.exercises if one.name == exercise for check in one.checks]
 
 
-@pytest.mark.slow
 def test_verify_ends_and_names_what_does_not_end(course: Course):
     """`verify` ends and names a loop, a recursion and an allocation without bounds."""
     assert verify.verify(course, full=True).findings == ()

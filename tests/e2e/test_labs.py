@@ -121,14 +121,15 @@ PAPER_OR_LAB = re.compile(
 
 # Any cell that uses the student's code outside `lab.needs` fails with the stub already. With other
 # unfinished code `lab.needs` prints a different line, as tests/kit/student/test_lab.py shows.
-# Therefore `make test` gives such code to one lab of functions and one of classes, and the nightly
-# tests give it to all labs.
+# Therefore `make test` gives such code to one lab of functions, `make test-slow` to one of classes,
+# and the nightly tests give it to all labs.
+ONCE = {"02": [], "04": pytest.mark.slow}
 UNFINISHED = pytest.mark.parametrize(
     "stage",
     [
         pytest.param(
             stage,
-            marks=[] if stage.name.startswith(("02", "04")) else pytest.mark.nightly,
+            marks=ONCE.get(stage.name[:2], pytest.mark.nightly),
             id=stage.name,
         )
         for stage in COURSE.every_stage

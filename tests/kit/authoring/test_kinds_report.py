@@ -1,5 +1,7 @@
 """Tests the report on kinds of mistake in a stage: their results and their names."""
 
+import pytest
+
 from autograder.authoring import kinds_report, release
 from autograder.authoring.kinds_report import BANK, OWN, UNNAMED, KindsReport
 from autograder.course import Course
@@ -38,6 +40,7 @@ def test_programs_that_fail_are_counted_by_their_names(tiny: Course):
     assert report.line.startswith(f"{report.kinds} kinds of mistake in {report.programs} programs")
 
 
+@pytest.mark.slow
 def test_without_a_bank_kinds_are_named(write_course: WriteCourse):
     """A stage without misconceptions has its mistakes named by kinds."""
     with_bank = reported(write_course({}))
@@ -50,6 +53,7 @@ def test_without_a_bank_kinds_are_named(write_course: WriteCourse):
     assert report.names[UNNAMED] == with_bank.names[UNNAMED]
 
 
+@pytest.mark.slow
 def test_what_only_hidden_checks_notice_is_counted(write_course: WriteCourse):
     """Programs that only hidden checks fail are counted."""
     everywhere = reported(write_course({}))

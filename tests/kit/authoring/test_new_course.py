@@ -177,6 +177,7 @@ def test_the_folder_for_a_class_is_there(made: Course):
     assert handout_folder.stale(made) == []
 
 
+@pytest.mark.slow
 def test_numbers_are_taken_from_the_course(three: Course, tmp_path: Path, monkeypatch):
     """Numbers of a stage with the same code are copied and not computed again."""
     computed: list[Stage] = []
@@ -192,6 +193,7 @@ def test_numbers_are_taken_from_the_course(three: Course, tmp_path: Path, monkey
     assert [path.read_bytes() for path in files] == copied
 
 
+@pytest.mark.slow
 def test_numbers_are_computed_where_the_code_differs(three: Course, tmp_path: Path, monkeypatch):
     """Numbers are computed only for the stage whose code differs."""
     computed: list[Stage] = []
