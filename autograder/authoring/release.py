@@ -47,11 +47,10 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
         digests[stage.name] = hashlib.sha256(stub).hexdigest()
         suite = public_suite_of(stage).encode()
         efforts[stage.name] = effort.measure(stage, stub.decode())
-        measured = effort.encode(efforts[stage.name])
         for path, content in (
             (stage.stub, stub),
             (stage.public_suite, suite),
-            (stage.effort_file, measured),
+            (stage.effort_file, effort.encode(efforts[stage.name])),
         ):
             built |= {path: content, stage.assignment / path.name: content}
         for path in visible_files(stage.source):
