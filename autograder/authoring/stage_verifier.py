@@ -55,24 +55,23 @@ class StageVerifier:
 
     def summary(self) -> str:
         """Return the stage's line of the report."""
-        return (
+        line = (
             f"{self._stage.name}: stub 0, solution {STAGE_POINTS:g}, "
-            f"{counted(len(self._bank), 'misconception')} caught and named, "
-            f"{counted(len(self._stage.variants), 'correct variant')} right"
+            f"{counted(len(self._bank), 'misconception')} caught and named"
         )
+        variants = f", {counted(len(self._stage.variants), 'correct variant')} right"
+        return f"{line}{variants if self._full else ''}"
 
     def problems(self) -> Iterator[str]:
         """Report programs that earn the wrong points, and misconceptions with a wrong name.
 
-        The full proof also grades garbage, zeros and code with slips, and names a misconception of
-        each exercise in a worker.
+        The full proof also grades correct variants, garbage, zeros and code with slips, and names a
+        misconception of each exercise in a worker.
         """
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
-        for variant in self._stage.variants:
-            yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
-            yield from self.check_import(variant)
         if self._full:
+            yield from self.check_variants()
             yield from self.check_placeholder()
             yield from self.check_garbage()
             yield from self.check_prices()
@@ -103,12 +102,17 @@ class StageVerifier:
         if result.score is None or result.score != result.max_score or problem:
             yield f"{name} scores {result.score} of {result.max_score}. {problem}"
 
-    def check_import(self, variant: Path) -> Iterator[str]:
-        """Report *variant* if a statement raises an exception, which the sandbox would skip."""
-        try:
-            self._import(variant)
-        except CourseError as error:
-            yield f"variant {variant.name} can't be imported. {error}"
+    def check_variants(self) -> Iterator[str]:
+        """Report variants that lose points, or that can't be imported whole.
+
+        In a worker the rest of a module runs after an exception.
+        """
+        for variant in self._stage.variants:
+            try:
+                self._import(variant)
+            except CourseError as error:
+                yield f"variant {variant.name} can't be imported. {error}"
+            yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
 
     def check_placeholder(self) -> Iterator[str]:
         """Report the module of zeros in the right shapes if it earns too much."""
@@ -186,7 +190,7 @@ class StageVerifier:
                 yield Room(check.name, rooms[closest], closest)
 
     def _importable(self) -> Iterator[tuple[str, LocalChannel]]:
-        """Yield correct modules by name; ``check_import`` reports those that can't be imported."""
+        """Yield the correct modules that can be imported; ``check_variants`` reports the others."""
         for path in (self._stage.solution, *self._stage.variants):
             with contextlib.suppress(CourseError):
                 yield path.name, self._import(path)

@@ -24,7 +24,7 @@ def verify(
     stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
     full: Annotated[
         bool,
-        Option("--full", help="Also grade garbage and slips, and measure distances to bounds."),
+        Option("--full", help="Also grade variants, garbage and slips, and measure distances."),
     ] = False,
     verbose: Annotated[
         bool,
@@ -44,7 +44,7 @@ def verify(
     output.print_remarks(f"✗ {finding}" for finding in report.findings)
     if report.findings:
         raise typer.Exit(1)
-    more = "" if full else " `autograder verify --full` also grades garbage and slips."
+    more = "" if full else " `autograder verify --full` also grades variants, garbage and slips."
     typer.echo(f"Everything holds.{more}")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.course import load
 
-MORE = "`autograder verify --full` also grades garbage and slips."
+MORE = "`autograder verify --full` also grades variants, garbage and slips."
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,6 @@ def test_findings_of_verify_are_exit_code_1(invoke: Invoke, monkeypatch: pytest.
     full = invoke("verify", "--full", "--verbose")
 
     assert (bad.exit_code, bad.stdout, bad.stderr) == (1, "1 stage\n", "✗ a stub earns 5\n")
-    more = "Everything holds. `autograder verify --full` also grades garbage and slips."
+    more = "Everything holds. `autograder verify --full` also grades variants, garbage and slips."
     assert (usual.exit_code, usual.output) == (0, f"1 stage\n{more}\n")
     assert (full.exit_code, full.output) == (0, "1 stage\nmargin 3\nEverything holds.\n")
