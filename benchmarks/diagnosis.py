@@ -34,11 +34,12 @@ import pytest
 from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis.diagnostician import diagnose
-from autograder.diagnosis.live import LiveSource, channel_of
+from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.misconceptions import read
 from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.diagnosis.mistakes.rewriting import ExerciseCode
 from autograder.diagnosis.observation import Failure
+from autograder.diagnosis.programs import channel_of
 from autograder.errors import CourseError
 from autograder.grading.grade import grade, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -205,9 +206,9 @@ def _fresh_programs(stage: Stage) -> Iterator[tuple[str, LocalChannel]]:
 
 
 def _misconceptions(stage: Stage) -> Iterator[tuple[str, LocalChannel]]:
-    solution = solution_channel(stage.solution)
+    solution, text = solution_channel(stage.solution), stage.solution.read_text("utf-8")
     for item in read(stage.misconceptions):
-        yield item.exercise, channel_of(stage, item, solution)
+        yield item.exercise, channel_of(item, text, solution)
 
 
 def _mutated(stage: Stage) -> Iterator[tuple[str, LocalChannel]]:

@@ -23,8 +23,8 @@ from torch import Tensor
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis import fingerprints, misconceptions
-from autograder.diagnosis.live import channel_of
 from autograder.diagnosis.observation import UNCOMPARED_VERBS, Observation, status_of
+from autograder.diagnosis.programs import channel_of
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite.checks import Layer
 from autograder.suite.in_process import LocalChannel, solution_channel
@@ -102,9 +102,9 @@ def _right(runner: SuiteRunner, stage: Stage) -> Iterator[tuple[Key, Shown]]:
 
 
 def _wrong(runner: SuiteRunner, stage: Stage) -> Iterator[tuple[Key, Shown]]:
-    solution = solution_channel(stage.solution)
+    solution, text = solution_channel(stage.solution), stage.solution.read_text("utf-8")
     bank = [
-        (item.id, item.exercise, channel_of(stage, item, solution))
+        (item.id, item.exercise, channel_of(item, text, solution))
         for item in misconceptions.read(stage.misconceptions)
     ]
     kinds = [

@@ -30,10 +30,10 @@ from autograder.diagnosis.fingerprints import (
     shown_by,
     to_json,
 )
-from autograder.diagnosis.live import Run, channel_of
+from autograder.diagnosis.live import Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
-from autograder.diagnosis.programs import Programs
+from autograder.diagnosis.programs import Programs, channel_of
 from autograder.diagnosis.rounded_values import compact
 from autograder.errors import CourseError
 from autograder.suite.alarm import ticking
@@ -194,8 +194,9 @@ class FingerprintMaker:
     def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[WrittenMistake]:
         """Store the results of each misconception; return the misconceptions that fail a check."""
         found: list[WrittenMistake] = []
+        text = self._public.stage.solution.read_text("utf-8")
         for item in bank:
-            channel = channel_of(self._public.stage, item, self._public.solution)
+            channel = channel_of(item, text, self._public.solution)
             showings = self._examine(item.id, item.exercise, channel)
             if showings.shown:
                 self._keep(len(found), showings)

@@ -16,7 +16,7 @@ from autograder.diagnosis.observation import (
     ended_alike,
     step_agreement,
 )
-from autograder.sandbox.faults import NoGradients, Raised
+from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 
 SAMPLES = 4  # entries of a tensor that are compared first; most wrong answers differ in all of them
@@ -233,6 +233,26 @@ def is_specific(error: BaseException | None) -> bool:
 def broadcasts(error: BaseException | None) -> bool:
     """Whether *error* is about two sizes that do not fit, in a step that its text does not show."""
     return str(getattr(error, "text", "")).startswith(BROADCAST)
+
+
+def agreement_so_far(run: Observation, seen: Observation, solution: Observation) -> Agreement:
+    """Compare the first answers of *run* with all that were *seen*; a fault must follow alike."""
+    if len(run.answers) < len(seen.answers):
+        return Agreement.DIFFERENT
+    if isinstance(seen.error, Fault):
+        ends_there = len(run.answers) == len(seen.answers)
+        if not (ends_there and isinstance(run.error, Fault) and same_end(run.error, seen.error)):
+            return Agreement.DIFFERENT
+    least = Agreement.SAME
+    for index, (verb, theirs) in enumerate(seen.answers):
+        known, mine = run.answers[index]
+        expected = solution.answers[index] if index < len(solution.answers) else None
+        same_verb = known == verb
+        found = step_agreement(verb, theirs, mine, expected) if same_verb else Agreement.DIFFERENT
+        least = min(least, found)
+        if least is Agreement.DIFFERENT:
+            break
+    return least
 
 
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:

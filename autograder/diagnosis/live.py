@@ -1,8 +1,9 @@
 """Provides evidence from misconceptions and kinds of mistake that run in this process.
 
-All runs are cached, so each check runs once on each program for the whole class. A program first
-gets the requests of one failed check, and is dropped at its first different answer. Only the
-remaining programs run all failed and passed checks.
+All runs are cached, so each check runs once on each program for the whole class. A misconception
+runs the first failed check. A program with a kind of mistake first gets the requests of that check,
+and is dropped at its first different answer. Only the remaining programs run all failed and passed
+checks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ import pytest
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions, patterns, signature_mismatch
 from autograder.diagnosis.answers import (
+    agreement_so_far,
     broadcasts,
     effort,
     in_other_words,
@@ -31,7 +33,7 @@ from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Observation, compare
 from autograder.diagnosis.pairs import PairSearch
-from autograder.diagnosis.programs import REFUSED, Programs, Script
+from autograder.diagnosis.programs import REFUSED, Programs, Script, channel_of
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
@@ -162,7 +164,8 @@ class LiveSource:
         returns an argument, most of the exercise was never written.
         """
         if item not in self._shares:
-            program = channel_of(self._stage, item, self._solution)
+            text = self._stage.solution.read_text("utf-8")
+            program = channel_of(item, text, self._solution)
             asked = (self.script(check).exchanges for check in sorted(checks, key=_is_no_probe))
             requests = next(filter(_computes, map(_requests, asked)), ())
             most = self._solution.steps(requests)
@@ -222,9 +225,11 @@ class LiveEvidence:
 
         In a check without a comparable answer, only misconceptions are returned.
         """
-        every = (check.wrong or check.raised) and not written
-        keys = self.programs.singles if every else self.programs.written_keys
-        return {key: MATCHES[found] for key, found in self.matching(keys, check).items()}
+        written_keys: tuple[Key, ...] = self.programs.written_keys
+        shown = {key: self.shows(key, check) for key in written_keys}
+        if (check.wrong or check.raised) and not written:
+            shown |= self.matching(self.programs.keys, check)
+        return {key: MATCHES[found] for key, found in shown.items() if found}
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
         """Return the *keys* of programs that may answer like the code, up to its last answer."""
@@ -259,8 +264,14 @@ class LiveEvidence:
         return self.source.pair_search(self._exercise).find(self, ranking)
 
     def shows(self, key: Key, check: FailedCheck) -> Agreement:
-        """Compare the program's answers with those of the code, up to the code's last answer."""
-        return self.programs.shows(key, self.script(check.name), self._sought[check.name])
+        """Compare the program's answers with those of the code, up to the code's last answer.
+
+        A misconception is compared as it runs in the check, whose requests may depend on answers.
+        """
+        script = self.script(check.name)
+        if self.programs.written_by(key) is None:
+            return self.programs.shows(key, script, self._sought[check.name])
+        return agreement_so_far(self._run(key, check.name), self.seen(check), script.solved)
 
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
         """Whether the program gives the solution's answers, up to the code's last answer."""
@@ -356,9 +367,3 @@ def _describe_answer(
         or changed
         or patterns.matches_intermediate_step(answer, expected, steps)
     )
-
-
-def channel_of(stage: Stage, item: Misconception, solution: LocalChannel) -> LocalChannel:
-    """Import the solution of *stage* with the mistake *item*."""
-    text = item.module(stage.solution.read_text("utf-8"))
-    return LocalChannel(f"{stage.module}_{item.id}", text.encode(), solution)

@@ -4,11 +4,15 @@
 mistake. The supervisor runs it to recognize the mistake in an answer.
 """
 
+import __future__
+
 import ast
 import functools
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import dedent
+from types import CodeType
 from typing import Any
 
 import msgspec
@@ -50,14 +54,33 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         """Return *solution* with this mistake; raise ``CourseError`` if that is not possible."""
         start, end = _extent(solution, self.exercise)
         lines = solution.splitlines(keepends=True)
-        before, body, after = map("".join, (lines[:start], lines[start:end], lines[end:]))
-        text = before + (dedent(self.code) if self.code else self._swapped(body)) + after
+        text = self._definition(lines[start:end])
+        self._parse(text)
+        return "".join([*lines[:start], text, *lines[end:]])
+
+    def compile(self, solution: str, file: str) -> CodeType:
+        """Compile only the wrong definition, with the lines that it has in *file*."""
+        start, end = _extent(solution, self.exercise)
+        tree = self._parse(self._definition(solution.splitlines(keepends=True)[start:end]))
+        code: CodeType = compile(
+            ast.increment_lineno(tree, start),
+            file,
+            "exec",
+            __future__.annotations.compiler_flag,  # to evaluate annotations would take time
+            dont_inherit=True,
+        )
+        return code
+
+    def _definition(self, lines: Sequence[str]) -> str:
+        """Return the wrong definition, which replaces *lines* of the solution."""
+        return dedent(self.code) if self.code else self._swapped("".join(lines))
+
+    def _parse(self, text: str) -> ast.Module:
         try:
-            ast.parse(text)
+            return ast.parse(text)
         except SyntaxError as error:
             msg = f"misconception {self.id} is not valid Python: {error}"
             raise CourseError(msg) from None
-        return text
 
     def _swapped(self, body: str) -> str:
         for old, new in self.swaps:

@@ -4,6 +4,7 @@ A program is compiled when it is first asked, and asked only as long as its answ
 request by request, as the solution was asked. Every answer is kept for the whole class.
 """
 
+import linecache
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
@@ -35,7 +36,7 @@ from autograder.diagnosis.observation import (
     Observation,
     step_agreement,
 )
-from autograder.errors import require_memory
+from autograder.errors import CourseError, require_memory
 from autograder.results import Status, title_of
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import DictValue, ListValue, Request, Value
@@ -53,8 +54,6 @@ PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may di
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 NOT_ASKED = Fault(Status.WRONG_TYPE, "An answer that the next request needs is missing.")
 Run = Callable[[pytest.Item, LocalChannel], Observation]
-# Runs a check on the solution; returns also its requests, and the tensors behind them.
-Solve = Callable[[pytest.Item], tuple[Observation, list[Exchange]]]
 Words = Mapping[str, tuple[str, str] | None]
 Key = tuple[int, ...]  # the numbers of the rewrites of a program
 
@@ -90,7 +89,6 @@ class Programs:
         written: Sequence[Misconception] = (),
     ) -> None:
         names = [one.name for one in stage.exercises]
-        self._module = stage.module
         self._written = tuple(written)
         self._text = stage.solution.read_text("utf-8")
         self._exercise = ExerciseCode(self._text, exercise, names)
@@ -99,7 +97,6 @@ class Programs:
         self.keys = tuple((number,) for number in range(len(self.rewrites)))
         numbers = range(len(self.keys), len(self.keys) + len(self._written))
         self.written_keys = tuple((number,) for number in numbers)
-        self.singles = self.keys + self.written_keys
         self._channels: dict[Key, LocalChannel | None] = {}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
@@ -272,8 +269,7 @@ class Programs:
         There is none of two mistakes either of which alone did not end.
         """
         if key not in self._channels and (item := self.written_by(key)):
-            name, text = f"{self._module}_{item.id}", item.module(self._text)
-            self._channels[key] = LocalChannel(name, text.encode(), self._solution)
+            self._channels[key] = channel_of(item, self._text, self._solution)
         if key not in self._channels:
             alone = [self._channels.get((number,)) for number in key] if len(key) > 1 else []
             if any(one.overruns for one in alone if one):
@@ -287,6 +283,22 @@ class Programs:
                 require_memory(error)
                 self._channels[key] = None
         return self._channels[key]
+
+
+def channel_of(item: Misconception, text: str, solution: LocalChannel) -> LocalChannel:
+    """Return *solution*, whose source is *text*, with the mistake *item*.
+
+    Raises ``CourseError`` if *item* can't be imported.
+    """
+    file = f"{solution.file.removesuffix('.py')}_{item.id}.py"
+    wrong = item.module(text)
+    linecache.cache[file] = (len(wrong), None, wrong.splitlines(keepends=True), file)
+    try:
+        return solution.replacing(item.compile(text, file), lambda: wrong)
+    except Exception as error:
+        require_memory(error)
+        msg = f"The solution with the mistake {item.id} can't be imported: {error}"
+        raise CourseError(msg) from error
 
 
 def _agreement(given: Answer | None, script: Script, seen: Sought, index: int) -> Agreement:

@@ -75,6 +75,7 @@ class LocalChannel:
         """
         executor = RequestExecutor("_course_changed", notebook=False, max_bytes=MAX_BYTES)
         executor.quote_from(self.file)
+        executor.quote_from(code.co_filename)
         namespace = vars(executor.module)
         namespace.update(vars(self._executor.module))
         exec(code, namespace)  # noqa: S102  # made of the solution's own syntax tree

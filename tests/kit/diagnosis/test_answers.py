@@ -5,6 +5,7 @@ import torch
 
 from autograder.diagnosis.answers import (
     SampleTable,
+    agreement_so_far,
     broadcasts,
     differ,
     form_of,
@@ -16,7 +17,9 @@ from autograder.diagnosis.answers import (
     sample,
     tells,
 )
+from autograder.diagnosis.observation import Observation
 from autograder.sandbox.faults import Raised
+from autograder.suite.noise import Agreement
 
 NUMBERS = torch.arange(12.0).reshape(3, 4)
 
@@ -55,6 +58,28 @@ def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
 def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expected: bool):
     """Samples of two answers may differ only if the answers differ."""
     assert differ(sample(NUMBERS), sample(other)) is expected
+
+
+ANSWER, OTHER = ("call", NUMBERS), ("call", NUMBERS + 1)
+STOPPED = raised("no", "raise ValueError(x)")
+
+
+@pytest.mark.parametrize(
+    ("run", "seen", "expected"),
+    [
+        pytest.param(((ANSWER, OTHER), None), ((ANSWER,), None), True, id="goes-on"),
+        pytest.param(((ANSWER,), None), ((ANSWER, OTHER), None), False, id="ends-earlier"),
+        pytest.param(((OTHER,), None), ((ANSWER,), None), False, id="another-answer"),
+        pytest.param(((("refused", True),), None), ((ANSWER,), None), False, id="refuses"),
+        pytest.param(((ANSWER,), STOPPED), ((ANSWER,), STOPPED), True, id="same-exception"),
+        pytest.param(((ANSWER, OTHER), None), ((ANSWER,), STOPPED), False, id="no-exception"),
+    ],
+)
+def test_a_run_agrees_as_far_as_the_code_went(run: tuple, seen: tuple, *, expected: bool):
+    """A run may go on after the last answer of the code, but not after the code's exception."""
+    found = agreement_so_far(Observation(*run), Observation(*seen), Observation((), None))
+
+    assert found is (Agreement.SAME if expected else Agreement.DIFFERENT)
 
 
 def test_a_table_keeps_what_may_agree():

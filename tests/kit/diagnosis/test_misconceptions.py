@@ -105,6 +105,20 @@ def test_a_mistake_that_does_not_apply_is_refused(how: dict, excerpt: str):
         mistake(**how).module(SOLUTION)
 
 
+def test_an_exception_quotes_the_line_of_the_whole_module():
+    """Only the definition is compiled, with the line numbers of the whole module."""
+    wrong = mistake("last", swaps=(("2 * x", "x.missing"),))
+    namespace: dict = {}
+    exec(wrong.compile(SOLUTION, "wrong.py"), namespace)  # noqa: S102  # the text above
+
+    with pytest.raises(AttributeError) as caught:
+        namespace["last"](1)
+    place = caught.traceback[-1]
+    lines = wrong.module(SOLUTION).splitlines()
+    assert (str(place.path), lines[place.lineno]) == ("wrong.py", "    return x.missing")
+    assert set(namespace) == {"__builtins__", "last"}
+
+
 def test_misconceptions_are_read_in_the_order_of_their_file(tiny: Course):
     """The list `MISCONCEPTIONS` of a file is read in its order."""
     found = misconceptions.read(tiny.stages[0].misconceptions)

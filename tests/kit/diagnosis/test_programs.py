@@ -3,8 +3,10 @@
 import pytest
 
 from autograder.diagnosis.answers import sought
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.programs import Programs, Script
+from autograder.diagnosis.programs import Programs, Script, channel_of
+from autograder.errors import CourseError
 from autograder.suite.checks import expect
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Student
@@ -125,3 +127,27 @@ def test_a_silenced_kind_makes_no_program(grader: Grader):
 
     assert "scale_missing" not in {one.kind for one in rewrites}
     assert {one.explanation for one in rewrites if one.kind == "softmax_twice"} == {"Twice."}
+
+
+def written(code: str) -> Misconception:
+    """Return a misconception in which *code* replaces `attend`."""
+    return Misconception(id="wrong", exercise="attend", explanation="E.", question="?", code=code)
+
+
+def test_an_exception_of_a_misconception_quotes_its_own_line(grader: Grader):
+    """The line is that of the wrong module, and the solution keeps its definition."""
+    text = grader.stage.solution.read_text("utf-8")
+    item = written("def attend(queries, keys, values):\n    return queries.missing\n")
+    seen = grader.run(ITEM, channel_of(item, text, grader.solution))
+
+    assert "return queries.missing" in str(seen.error)
+    assert grader.run(ITEM, grader.solution).error is None
+
+
+def test_a_misconception_that_can_not_be_imported_is_refused(grader: Grader):
+    """An author reads which misconception raised which exception."""
+    text = grader.stage.solution.read_text("utf-8")
+    item = written("def attend(queries, keys, values=missing):\n    return queries\n")
+
+    with pytest.raises(CourseError, match="mistake wrong can't be imported: name 'missing'"):
+        channel_of(item, text, grader.solution)

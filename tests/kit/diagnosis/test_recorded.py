@@ -9,8 +9,9 @@ from autograder.authoring.fingerprinting import kinds_of
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.diagnostician import Source, diagnose
-from autograder.diagnosis.live import LiveSource, channel_of
+from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure
+from autograder.diagnosis.programs import channel_of
 from autograder.diagnosis.recorded import recorded_source
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import SAME_ERROR, Diagnosis
@@ -56,7 +57,8 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
     stage = course.stage("02")
     solution = solution_channel(stage.solution)
     bank = misconceptions.read(stage.misconceptions)
-    programs = [(item.exercise, channel_of(stage, item, solution)) for item in bank]
+    text = stage.solution.read_text("utf-8")
+    programs = [(item.exercise, channel_of(item, text, solution)) for item in bank]
     said = said_by_both(course, stage, programs)
 
     assert [code for code, numbers in said if code != numbers] == []
