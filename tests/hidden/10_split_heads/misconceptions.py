@@ -327,6 +327,13 @@ MISCONCEPTIONS = (
     ),
     # MultiHeadAttention: out_proj
     Misconception(
+        id="never_calls_out_proj",
+        exercise="MultiHeadAttention",
+        swaps=(("return self.out_proj(context)", "return context"),),
+        explanation="The merged heads are returned without out_proj, which mixes their features.",
+        question="Which layer mixes the features of the heads before the result is returned?",
+    ),
+    Misconception(
         id="multiplies_by_the_weight_of_out_proj",
         exercise="MultiHeadAttention",
         swaps=(
@@ -519,6 +526,18 @@ MISCONCEPTIONS = (
         question=(
             "After the split, the axes are B, H, T, d. Along which of them does a dot product sum?"
         ),
+    ),
+    Misconception(
+        id="compares_with_the_keys_of_the_first_head",
+        exercise="MultiHeadAttention",
+        swaps=(
+            (
+                "scores = queries @ keys.transpose(-2, -1)",
+                "scores = queries @ keys[:, :1].transpose(-2, -1)",
+            ),
+        ),
+        explanation="The queries of every head are compared with the keys of the first head.",
+        question="Which of the keys, (B, H, T, d), belong to the queries of head h?",
     ),
     Misconception(
         id="transposes_heads_and_tokens_of_the_keys",

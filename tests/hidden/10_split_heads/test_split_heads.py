@@ -264,7 +264,7 @@ def test_heads_draw_the_documented_weights(student, documented):
         documented[entry].matches(found[name].value, name)
 
 
-@check(NAME, points=0.2, layer="parameters")
+@check(NAME, points=0.4, layer="parameters")
 def test_heads_draw_anew_under_another_seed(student, reference, probe):
     """For other sizes and seeds, the four layers are drawn in the same order."""
     sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H)
@@ -288,7 +288,7 @@ def test_heads_take_biases_when_asked(student, reference, probe):
         agrees(found[name].value, parameter.value, name)
 
 
-@check(NAME, points=0.4, layer="documented")
+@check(NAME, points=0.3, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, inputs):
     """With seed 123, two heads give the documented context vectors."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
@@ -311,7 +311,7 @@ def test_heads_count_as_many_parameters_as_documented(student, documented):
         expect(count == wanted, "The number of parameters is wrong.", message=sentence)
 
 
-@check(NAME, points=0.6, layer="probe")
+@check(NAME, points=0.5, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
     """The result is right for 2, 3 and 4 heads, with other weights and shorter inputs."""
     for s in (FOUR, THREE, TWO):
