@@ -78,7 +78,7 @@ class LocalChannel:
         executor.quote_from(code.co_filename)
         namespace = vars(executor.module)
         namespace.update(vars(self._executor.module))
-        exec(code, namespace)  # noqa: S102  # made of the solution's own syntax tree
+        exec(code, namespace)  # noqa: S102  # the course's own code
         changed = copy.copy(self)
         vars(changed).pop("definitions", None)
         right = self._right or self
