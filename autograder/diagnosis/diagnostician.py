@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from autograder.course import Stage
 from autograder.diagnosis.carry_forward import CarryForward
-from autograder.diagnosis.live import LEAST_SHARE, LEAST_WRITTEN_SHARE, LiveSource, Run
+from autograder.diagnosis.live import (
+    LEAST_SHARE,
+    LEAST_WRITTEN_SHARE,
+    LiveSource,
+    Record,
+    Run,
+)
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.ranking import Explanation
@@ -88,11 +94,14 @@ class Findings(NamedTuple):
 class Diagnostician:
     """Diagnoses the submissions of one stage with programs that run in this process.
 
-    *run_again* runs a check, with stand-ins, even if its outcome is known.
+    *run_again* runs a check, with stand-ins, even if its outcome is known. *record* runs it on
+    *solution*, once.
     """
 
-    def __init__(self, stage: Stage, run: Run, run_again: Run, solution: LocalChannel) -> None:
-        self.source = LiveSource(stage, run, solution)
+    def __init__(
+        self, stage: Stage, run: Run, run_again: Run, record: Record, solution: LocalChannel
+    ) -> None:
+        self.source = LiveSource(stage, run, solution, record=record)
         self._carrier = CarryForward(stage, run_again, solution)
 
     @ticking()

@@ -57,6 +57,7 @@ MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
 LEAST_SHARE = 0.5  # share of the solution's steps that a carried mistake must still take
 LEAST_WRITTEN_SHARE = 0.25  # the same for a misconception, which an author calls a mistake
 Run = Callable[[pytest.Item, Channel], Observation]
+Record = Callable[[pytest.Item], Script]  # runs a check on the solution, once
 
 
 class Tried(NamedTuple):
@@ -70,7 +71,10 @@ class Tried(NamedTuple):
 
 
 class LiveSource:
-    """Provides the wrong programs of one stage; *bank* replaces the stage's misconceptions."""
+    """Provides the wrong programs of one stage; *bank* replaces the stage's misconceptions.
+
+    *record* runs a check on *solution*, once; without it, the source does so itself.
+    """
 
     def __init__(
         self,
@@ -78,6 +82,7 @@ class LiveSource:
         run: Run,
         solution: LocalChannel,
         bank: Sequence[Misconception] | None = None,
+        record: Record | None = None,
     ) -> None:
         known = misconceptions.read(stage.misconceptions) if bank is None else bank
         self.misconceptions = tuple(known)
@@ -89,6 +94,7 @@ class LiveSource:
         require_known(self._words)
         self._programs: dict[str, Programs] = {}
         self._pairs: dict[str, PairSearch] = {}
+        self._record = record or self._run_solution
         self._scripts: dict[str, Script] = {}
         self._shares: dict[Misconception, float] = {}
 
@@ -152,10 +158,13 @@ class LiveSource:
     def script(self, check: pytest.Item) -> Script:
         """Return the requests of *check* to the solution, recorded once."""
         if check.nodeid not in self._scripts:
-            channel = RecordingChannel(self._solution)
-            solved = self._run(check, channel)
-            self._scripts[check.nodeid] = Script(check.nodeid, channel.exchanges, solved)
+            self._scripts[check.nodeid] = self._record(check)
         return self._scripts[check.nodeid]
+
+    def _run_solution(self, check: pytest.Item) -> Script:
+        channel = RecordingChannel(self._solution)
+        solved = self._run(check, channel)
+        return Script(check.nodeid, channel.exchanges, solved)
 
     def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
         """Return the steps of *item* to an answer, as a share of the solution's steps.

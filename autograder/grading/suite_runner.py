@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis.diagnostician import Below, Case, Diagnostician, Findings, diagnose
 from autograder.diagnosis.observation import Failure, Observation, status_of
+from autograder.diagnosis.programs import Script
 from autograder.diagnosis.recorded import RecordedSource, recorded_source
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading.context import SuiteContext
@@ -42,7 +43,7 @@ from autograder.suite.constructors import WrongOrder
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
-from autograder.suite.recording_channel import TranscribingChannel
+from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel
 
 
@@ -108,7 +109,7 @@ class SuiteRunner:
         self._context = context
         self._sources: dict[str, RecordedSource | None] = {}
         self._diagnosticians: dict[str, Diagnostician] = {}
-        self._solved: dict[str, Observation] = {}
+        self._scripts: dict[str, Script] = {}
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
@@ -340,7 +341,7 @@ class SuiteRunner:
         if stage.name not in self._diagnosticians:
             solution = self._context.solution(stage)
             self._diagnosticians[stage.name] = Diagnostician(
-                stage, self.run, self._run_anew, solution
+                stage, self.run, self._run_anew, self._script, solution
             )
         return self._diagnosticians[stage.name]
 
@@ -365,13 +366,17 @@ class SuiteRunner:
         raise GraderError(msg) from error
 
     def _solve(self, item: pytest.Item) -> Observation:
+        return self._script(item).solved
+
+    def _script(self, item: pytest.Item) -> Script:
         """Run the check *item* once on the solution of its stage, and cache its replies."""
-        if item.nodeid not in self._solved:
-            solution = TranscribingChannel(self._context.solution(self._context.stage(item)))
-            solved = self._solved[item.nodeid] = self.run(item, solution)
+        if item.nodeid not in self._scripts:
+            solution = RecordingChannel(self._context.solution(self._context.stage(item)))
+            solved = self.run(item, solution)
+            self._scripts[item.nodeid] = Script(item.nodeid, solution.exchanges, solved)
             if solved.error is None:
                 self._known[item.nodeid].add(solution.transcript, solved)
-        return self._solved[item.nodeid]
+        return self._scripts[item.nodeid]
 
     def _is_uncompared(self, check: CollectedCheck) -> bool:
         """Whether this version of torch does not compute the printed value of *check*."""

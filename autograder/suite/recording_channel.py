@@ -45,7 +45,9 @@ class RecordingChannel(TranscribingChannel):
         """Send one request, and store it with its reply and tensors."""
         with _TensorRecorder() as recorder:
             reply = self._channel.ask(verb, **fields)
-        self.transcript.add(Exchange(request_of(verb, fields), reply, tensors=recorder.tensors))
+        # Detached only now, because the code's operators may be counted meanwhile.
+        tensors = [(name, result.detach()) for name, result in recorder.tensors]
+        self.transcript.add(Exchange(request_of(verb, fields), reply, tensors=tensors))
         return reply
 
 
@@ -65,5 +67,5 @@ class _TensorRecorder(TorchFunctionMode):
     ) -> object:
         result = func(*args, **(kwargs or {}))
         if isinstance(result, Tensor) and len(self.tensors) < MAX_TENSORS:
-            self.tensors.append((getattr(func, "__name__", ""), result.detach()))
+            self.tensors.append((getattr(func, "__name__", ""), result))
         return result
