@@ -59,3 +59,14 @@ def test_only_so_many_tensors_are_recorded():
     Student(channel).call("many", torch.zeros(1))
 
     assert len(channel.exchanges[0].tensors) == MAX_TENSORS
+
+
+def test_recorded_tensors_are_not_counted_as_operators():
+    """The counts of operators are those of the code alone, as in a submission."""
+    plain = TranscribingChannel(LocalChannel("own", SOURCE))
+    recorded = RecordingChannel(LocalChannel("own", SOURCE))
+    for channel in (plain, recorded):
+        Student(channel).operators("weights", torch.eye(2))
+
+    assert plain.exchanges[0].reply == recorded.exchanges[0].reply
+    assert recorded.exchanges[0].tensors
