@@ -7,7 +7,7 @@ import pytest
 
 from autograder.cli.command_group import SUMMARIES, load_command
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
