@@ -234,8 +234,9 @@ class LiveEvidence:
 
         In a check without a comparable answer, only misconceptions are returned.
         """
-        written_keys: tuple[Key, ...] = self.programs.written_keys
-        shown = {key: self.shows(key, check) for key in written_keys}
+        shown: dict[Key, Agreement] = {
+            key: self.shows(key, check) for key in self.programs.written_keys
+        }
         if (check.wrong or check.raised) and not written:
             shown |= self.matching(self.programs.keys, check)
         return {key: MATCHES[found] for key, found in shown.items() if found}

@@ -20,8 +20,12 @@ def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[s
     for name, value in values.items():
         wanted = require_tensor(value)
         parameter = known.get(_alike(known, name))
+        if parameter is None and name in may_lack:
+            parameter = _added(module, name, wanted)
         if parameter is None:
-            parameter = _added(module, name, wanted if name in may_lack else None)
+            names = ", ".join(own for own, _ in module.named_parameters())
+            msg = f"there is no parameter {name}; found: {names or 'none'}"
+            raise MissingError(msg)
         if parameter.shape != wanted.shape:
             msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"
             raise MissingError(msg)
@@ -49,21 +53,16 @@ def require_tensor(value: object) -> Tensor:
     return value
 
 
-def _added(module: nn.Module, name: str, value: Tensor | None) -> nn.Parameter:
-    """Add the missing parameter *name* with *value* to a layer that has ``None`` in its place.
-
-    Raises ``MissingError`` if there is no such layer, or no *value*.
-    """
+def _added(module: nn.Module, name: str, value: Tensor) -> nn.Parameter | None:
+    """Add parameter *name* with *value* if its layer has ``None`` in that place."""
     layers = dict(module.named_modules())
     layer_name, _, own_name = name.rpartition(".")
     layer = layers.get(_alike(layers, layer_name))
-    if value is not None and getattr(layer, own_name, value) is None:
-        added = nn.Parameter(value.clone())
-        setattr(layer, own_name, added)
-        return added
-    found = ", ".join(known for known, _ in module.named_parameters())
-    msg = f"there is no parameter {name}; found: {found or 'none'}"
-    raise MissingError(msg)
+    if getattr(layer, own_name, value) is not None:
+        return None
+    added = nn.Parameter(value.clone())
+    setattr(layer, own_name, added)
+    return added
 
 
 def _alike(names: Collection[str], asked: str) -> str:

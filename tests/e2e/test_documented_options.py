@@ -1,4 +1,4 @@
-"""Tests that the documents use only commands and options that exist."""
+"""Tests that the documents use only options that exist."""
 
 import re
 from pathlib import Path
