@@ -39,6 +39,7 @@ LAB = "lab.ipynb"
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
 SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
 ASSIGNMENTS = "assignments"  # folder for students, in a course or an installed wheel
+SHARED = "course"  # folder of modules and data for the labs of all stages, next to the stages
 SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel with the folders of a course
 GUIDE = "START_HERE.md"  # a guide for students to all stages, next to the stages' folders
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # around the code that students write
@@ -203,6 +204,16 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         """The file with the documented tensors of the course."""
         return self.root / "tests" / "hidden" / "documented.toml"
 
+    @property
+    def shared_source(self) -> Path:
+        """The modules and data that the course gives to labs and learners; it may have none."""
+        return self.root / "source" / SHARED
+
+    @property
+    def shared(self) -> Path:
+        """The modules and data of the course as learners receive them."""
+        return self.root / ASSIGNMENTS / SHARED
+
     @cached_property
     def every_stage(self) -> tuple[Stage, ...]:
         """All stages in the order of ``course.toml``, whose files are read on first use."""
@@ -272,6 +283,12 @@ class Handout(Course, frozen=True, dict=True):
 
     *root* is the folder of one stage, or contains the folders of several.
     """
+
+    @property
+    def shared(self) -> Path:
+        """The modules and data of the course, next to the stages."""
+        is_stage = (self.root / STAGE_FILE).is_file()
+        return (self.root.parent if is_stage else self.root) / SHARED
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -348,6 +365,9 @@ def load(root: Path) -> Course:
         raise CourseError(msg)
     for duplicate in duplicates(file.stages):
         msg = f"{path}: stage {duplicate!r} is listed twice."
+        raise CourseError(msg)
+    if SHARED in file.stages:
+        msg = f"{path}: a stage can't be named {SHARED!r}, the folder that all stages share."
         raise CourseError(msg)
     return Course(root, file)
 

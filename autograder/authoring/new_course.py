@@ -88,6 +88,10 @@ def new_course(
         stage.name[:2]: _plain(stage.title) for stage in course.stages if stage.name not in chosen
     }
     files = {name: text.encode() for name, text in _shared_files(course, stages)}
+    files |= {
+        path.relative_to(course.root).as_posix(): path.read_bytes()
+        for path in release.visible_files(course.shared_source)
+    }
     for stage in stages:
         report(f"{stage.name}: copying")
         files |= _stage_files(course, stage, chosen, missing)

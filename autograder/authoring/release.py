@@ -55,8 +55,11 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
             built |= {path: content, stage.assignment / path.name: content}
         for path in visible_files(stage.source):
             if path not in built:
-                _reject_secrets(path, course, stage)
+                _reject_secrets(path, course, stage.public_suite)
                 built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
+    for path in visible_files(course.shared_source):
+        _reject_secrets(path, course)
+        built[course.shared / path.relative_to(course.shared_source)] = path.read_bytes()
     for stage, points in _points_of_labs(course, stages or course.every_stage):
         lab = lab_notebook.build_source_lab(stage.lab, points, efforts[stage.name])
         student_lab = lab_notebook.build_student_lab(lab, written=stage.written)
@@ -193,7 +196,7 @@ def leaks(course: Course) -> Iterator[str]:
     edited = set(edited_modules(course))
     for stage in course.every_stage:
         secret = stubs.secret_lines(_read_solution(stage), str(stage.solution))
-        for folder in (stage.source, stage.assignment):
+        for folder in (stage.source, stage.assignment, course.shared_source, course.shared):
             for path in (path for path in _all_files(folder) if path not in edited):
                 for place, line in _located_lines(path):
                     if (bare := stubs.bare_line(line)) in secret:
@@ -294,7 +297,8 @@ def _changed_files(
     """Return the files that differ from *built*, and surplus files in assignments/."""
     outdated = {path for path, content in built.items() if not _has_content(path, content)}
     among = stages or course.every_stage
-    present = {path for stage in among for path in visible_files(stage.assignment)}
+    folders = [course.shared, *(stage.assignment for stage in among)]
+    present = {path for folder in folders for path in visible_files(folder)}
     return tuple(sorted((outdated | (present - built.keys())) - set(edited_modules(course))))
 
 
@@ -331,19 +335,19 @@ def _read(path: Path, purpose: str) -> str:
     raise CourseError(msg)
 
 
-def _reject_secrets(path: Path, course: Course, stage: Stage) -> None:
+def _reject_secrets(path: Path, course: Course, public_suite: Path | None = None) -> None:
     """Raise ``CourseError`` if students must not receive *path*, a file below ``source/``."""
     if path.is_symlink():
         msg = f"{path} is a link, and its target may be anywhere; replace the link with a copy."
         raise CourseError(msg)
-    is_suite = path.match("test_*.py") and path != stage.public_suite
-    if is_suite or path.name in {stage.misconceptions.name, course.documented.name}:
-        msg = f"{path} would be given to students; move it to {stage.hidden}."
+    is_suite = path.match("test_*.py") and path != public_suite
+    if is_suite or path.name in {"misconceptions.py", course.documented.name}:
+        msg = f"{path} would be given to students; move it to {course.documented.parent}."
         raise CourseError(msg)
     for line in stubs.marker_lines(_read_text(path)):
         msg = (
             f"{path}:{line}: this marker encloses code that students must not see; move the code "
-            f"to {stage.solution}."
+            f"to {course.root / 'solutions'}."
         )
         raise CourseError(msg)
 

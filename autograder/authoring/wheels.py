@@ -57,7 +57,8 @@ def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
         if not is_handout(stage.assignment):
             msg = f"{stage.assignment} is not built yet: run `autograder release` first."
             raise CourseError(msg)
-        for path in release.visible_files(stage.assignment):
+    for folder in (course.shared, *(stage.assignment for stage in stages)):
+        for path in release.visible_files(folder):
             inside = path.relative_to(course.root / ASSIGNMENTS).as_posix()
             files[f"{autograder.__name__}/{ASSIGNMENTS}/{inside}"] = path.read_bytes()
     start_here = guide(course, efforts_of(stages), "WHEEL")

@@ -11,6 +11,7 @@ from typing import Final
 from autograder.course import (
     GUIDE,
     MARKERS,
+    SHARED,
     Handout,
     Stage,
     find_root,
@@ -54,6 +55,7 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     """
     around = _around(here) if folder is None else None
     sources, guide = _received(around.parent if around else here, root)
+    shared = guide.parent / SHARED
     target = around or (folder or here / DEFAULT).resolve()
     _require_own(target)
     if any(target in {source, source.parent} for source in sources):
@@ -64,7 +66,7 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
         raise UsageError(msg)
     done = Started(target)
     try:
-        for source in sources:
+        for source in (*sources, shared):
             for file in _files(source):
                 _copy(file, Path(source.name) / file.relative_to(source), done)
         if guide.is_file():
@@ -270,7 +272,8 @@ def _files(folder: Path) -> Iterator[Path]:
 def _copy(source: Path, name: Path, done: Started) -> None:
     """Copy one file, but keep a module or lab that the learner has changed."""
     target, original = done.folder / name, done.folder / ORIGINALS / name
-    theirs = source.suffix in {".py", ".ipynb"} and not source.name.startswith("test_")
+    is_course = name.parts[0] == SHARED or source.name.startswith("test_")
+    theirs = source.suffix in {".py", ".ipynb"} and not is_course
     content = source.read_bytes()
     present = target.read_bytes() if target.is_file() else None
     unchanged = present == (original.read_bytes() if original.is_file() else None)

@@ -49,6 +49,16 @@ def test_the_first_of_two_stages_with_one_module_is_found(write_course):
     assert both.stage("2").name == "02_tiny"
 
 
+def test_a_stage_cannot_have_the_name_of_the_shared_folder(tiny: Course):
+    """A stage named like the folder that all stages share is refused."""
+    (tiny.root / "course.toml").write_text(
+        'format_version = 1\nid = "tiny"\ntitle = "Tiny"\nstages = ["course"]\n'
+    )
+
+    with pytest.raises(CourseError, match="can't be named 'course'"):
+        course.load(tiny.root)
+
+
 def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
     """The message about an unknown stage lists every stage of the course."""
     with pytest.raises(UsageError, match=r"'99'.*01_tiny"):

@@ -107,11 +107,14 @@ def test_a_course_may_use_no_documented_tensor(three: Course, tmp_path: Path):
 
 def test_a_picture_is_copied(three: Course, tmp_path: Path):
     """A file that is not text is copied byte by byte."""
+    three.shared_source.mkdir()
     (three.root / "source/01_tiny/picture.png").write_bytes(b"\x89PNG\xff")
+    (three.shared_source / "picture.png").write_bytes(b"\xff")
     with forget_suites():
         made = new_course(three, ["01"], tmp_path / "mine").course
 
     assert (made.stages[0].assignment / "picture.png").read_bytes() == b"\x89PNG\xff"
+    assert (made.shared / "picture.png").read_bytes() == b"\xff"
 
 
 def test_a_lab_mentions_no_stage_that_is_missing(made: Course):

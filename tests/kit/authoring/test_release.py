@@ -258,6 +258,46 @@ def test_secrets_in_source_stop_the_release(course, stage, name, text):
     assert not stage.assignment.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("helpers.py", "### BEGIN SOLUTION\na = 1\n", id="solution-marker"),
+        pytest.param("documented.toml", "", id="documented-tensors"),
+        pytest.param("test_public.py", "", id="suite"),
+    ],
+)
+def test_secrets_in_the_shared_folder_stop_the_release(course, name, text):
+    """The folder that all stages share must not contain solutions and suites either."""
+    write(course.shared_source / name, text)
+
+    with pytest.raises(CourseError, match=name):
+        release.build(course)
+
+
+def test_the_shared_folder_is_released(course):
+    """Modules and data of the course are copied, and removed with their originals."""
+    write(course.shared_source / "data" / "words.txt", "one\n")
+    release.build(course)
+    copied = course.shared / "data" / "words.txt"
+    text = copied.read_text()
+    (course.shared_source / "data" / "words.txt").unlink()
+    release.build(course)
+
+    assert text == "one\n"
+    assert not copied.exists()
+
+
+def test_a_leak_in_the_shared_folder_is_reported(course):
+    """A line of a solution in a module of the course is reported."""
+    write(course.shared_source / "helpers.py", f"def f(queries, keys):\n    {SOLVED}\n")
+    release.build(course)
+
+    assert [*release.leaks(course)] == [
+        f"{folder / 'helpers.py'}:2: a line of the solution, '{SOLVED}'."
+        for folder in (course.shared_source, course.shared)
+    ]
+
+
 def test_a_link_in_source_stops_the_release(course, stage):
     """A link in source/ is refused, because it may lead to the solution."""
     (stage.source / "notes.py").symlink_to(stage.solution)

@@ -101,6 +101,15 @@ def test_a_wheel_holds_the_stages_that_are_asked_for(built_course):
     assert not any("01_tiny" in name for name in names)
 
 
+def test_a_wheel_holds_the_shared_folder(built: Course):
+    """Modules and data of the course are in the wheel, next to the stages."""
+    built.shared.mkdir()
+    (built.shared / "words.py").write_text("WORDS = 1\n")
+    files = contents(wheels.kit_wheel(built, built.every_stage))
+
+    assert files["autograder/assignments/course/words.py"] == b"WORDS = 1\n"
+
+
 def test_a_stage_that_is_not_built_is_refused(tiny: Course):
     """A stage that is not built is refused with the command that builds it."""
     with pytest.raises(CourseError, match="autograder release"):

@@ -76,6 +76,21 @@ def test_the_files_of_the_course_are_renewed_and_a_copy_is_kept(course: Course, 
     assert copy.read_text() == "# mine\n"
 
 
+def test_start_copies_the_shared_folder_and_renews_it(course: Course, own: Path):
+    """Modules of the course come next to the stages; a changed one is replaced and copied."""
+    words = course.shared / "words.py"
+    words.parent.mkdir()
+    words.write_text("WORDS = 1\n")
+    learner_folder.start(course.root, own)
+    (own / "course" / "words.py").write_text("WORDS = 2\n")
+    learner_folder.start(course.root, own)
+    (copy,) = (own / "copies" / "course").iterdir()
+
+    assert (own / "course" / "words.py").read_text() == "WORDS = 1\n"
+    assert copy.read_text() == "WORDS = 2\n"
+    assert learner_folder.find(own).shared == own / "course"
+
+
 def test_an_unpacked_zip_is_enough(course: Course, tmp_path: Path):
     """In an unpacked zip without a course, the learner's folder is next to the stages."""
     unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
