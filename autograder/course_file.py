@@ -43,19 +43,17 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sets how submissions are graded.
 
-    If *carry_forward* is true, a mistake costs no points in the exercises that use the wrong code;
-    see ``carry_forward``. If *same_mistake_once* is true, a mistake that is repeated in several
-    exercises costs points in only one of them. *slip_credit* is the share of its points that a
-    check keeps if one named mistake is the only fault of its exercise. ``slip_prices`` describes
-    *same_mistake_once* and *slip_credit*. *rule_share* is the share of its other points that an
-    exercise keeps if it breaks a rule that the stage teaches. *isolation* is the weakest level for
-    student code, unless a command sets a different one. If *written* is false, labs are built
-    without written questions.
+    ``grading/prices.py`` describes the first three keys. If *right_neighbours* is true, failed
+    checks run once more with the solution's definitions of the wrong exercises that they use.
+    *law_credit* is the share of its points that a failed check of values keeps if all laws of its
+    exercise hold. *rule_share* is the share of its points that an exercise keeps if it does by a
+    ready-made function what its stage teaches. *isolation* is the weakest level for student code,
+    unless a command sets a different one. If *written* is false, labs are built without written
+    questions.
     """
 
-    carry_forward: bool = True
-    same_mistake_once: bool = True
-    slip_credit: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.5
+    right_neighbours: bool = True
+    law_credit: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.6
     rule_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.25
     written: bool = True
     isolation: Literal["full", "process"] = "full"

@@ -7,11 +7,10 @@ fixtures, including those of ``conftest.py``, which students do not receive.
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from autograder.errors import CourseError
-from autograder.suite.constructors import CONSTRUCTORS
 
 DOCSTRING = '''"""The public suite of this stage: `autograder check` runs it as often as you like.
 
@@ -37,7 +36,7 @@ class SuiteStatement(NamedTuple):
         return self.text.startswith(("def ", "class ", "@"))
 
 
-def build(suite: str, conftest: str, name: str, constructors: Mapping[str, Sequence[str]]) -> str:
+def build(suite: str, conftest: str, name: str) -> str:
     """Return the public suite; raise ``CourseError`` if no check of *suite* is public.
 
     *constructors* maps each class to the arguments of its constructor.
@@ -51,7 +50,6 @@ def build(suite: str, conftest: str, name: str, constructors: Mapping[str, Seque
     helpers = [item for item in (*shared, *own) if not item.is_check]
     used = _reachable(checks, helpers)
     text = DOCSTRING + _imports([suite, conftest], {name for item in used for name in item.uses})
-    text += _arguments_of(constructors)
     gap, exercise = "\n", ""
     for item in (item for item in (*shared, *own) if item in used):
         if item.exercise not in {"", exercise}:
@@ -60,20 +58,6 @@ def build(suite: str, conftest: str, name: str, constructors: Mapping[str, Seque
         text += ("\n\n" if item.is_block else gap) + item.text + "\n"
         gap = "\n\n" if item.is_block else ""
     return text
-
-
-def _arguments_of(constructors: Mapping[str, Sequence[str]]) -> str:
-    """Return the constant with the arguments of each class; "" if there is no class."""
-    if not constructors:
-        return ""
-    lines = ["\n# The arguments of each class; its first check grades their order."]
-    lines += [f"{CONSTRUCTORS} = {{"]
-    for name, arguments in constructors.items():
-        texts = [f'"{argument}"' for argument in arguments]
-        line = f'    "{name}": ({", ".join(texts)}),'
-        long = [f'    "{name}": (', *(f"        {text}," for text in texts), "    ),"]
-        lines += [line] if len(line) <= WIDTH else long
-    return "\n".join([*lines, "}"]) + "\n"
 
 
 def rules_of(suite: str) -> dict[str, list[str]]:

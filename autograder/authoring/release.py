@@ -25,7 +25,6 @@ from autograder.diagnosis import mistakes
 from autograder.disk import replace_file
 from autograder.errors import CourseError
 from autograder.suite import documented
-from autograder.suite.constructors import constructors_in
 
 Known = TypeVar("Known")
 Report = Callable[[str], None]  # gets a line of progress; must be picklable
@@ -119,8 +118,7 @@ def public_suite_of(stage: Stage) -> str:
     shared = stage.shared_fixtures
     fixtures = shared.read_text("utf-8") if shared.is_file() else ""
     suite = _read(stage.hidden_suite, "its checks")
-    classes = constructors_in(_read_solution(stage), [one.name for one in stage.exercises])
-    return public_suite.build(suite, fixtures, stage.hidden_suite.name, classes)
+    return public_suite.build(suite, fixtures, stage.hidden_suite.name)
 
 
 def _points_of_labs(course: Course, among: Sequence[Stage]) -> list[tuple[Stage, dict[str, float]]]:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autograder.authoring import stubs
-from autograder.authoring.garbage import blanks, composition, garbage
-from autograder.authoring.prices import STAGE_POINTS, Prices, prices, unfair_prices
+from autograder.authoring.price_table import STAGE_POINTS, PriceGrader, PriceTable
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
@@ -23,9 +22,6 @@ from autograder.submission import Code, Submission
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import MARGIN
-
-GARBAGE_POINTS = 1.0  # lead over blanks that code which computes nothing may have
-PLACEHOLDER_SHARE = 0.2  # share of the points that zeros of the right shapes may earn
 
 
 class Room(NamedTuple):
@@ -65,16 +61,13 @@ class StageVerifier:
     def problems(self) -> Iterator[str]:
         """Report programs that earn the wrong points, and misconceptions with a wrong name.
 
-        The full proof also grades correct variants, garbage, zeros and code with slips, and names a
-        misconception of each exercise in a worker.
+        The full proof also grades correct variants, and names a misconception of each exercise in a
+        worker.
         """
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
         if self._full:
             yield from self.check_variants()
-            yield from self.check_placeholder()
-            yield from self.check_garbage()
-            yield from self.check_prices()
         for item in self._bank:
             yield from self.check_misconception(item)
         for item in self._first_of_each:
@@ -114,45 +107,17 @@ class StageVerifier:
                 yield f"variant {variant.name} can't be imported. {error}"
             yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
 
-    def check_placeholder(self) -> Iterator[str]:
-        """Report the module of zeros in the right shapes if it earns too much."""
-        path = self._stage.hidden / "hollow.py"
-        if not path.is_file():
-            yield f"{path.name} is missing; write a module that returns zeros of the right shapes."
-            return
-        result = self._grade("hollow", path.read_bytes())
-        if result.score is None or result.score > PLACEHOLDER_SHARE * STAGE_POINTS:
-            yield f"zeros of the right shapes earn {result.score}."
-
-    def check_garbage(self) -> Iterator[str]:
-        """Report correct code that uses garbage if it earns much more than with blanks."""
-        base = composition(self._stage)
-        if base is None:
-            return
-        blank = self._grade("blanks", blanks(base).encode()).score or 0.0
-        for one in garbage(self._stage, base, self._import(self._stage.solution), self._share):
-            score = self._grade(one.name, one.module.encode()).score or 0.0
-            if score > blank + GARBAGE_POINTS:
-                what = f"{one.name} in {', '.join(base.used)} of {base.path.name}"
-                yield f"{what}: garbage earns {score:g} points, and blanks earn {blank:g}."
-
-    def _share(self, item: Misconception) -> float:
-        """Return the share of its exercise's work that *item* does."""
-        items = [check.item for check in self._checks_of(item.exercise)]
-        return self._runner.diagnostician(self._stage).source.share(item, items)
-
     def _checks_of(self, exercise: str) -> list[CollectedCheck]:
         checks = self._runner.checks(self._stage.name)
         return [check for check in checks if check.spec.exercise == exercise]
 
-    def check_prices(self) -> Iterator[str]:
-        """Report small mistakes and ready-made code that earn unfair points."""
-        checks = self._runner.checks(self._stage.name)
-        yield from unfair_prices(self._stage, checks, self._grade)
-
-    def prices(self) -> Prices:
+    def prices(self) -> PriceTable:
         """Grade the modules of the table of prices."""
-        return prices(self._stage, self._runner.checks(self._stage.name), self._grade)
+
+        def grade(name: str, text: str) -> SubmissionResult:
+            return self._grade(name, text.encode())
+
+        return PriceGrader(self._stage, grade).table()
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
         """Report *item* if it loses no points or is not named."""

@@ -1,6 +1,6 @@
 """Shows an author why a submission gets its diagnosis, with all explanations that were tried."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +15,10 @@ from autograder.submission import Code, Submission
 
 
 class Trial(NamedTuple):
-    """The result of a submission, and the explanations that were tried, the best first.
-
-    *not_carried* contains, by exercise, the reasons why no points were carried.
-    """
+    """The result of a submission, and the explanations that were tried, the best first."""
 
     result: SubmissionResult
     tried: Sequence[Tried]
-    not_carried: Mapping[str, Sequence[str]]
 
 
 def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
@@ -44,7 +40,7 @@ def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
             diagnostician.source.tried,
             key=lambda one: (one.exercise, -one.explained, one.name, one.explanation),
         )
-    return Trial(result, best, diagnostician.not_carried)
+    return Trial(result, best)
 
 
 def lines_of(trial: Trial) -> list[str]:
@@ -61,7 +57,4 @@ def lines_of(trial: Trial) -> list[str]:
             for one in trial.tried
             if one.exercise == exercise.name
         ]
-        if lost and not any(check.given for check in exercise.checks):
-            reasons = dict.fromkeys(trial.not_carried.get(exercise.name, ()))
-            lines += [f"  not carried forward: {reason}" for reason in reasons]
     return lines

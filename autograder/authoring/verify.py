@@ -14,7 +14,7 @@ import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
 from autograder.authoring.fingerprinting import kinds_of, written
-from autograder.authoring.prices import STAGE_POINTS, Prices
+from autograder.authoring.price_table import STAGE_POINTS, PriceTable
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.rule_losses import rules_without_loss
 from autograder.authoring.stage_processes import in_processes
@@ -130,11 +130,11 @@ def _verify_stages(
     return _Share(summaries, findings, used, rooms)
 
 
-def stage_prices(course: Course, stages: Sequence[Stage]) -> Iterator[Prices]:
+def stage_prices(course: Course, stages: Sequence[Stage]) -> Iterator[PriceTable]:
     """Yield the table of prices of each of *stages*."""
     with (
         ForkServer(detect_capabilities().level, course.limits) as fork_server,
-        open_suites(course, stages) as runner,
+        open_suites(course, stages, diagnose=False) as runner,
     ):
         fork_server.wait_ready()
         for stage in stages:

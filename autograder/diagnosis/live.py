@@ -33,7 +33,7 @@ from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Observation, compare
 from autograder.diagnosis.pairs import PairSearch
-from autograder.diagnosis.programs import REFUSED, Programs, Script, channel_of
+from autograder.diagnosis.programs import REFUSED, Programs, Script
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
@@ -54,8 +54,6 @@ from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
-LEAST_SHARE = 0.5  # share of the solution's steps that a carried mistake must still take
-LEAST_WRITTEN_SHARE = 0.25  # the same for a misconception, which an author calls a mistake
 Run = Callable[[pytest.Item, Channel], Observation]
 Record = Callable[[pytest.Item], Script]  # runs a check on the solution, once
 
@@ -96,7 +94,6 @@ class LiveSource:
         self._pairs: dict[str, PairSearch] = {}
         self._record = record or self._run_solution
         self._scripts: dict[str, Script] = {}
-        self._shares: dict[Misconception, float] = {}
 
     def programs(self, exercise: str) -> Programs:
         """Return the wrong programs of *exercise*."""
@@ -115,31 +112,6 @@ class LiveSource:
         found = ranking.explanation()
         self.tried.update(evidence.tried(exercise, one) for one in ranking.checked.values())
         return found
-
-    def mistakes(self, exercise: str, found: Explanation) -> tuple[Misconception, ...]:
-        """Return the mistakes named in *found* as changes to the solution, if they are certain.
-
-        The result is one mistake, several that no answer can distinguish, or two at once.
-        """
-        programs = self.programs(exercise)
-        keys = [[one.key for one in some] for some in found.programs]
-        written = [item for some in keys for key in some if (item := programs.written_by(key))]
-        if written:
-            tied = all(item.id in written[0].ties for item in written[1:])
-            return tuple(written) if tied else ()
-        if len(keys) != 1:
-            return ()
-        diagnosis = next(iter(found.diagnoses.values()))
-        [[key, *_]] = keys
-        return (
-            Misconception(
-                id=TOGETHER.join(programs.mistake(number).id for number in key),
-                exercise=exercise,
-                explanation=diagnosis.explanation,
-                question=diagnosis.hint,
-                code=programs.text(key),
-            ),
-        )
 
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
         """Run *check* on a misconception of the stage, or return the cached result."""
@@ -165,21 +137,6 @@ class LiveSource:
         channel = RecordingChannel(self._solution)
         solved = self._run(check, channel)
         return Script(check.nodeid, channel.exchanges, solved)
-
-    def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
-        """Return the steps of *item* to an answer, as a share of the solution's steps.
-
-        *checks* are the checks of the exercise of *item*. If the share is small, as in code that
-        returns an argument, most of the exercise was never written.
-        """
-        if item not in self._shares:
-            text = self._stage.solution.read_text("utf-8")
-            program = channel_of(item, text, self._solution)
-            asked = (self.script(check).exchanges for check in sorted(checks, key=_is_no_probe))
-            requests = next(filter(_computes, map(_requests, asked)), ())
-            most = self._solution.steps(requests)
-            self._shares[item] = program.steps(requests) / most if most else 1.0
-        return self._shares[item]
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe the exception or the last answer, compared with the solution."""

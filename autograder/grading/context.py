@@ -1,6 +1,5 @@
 """Supplies the fixtures of checks: the module, the solution, documented tensors and inputs."""
 
-from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, collect
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
-from autograder.suite.constructors import CONSTRUCTORS, ArgumentOrder, constructors_in
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
@@ -43,8 +41,6 @@ class SuiteContext:
         self._references: dict[Path, ReferenceChannel] = {}
         self._records: dict[Path, PublicRecord] = {}
         self._secrets: dict[Path, bytes] = {}
-        self._constructors: dict[Path, Mapping[str, tuple[str, ...]]] = {}  # by suite
-        self._first_checks: dict[Path, dict[str, str]] = {}  # by suite; exercises by check
         torch.set_num_threads(1)  # tensors are tiny here, and a fork must not inherit threads
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -60,7 +56,7 @@ class SuiteContext:
         spec = spec_of(item)
         if isinstance(channel, Session) and spec is not None:
             channel.begin(spec.exercise)
-        self.last_student = Student(channel, self.probe(item).seed, self.argument_order(item))
+        self.last_student = Student(channel, self.probe(item).seed)
         return self.last_student
 
     def reference(self, item: pytest.Item) -> Student:
@@ -105,24 +101,6 @@ class SuiteContext:
         if path not in self._records:
             self._records[path] = public_record.read(path)
         return self._records[path]
-
-    def argument_order(self, item: pytest.Item) -> ArgumentOrder:
-        """Return the arguments of the stage's constructors, which a public suite contains.
-
-        The first check of an exercise grades their order.
-        """
-        if item.path not in self._constructors:
-            self._constructors[item.path] = self._read_constructors(item)
-            self._first_checks[item.path] = _first_checks(item)
-        begun = self._first_checks[item.path].get(item.nodeid, "")
-        return ArgumentOrder(self._constructors[item.path], begun)
-
-    def _read_constructors(self, item: pytest.Item) -> Mapping[str, tuple[str, ...]]:
-        if is_public(item):
-            return getattr(getattr(item, "module", None), CONSTRUCTORS, {})
-        stage = self.stage(item)
-        names = [exercise.name for exercise in stage.exercises]
-        return constructors_in(stage.solution.read_text("utf-8"), names)
 
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder contains the check *item*."""
@@ -208,15 +186,6 @@ class StandaloneContext(SuiteContext):
         if found.code is None:
             raise UsageError(found.problem)
         return found.code
-
-
-def _first_checks(item: pytest.Item) -> dict[str, str]:
-    """Map the id of the first check of each exercise in the suite of *item* to the exercise."""
-    found: dict[str, str] = {}
-    for other in [one for one in item.session.items if one.path == item.path] or [item]:
-        if spec := spec_of(other):
-            found.setdefault(spec.exercise, other.nodeid)
-    return {check: exercise for exercise, check in found.items()}
 
 
 def is_public(item: pytest.Item) -> bool:

@@ -1,16 +1,16 @@
 """Converts the outcome of a check or a submission into a result."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 
 from msgspec.structs import replace
 
 from autograder.course_file import Reveal
-from autograder.diagnosis.diagnostician import Findings
-from autograder.grading.near_names import near_name
 from autograder.results import (
     MAX_NOTICES,
     CheckResult,
+    Diagnosis,
     ExerciseResult,
     Grid,
     Outcome,
@@ -21,8 +21,12 @@ from autograder.results import (
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
+from autograder.sanitize import MAX_WORD
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
+
+MAX_CANDIDATES = 300  # definitions of one file; a module that a student wrote has some dozens
+NEAR = 0.8  # the least similarity of a misspelled name: CasualAttention has 0.93
 
 
 class CheckOutcome:
@@ -50,12 +54,6 @@ class CheckOutcome:
         message = self._visible(notices[0]) if notices else ""
         return self._result(Outcome.PASSED, Status.OK, message, self.check.spec.points)
 
-    def carried(self, given: str) -> CheckResult:
-        """Give full points, because the mistake is in the exercise *given* and not in this one."""
-        message = f"Correct, given your {given}; fix that first."
-        passed = self._result(Outcome.PASSED, Status.OK, message, self.check.spec.points)
-        return replace(passed, given=given)
-
     def skipped(self, fault: Fault) -> CheckResult:
         """Give no points, because something that the check needs is missing."""
         return self._result(Outcome.SKIPPED, fault.status, self._visible(fault))
@@ -81,14 +79,9 @@ class CheckOutcome:
             return self._result(Outcome.ERRORED, error.status, message)
         return None
 
-    def add_findings(self, result: CheckResult, found: Findings) -> CheckResult:
-        """Give full points if the mistake is in a different exercise, otherwise add the diagnosis.
-
-        The diagnosis is not added if the course reveals nothing about hidden checks.
-        """
-        if result.name in found.given:
-            return self.carried(found.given[result.name])
-        diagnosis = found.diagnoses.get(result.name)
+    def add_diagnosis(self, result: CheckResult, found: Mapping[str, Diagnosis]) -> CheckResult:
+        """Add the diagnosis of the check, unless the course reveals nothing about hidden checks."""
+        diagnosis = found.get(result.name)
         if diagnosis is None or self._shows_nothing:
             return result
         return replace(result, diagnosis=diagnosis)
@@ -302,9 +295,25 @@ def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:
             return Fault(Status.MISSING, message)
     public = f"{name} is not defined in your file."
     defined = [item.name for item in session.definitions if not item.assigned]
-    near = near_name(name, defined, exercises)
+    near = _near_name(name, defined, exercises)
     message = f"{public[:-1]}; did you mean `{near}`?" if near else public
     return Fault(Status.MISSING, message, public=public)
+
+
+def _near_name(missing: str, defined: Sequence[str], exercises: Collection[str]) -> str:
+    """Return the definition that was probably meant to be *missing*, or "".
+
+    The same digits must occur in both names, because v3 is not a misspelled v2.
+    """
+    digits = re.findall(r"\d", missing)
+    own = [
+        name
+        for name in defined[:MAX_CANDIDATES]
+        if name not in exercises and re.findall(r"\d", name) == digits and len(name) <= MAX_WORD
+    ]
+    plain = {name.replace("_", "").casefold(): name for name in reversed(own)}
+    close = get_close_matches(missing.replace("_", "").casefold(), plain, 1, NEAR)
+    return plain[close[0]] if close else ""
 
 
 def _raised(problem: Problem) -> str:

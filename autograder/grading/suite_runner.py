@@ -4,9 +4,10 @@ pytest runs every check with its fixtures and marks. The kit replaces only the l
 submission, it runs the checks of its stage.
 """
 
+import dataclasses
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,13 +15,14 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
-from autograder.diagnosis.diagnostician import Below, Case, Diagnostician, Findings, diagnose
+from autograder.diagnosis.diagnostician import Diagnostician, diagnose
 from autograder.diagnosis.observation import Failure, Observation, status_of
 from autograder.diagnosis.programs import Script
 from autograder.diagnosis.recorded import RecordedSource, recorded_source
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading.context import SuiteContext
 from autograder.grading.known_replies import KnownReplies
+from autograder.grading.neighbours import Neighbours
 from autograder.grading.outcomes import (
     CheckOutcome,
     import_submission,
@@ -29,17 +31,15 @@ from autograder.grading.outcomes import (
     submission_result,
     submission_status,
 )
+from autograder.grading.prices import Graded, priced
 from autograder.grading.pytest_session import collected_items, run_item
-from autograder.grading.slip_prices import GradedExercise, priced
 from autograder.grading.time_limit import limited
-from autograder.grading.withheld_points import withhold
-from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
+from autograder.results import CheckResult, Diagnosis, Outcome, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
-from autograder.suite.checks import CollectedCheck, Layer, collected_check, spec_of
-from autograder.suite.constructors import WrongOrder
+from autograder.suite.checks import CollectedCheck, Layer, collected_check, read_rules, spec_of
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
@@ -64,11 +64,7 @@ def open_suites(
     context = context or SuiteContext(course)
     top = course.root if public else course.documented.parent
     with collected_items(course.root, top, suites, context) as items:
-        # the public suite gives no points, and students have no wrong programs to run
-        carry_forward = course.grading.carry_forward and diagnose and not public
-        runner = SuiteRunner(
-            course, context, items, public=public, diagnose=diagnose, carry_forward=carry_forward
-        )
+        runner = SuiteRunner(course, context, items, public=public, diagnose=diagnose)
         for stage in stages:
             if not runner.checks(stage.name):
                 msg = f"The suite of {stage.name} has no checks."
@@ -100,16 +96,15 @@ class SuiteRunner:
         *,
         public: bool,
         diagnose: bool,
-        carry_forward: bool,
     ) -> None:
         self.course = course
         self._public = public
         self._diagnose = diagnose
-        self._carry_forward = carry_forward
         self._context = context
         self._sources: dict[str, RecordedSource | None] = {}
         self._diagnosticians: dict[str, Diagnostician] = {}
         self._scripts: dict[str, Script] = {}
+        self._neighbours: dict[str, Neighbours] = {}
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
@@ -179,12 +174,13 @@ class SuiteRunner:
         for check in self.checks(stage.name):
             if exercise in {"", check.spec.exercise}:
                 by_exercise.setdefault(check.spec.exercise, []).append(check)
-        below, start = Below(), self._start(stage, by_exercise, session, import_fault)
+        start = self._start(stage, by_exercise, session, import_fault)
         graded = [
-            self._grade_exercise(stage, checks, session, start, below)
-            for checks in by_exercise.values()
+            self._grade_exercise(stage, checks, session, start) for checks in by_exercise.values()
         ]
-        exercises = priced(graded, self.course.grading)
+        if self.course.grading.right_neighbours and not self._public:
+            graded = self._with_right_neighbours(stage, graded, session, start)
+        exercises = tuple(priced(one, self.course.grading) for one in graded)
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
         with_rules = [
@@ -203,17 +199,11 @@ class SuiteRunner:
 
         On a submission, the check does not run if it has already passed with the same replies.
         """
-        if not isinstance(channel, Session) or self._public:
-            return self._run_anew(item, channel)
-        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
-            return self._run_unless_known(item, channel)
-
-    def _run_anew(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check on *channel* without the cache, because stand-ins may answer there."""
         if not isinstance(channel, Session):
             return self._observe(item, channel)
+        run = self._observe if self._public else self._run_unless_known
         with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
-            return self._observe(item, channel)
+            return run(item, channel)
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:
         known = self._known[item.nodeid]
@@ -278,21 +268,12 @@ class SuiteRunner:
         return start
 
     def _grade_exercise(
-        self,
-        stage: Stage,
-        checks: list[CollectedCheck],
-        session: Session,
-        start: Start,
-        below: Below,
-    ) -> GradedExercise:
-        """Run the checks of one exercise, then diagnose the failed ones.
-
-        A wrong exercise is added to *below*, unless earlier wrong exercises explain its failures.
-        """
+        self, stage: Stage, checks: list[CollectedCheck], session: Session, start: Start
+    ) -> Graded:
+        """Run the checks of one exercise, then diagnose the failed ones."""
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
-        other_order: list[CollectedCheck] = []
         for check in checks:
             outcome = CheckOutcome(check, self.course.reveal, session.problems, public=self._public)
             fault = start.fault(check)
@@ -303,35 +284,61 @@ class SuiteRunner:
             start.doubts += observation.doubts
             result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
-            if isinstance(observation.error, WrongOrder):
-                other_order.append(check)  # not a failure that a mistake explains
-            elif observation.error is None:
+            if observation.error is None:
                 passed += [] if observation.uncompared else [check.item]
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # unwritten, not wrong
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
-            examined = [check for check in checks if check not in other_order]
-            case = Case(session, session.definitions, examined, failures, passed)
-            found = self._examine(stage, case, below)
-        graded = tuple(outcome.add_findings(result, found) for outcome, result in results)
-        slip, share = found.slip, self.course.grading.rule_share
-        if not self._public:
-            uncompared = {check.name for check in checks if self._is_uncompared(check)}
-            graded = withhold(stage, checks, graded, uncompared=uncompared, share=share)
-            slip = slip and slip._replace(unproved=slip.unproved | uncompared)
-        exercise = ExerciseResult.of(checks[0].spec.exercise, graded)
-        return GradedExercise(exercise, slip, [check.name for check in other_order])
+            found = self._examine(stage, checks[0].spec.exercise, failures, passed)
+        graded = tuple(outcome.add_diagnosis(result, found) for outcome, result in results)
+        if self._public:
+            return Graded(checks, graded, {})
+        uncompared = frozenset(check.name for check in checks if self._is_uncompared(check))
+        return Graded(checks, graded, {}, uncompared, _breaks_point(stage, checks, graded))
 
-    def _examine(self, stage: Stage, case: Case, below: Below) -> Findings:
-        """Name the mistakes in an exercise; a student's machine has only fingerprints for this."""
-        if not case.failures or not self._diagnose:
-            return Findings({}, {})
+    def _examine(
+        self,
+        stage: Stage,
+        exercise: str,
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+    ) -> Mapping[str, Diagnosis]:
+        """Name the mistakes in an exercise; a student's machine has only records for this."""
+        if not failures or not self._diagnose:
+            return {}
         if not isinstance(self.course, Handout):
-            carried = below if self._carry_forward else Below()
-            return self.diagnostician(stage).examine(case, carried)
-        if (source := self._recorded(stage)) is None:
-            return Findings({}, {})
-        return Findings(diagnose(source, case.exercise, case.failures, case.passed).diagnoses, {})
+            return self.diagnostician(stage).examine(exercise, failures, passed)
+        source = self._recorded(stage)
+        return diagnose(source, exercise, failures, passed).diagnoses if source else {}
+
+    def _with_right_neighbours(
+        self, stage: Stage, graded: Sequence[Graded], session: Session, start: Start
+    ) -> list[Graded]:
+        """Run failed checks again with the solution's definitions of the wrong exercises they use.
+
+        Only pass or fail of each check leaves the second run.
+        """
+        if stage.name not in self._neighbours:
+            self._neighbours[stage.name] = Neighbours(stage, self.checks(stage.name))
+        neighbours = self._neighbours[stage.name]
+        wrong = {one.exercise for one in graded if not all(map(one.holds, one.results))}
+        found = []
+        for one in graded:
+            failed = _to_run_again(one, start)
+            used = [name for name in neighbours.of(one.exercise) if name in wrong]
+            if failed and used:
+                with session.followed_by(neighbours.code(used)) as second:
+                    passed = [check.name for check in failed if self._passes(check, second)]
+                found.append(
+                    dataclasses.replace(one, given=dict.fromkeys(passed, " and ".join(used)))
+                )
+            else:
+                found.append(one)
+        return found
+
+    def _passes(self, check: CollectedCheck, session: Session) -> bool:
+        seen = self.run(check.item, session)
+        return seen.error is None and not seen.uncompared
 
     def diagnostician(self, stage: Stage) -> Diagnostician:
         """Return the diagnostician of *stage*, which needs the solution."""
@@ -341,7 +348,7 @@ class SuiteRunner:
         if stage.name not in self._diagnosticians:
             solution = self._context.solution(stage)
             self._diagnosticians[stage.name] = Diagnostician(
-                stage, self.run, self._run_anew, self._script, solution
+                stage, self.run, self._script, solution
             )
         return self._diagnosticians[stage.name]
 
@@ -395,3 +402,29 @@ def _needs(check: CollectedCheck) -> tuple[str, ...]:
 
 def _exercises(stage: Stage) -> tuple[str, ...]:
     return tuple(exercise.name for exercise in stage.exercises)
+
+
+def _to_run_again(graded: Graded, start: Start) -> list[CollectedCheck]:
+    """List the checks that may pass with right neighbours; broken rules and blanks never do."""
+    never = {Status.FORBIDDEN, Status.NOT_IMPLEMENTED}
+    return [
+        check
+        for check, result in zip(graded.checks, graded.results, strict=True)
+        if result.outcome is not Outcome.PASSED
+        and result.status not in never
+        and start.missing[check.spec.exercise] is None
+    ]
+
+
+def _breaks_point(
+    stage: Stage, checks: Sequence[CollectedCheck], results: Sequence[CheckResult]
+) -> bool:
+    """Whether the code breaks a rule that *stage* teaches."""
+    broken = {
+        name
+        for check, result in zip(checks, results, strict=True)
+        if result.status is Status.FORBIDDEN
+        for name in check.spec.rules
+    }
+    rules = read_rules(stage.rules).values() if broken else ()
+    return any(rule.name in broken and stage.name in rule.point_of for rule in rules)

@@ -22,7 +22,6 @@ import torch
 from torch import Tensor, nn
 
 from autograder.sandbox import static_names
-from autograder.sandbox.argument_order import OtherOrderError, arranged, require_order
 from autograder.sandbox.call_counters import CallCounters
 from autograder.sandbox.magics import strip_magics
 from autograder.sandbox.module_parameters import MissingError, load, replace, require_tensor
@@ -36,7 +35,6 @@ from autograder.sandbox.protocol import (
     SourceValue,
     Verb,
 )
-from autograder.sandbox.stand_ins import Forms, StandIn, forms_of
 from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode, differs, has_array
@@ -59,7 +57,6 @@ class RequestExecutor:
         self.counters = CallCounters()
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
-        self._stand_ins: list[StandIn] = []
         self._problems = ProblemReader()
         self._parsed: dict[tuple[bytes, ...], _Parsed] = {}
 
@@ -69,8 +66,6 @@ class RequestExecutor:
             return self._execute(request)
         except MissingError as error:
             problem = Problem(kind="missing", text=str(error)[:MAX_TEXT])
-        except OtherOrderError as error:
-            problem = Problem(kind="other-order", text=str(error)[:MAX_TEXT])
         except BaseException as error:  # noqa: BLE001  # also SystemExit and KeyboardInterrupt
             problem = self._problems.describe(error)
         return Reply(problem=problem)
@@ -138,17 +133,6 @@ class RequestExecutor:
         found: object = getattr(self.module, name, None)
         return found if is_definition(found) else self._runner.definitions.get(name, found)
 
-    def stand_in(self, name: str, forms: Forms) -> None:
-        """Install a stand-in for *name*; without *forms*, it learns the forms of the answers."""
-        self._stand_ins.append(StandIn(vars(self.module), name, forms))
-
-    def remove_stand_ins(self) -> object:
-        """Remove all stand-ins, and return the forms that they have learned."""
-        removed, self._stand_ins = self._stand_ins, []
-        for stand_in in reversed(removed):
-            stand_in.remove()
-        return {stand_in.name: stand_in.learned for stand_in in removed}
-
     def find(self, handle: int) -> nn.Module:
         """Return the torch module that *handle* names; raise ``MissingError`` if there is none."""
         if not 0 <= handle < len(self._objects):
@@ -196,10 +180,8 @@ class Call:
         return found
 
     def run(self) -> object:
-        """Call the definition; a constructor may have its arguments in a different order."""
-        definition, names = self.definition, self.request.arguments
-        args, named = arranged(definition, names, self.args) if names else (self.args, {})
-        return definition(*args, **named, **self.kwargs)
+        """Call the definition."""
+        return self.definition(*self.args, **self.kwargs)
 
     @property
     def module(self) -> nn.Module:
@@ -225,8 +207,6 @@ def _signature(call: Call) -> object:
 
 
 def _new(call: Call) -> nn.Module:
-    if call.request.in_order:
-        require_order(call.definition, call.request.arguments)
     created = call.run()
     if not isinstance(created, nn.Module):
         msg = f"{call.request.name} is not a torch.nn.Module"
@@ -304,8 +284,6 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "gradients": _gradients,
         "operators": _operators,
         "draw": lambda _call: torch.rand(4),
-        "stand_in": lambda call: call.executor.stand_in(call.request.name, forms_of(call.kwargs)),
-        "remove_stand_ins": lambda call: call.executor.remove_stand_ins(),
     }
 )
 

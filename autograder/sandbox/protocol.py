@@ -43,10 +43,9 @@ _Message = TypeVar("_Message")
 _ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
 _CallVerb = Literal["call", "new", "forward", "method", "gradients", "operators"]
 _StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load", "replace"]
-_StandInVerb = Literal["stand_in", "remove_stand_ins"]
-Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb, _StandInVerb]
+Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb]
 _ImportKind = Literal["not-compiled", "rebound"]
-_CallKind = Literal["missing", "other-order", "not-implemented", "raised", "bad-output"]
+_CallKind = Literal["missing", "not-implemented", "raised", "bad-output"]
 _LimitKind = Literal["out-of-memory", "out-of-disk", "out-of-time"]
 ProblemKind = Literal[_ImportKind, _CallKind, _LimitKind]
 
@@ -115,9 +114,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A request to a worker; *name* is a definition or a mode, *handle* a torch module.
 
     *fresh* starts a new check: the worker drops the modules that the last check created.
-    *arguments* are the names of a constructor's arguments. If the code has them in a different
-    order, it gets the values by name, or reports a problem if they must be *in_order*. If a layer
-    lacks a parameter in *may_lack*, the parameter is added with the value to load.
+    If a layer lacks a parameter in *may_lack*, the parameter is added with the value to load.
     """
 
     verb: Verb
@@ -128,8 +125,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     cells: tuple[bytes, ...] = ()
     fresh: bool = False
-    arguments: tuple[str, ...] = ()
-    in_order: bool = False
     may_lack: tuple[str, ...] = ()
 
 
@@ -244,9 +239,9 @@ class BadMessageError(Exception):
 _DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: a name may have any type
 VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
     {
-        **dict.fromkeys(("mode", "load", "replace", "stand_in"), (NoneType,)),
+        **dict.fromkeys(("mode", "load", "replace"), (NoneType,)),
         **dict.fromkeys(("parameters", "shapes", "buffers", "state", "move"), _DICTIONARY),
-        **dict.fromkeys(("gradients", "operators", "remove_stand_ins"), _DICTIONARY),
+        **dict.fromkeys(("gradients", "operators"), _DICTIONARY),
         **dict.fromkeys(("run", "signature"), (ListValue,)),
         "read": (SourceValue,),
         "has": (bool,),
@@ -260,7 +255,7 @@ NAMES_OF: Final[Mapping[Verb, frozenset[str]]] = MappingProxyType(
         "operators": frozenset({"functions", "operators", "products", "largest"}),
     }
 )
-SHORT_VERBS: Final = frozenset({"has", "new", "mode", "load", "replace", "stand_in"})
+SHORT_VERBS: Final = frozenset({"has", "new", "mode", "load", "replace"})
 # Maps the first byte of a value in msgpack to the number of bytes that follow and of inner values.
 _FIXED: Final = MappingProxyType(
     {

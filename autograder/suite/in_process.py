@@ -32,7 +32,6 @@ from autograder.sandbox.protocol import (
 )
 from autograder.sandbox.static_names import Definition, definitions, parse
 from autograder.suite.run_limits import OutOfTimeError, limited, room_for_memory
-from autograder.suite.steps import StepCounter
 
 MAX_BYTES = 1 << 26  # of an answer; more than any solution needs
 MAX_REPLIES = 10_000  # kept for one solution; the checks of a stage send some hundreds of requests
@@ -109,22 +108,6 @@ class LocalChannel:
     def answer(self, request: Request) -> Reply:
         """Execute *request*."""
         return self._answers([request])[0]
-
-    def steps(self, requests: Sequence[Request]) -> int:
-        """Count the steps that lead to the first answer which the code computes for *requests*.
-
-        If the code raises an exception, all steps before it count.
-        """
-        for request in requests:
-            if request.verb in COMPUTED:
-                counter = StepCounter()
-                with contextlib.redirect_stdout(None), contextlib.suppress(BaseException):
-                    with self._limits([request]), torch.enable_grad(), counter:
-                        result, _ = self._executor.perform(request)
-                    return len(counter.behind(result))
-                return counter.count
-            self.answer(request)
-        return 0
 
     def _answers(self, requests: Sequence[Request]) -> list[Reply]:
         replies: list[Reply] = []

@@ -22,7 +22,6 @@ LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
 FORMS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
     {
         "bad-output": (Status.BAD_OUTPUT, "returns too much data"),
-        "other-order": (Status.WRONG_VALUE, "takes its arguments in the wrong order"),
     }
 )
 

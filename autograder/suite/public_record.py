@@ -191,7 +191,7 @@ def _outline(request: Request) -> int:
     """
     arguments = {"number": 0}  # kept for the records that students already have
     arguments |= msgspec.to_builtins(replace(request, args=(), kwargs={}), builtin_types=(bytes,))
-    for name in ("arguments", "in_order", "may_lack"):  # they do not affect the solution
+    for name in ("may_lack",):  # it does not affect the solution
         del arguments[name]
     shapes = [*map(_shape, request.args), *map(_shape, request.kwargs.values())]
     text = msgspec.msgpack.encode([arguments, shapes, list(request.kwargs)])

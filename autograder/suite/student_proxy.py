@@ -26,7 +26,6 @@ from autograder.suite.answer_values import (
     read_tensors,
 )
 from autograder.suite.checks import Notice, WrongAnswer
-from autograder.suite.constructors import ANY_ORDER, ArgumentOrder
 from autograder.suite.problem_faults import YOUR_MODULE, fault_of
 
 SHORT = 20  # characters; a notice shows only the length of a longer list
@@ -67,7 +66,7 @@ class Student:
     the part, which begins with the number of the answer.
     """
 
-    def __init__(self, channel: Channel, seed: int = 0, order: ArgumentOrder = ANY_ORDER) -> None:
+    def __init__(self, channel: Channel, seed: int = 0) -> None:
         self.changed_inputs: tuple[int, ...] = ()
         self.methods: set[str] = set()
         self.notices: list[Notice] = []
@@ -76,7 +75,6 @@ class Student:
         self._answers: list[tuple[str, Any]] = []
         self._parts: dict[Hashable, Path] = {}  # of answers, which `_answers` keeps alive
         self._channel = channel
-        self._order = order
         self._seed: int | None = seed
 
     @property
@@ -106,7 +104,6 @@ class Student:
             kwargs={key: encode_argument(value) for key, value in (kwargs or {}).items()},
             seed=self._seed if seed is None else seed,
             fresh=self._seed is not None,
-            **self._order.fields(verb, name),
             **others,
         )
         self._seed = None  # later requests seed only if the check gives a seed
@@ -114,7 +111,7 @@ class Student:
         self.changed_inputs = reply.changed
         if reply.problem is not None:
             fault = fault_of(reply.problem, name or YOUR_MODULE)
-            raise self._order.wrong_answer(reply.problem, name) or fault
+            raise fault
         try:
             value = decode(reply.value, lambda handle: RemoteModule(self, handle))
         except BadMessageError as error:
