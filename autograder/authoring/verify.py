@@ -14,7 +14,7 @@ import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
 from autograder.authoring.fingerprinting import kinds_of, written
-from autograder.authoring.price_table import STAGE_POINTS, PriceTable
+from autograder.authoring.price_table import STAGE_POINTS, TABLE_HEAD, PriceTable
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.rule_losses import rules_without_loss
 from autograder.authoring.stage_processes import in_processes
@@ -75,6 +75,9 @@ def verify(
     if not unused:
         proved = documented.proof(wanted)
         lines.append(f"{counted(len(wanted), 'documented tensor')} used and reproduced {proved}")
+    tables = {table.stage: table for share in shares for table in share.prices}
+    lines += [TABLE_HEAD] if tables else []
+    lines += [tables[stage.name].row for stage in stages if stage.name in tables]
     rooms = {name: rows for share in shares for name, rows in share.rooms.items()}
     details = [f"{stage.name}, {room}" for stage in stages for room in rooms[stage.name]]
     return VerifyReport(tuple(lines), tuple(findings), tuple(details))
@@ -87,6 +90,7 @@ class _Share(NamedTuple):
     findings: list[str]
     used: frozenset[str]  # names of documented tensors
     rooms: dict[str, list[Room]]  # by the name of the stage
+    prices: list[PriceTable]
 
 
 def _verify_stages(
@@ -121,23 +125,25 @@ def _verify_stages(
                 verifier = StageVerifier(runner, fork_server, stage, full=full)
                 findings += verifier.public_findings()
                 rooms[stage.name] += verifier.smallest_rooms()
+        tables = list(_price_tables(course, stages, fork_server, report)) if full else []
+        findings += [f"{one.stage}: {problem}" for one in tables for problem in one.problems()]
         findings += chain.from_iterable(starmap(narrow_rooms, rooms.items()))
         with open_recorder(course, stages) as recorder:
             for stage in stages:
                 report(f"{stage.name}: verifying the record and the fingerprints")
                 findings += wrong_records(stage, recorder, full=full)
                 findings += public_gaps(stage)
-    return _Share(summaries, findings, used, rooms)
+    return _Share(summaries, findings, used, rooms, tables)
 
 
-def stage_prices(course: Course, stages: Sequence[Stage]) -> Iterator[PriceTable]:
-    """Yield the table of prices of each of *stages*."""
-    with (
-        ForkServer(detect_capabilities().level, course.limits) as fork_server,
-        open_suites(course, stages, diagnose=False) as runner,
-    ):
-        fork_server.wait_ready()
-        for stage in stages:
+def _price_tables(
+    course: Course, stages: Sequence[Stage], fork_server: ForkServer, report: release.Report
+) -> Iterator[PriceTable]:
+    """Yield the table of prices of each of *stages* that is graded."""
+    graded = [stage for stage in stages if stage.file.graded]
+    with open_suites(course, graded, diagnose=False) as runner:
+        for stage in graded:
+            report(f"{stage.name}: grading the modules of the table of prices")
             yield StageVerifier(runner, fork_server, stage).prices()
 
 

@@ -51,7 +51,6 @@ SUMMARIES: Final = {
         "verify": (
             "Check the course: stubs earn 0, solutions earn full marks, misconceptions are named."
         ),
-        "prices": "Print a table of the points that slips, broken rules and hollow modules earn.",
         "mutate": "Change the solutions in small ways and list the changes that no hidden check "
         "notices.",
         "diagnose": (
@@ -70,7 +69,7 @@ MODULES: Final = {  # grouped by imports, so that `hint` does not load torch
     "grade_commands": ("grade", "collect", "extend"),
     "record_commands": ("diff", "explain", "export", "feedback"),
     "author_commands": ("release", "new-stage", "new-course"),
-    "course_commands": ("verify", "prices", "mutate", "diagnose", "doctor", "bundle"),
+    "course_commands": ("verify", "mutate", "diagnose", "doctor", "bundle"),
 }
 
 

@@ -8,7 +8,6 @@ from typer import Argument, Option
 
 from autograder import doctor as examining
 from autograder.authoring import kinds_report, mutation, trial
-from autograder.authoring import prices as pricing
 from autograder.authoring import verify as verifying
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, find_root, load
@@ -24,7 +23,9 @@ def verify(
     stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
     full: Annotated[
         bool,
-        Option("--full", help="Also grade variants, garbage and slips, and measure distances."),
+        Option(
+            "--full", help="Also grade variants, print the table of prices, and measure distances."
+        ),
     ] = False,
     verbose: Annotated[
         bool,
@@ -44,31 +45,8 @@ def verify(
     output.print_remarks(f"✗ {finding}" for finding in report.findings)
     if report.findings:
         raise typer.Exit(1)
-    more = "" if full else " `autograder verify --full` also grades variants, garbage and slips."
+    more = "" if full else " `autograder verify --full` also grades variants and prints the prices."
     typer.echo(f"Everything holds.{more}")
-
-
-@app.command()
-def prices(
-    *,
-    stage: Annotated[str, Option(help="This stage only, by name or number.")] = "",
-    course_folder: options.CourseOption = None,
-) -> None:
-    """Print a table of the points that slips, broken rules and hollow modules earn."""
-    course = inputs.find_course(course_folder)
-    stages = [course.stage(stage)] if stage else list(course.stages)
-    remarks: list[str] = []
-    unfair = False
-    typer.echo(pricing.TABLE_HEAD)
-    for found in verifying.stage_prices(course, stages):
-        typer.echo(found.row)
-        problems = list(found.problems())
-        unfair = unfair or bool(problems)
-        remarks += [f"✗ {found.stage}: {problem}" for problem in problems]
-        remarks += [f"  {found.stage}: {median}" for median in found.unusual_medians()]
-    output.print_remarks(remarks)
-    if unfair:
-        raise typer.Exit(1)
 
 
 @app.command()
