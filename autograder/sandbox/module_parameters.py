@@ -13,13 +13,13 @@ class MissingError(Exception):
 def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[str]) -> None:
     """Copy *values* only into the parameters with these names.
 
-    If a layer lacks a parameter in *may_lack*, such as a bias, the parameter is added. Names may
-    differ in case. Other checks grade the names and the missing parameters.
+    If a layer lacks a parameter in *may_lack*, such as a bias, the parameter is added. Other checks
+    grade the missing parameters.
     """
     known = dict(module.named_parameters())
     for name, value in values.items():
         wanted = require_tensor(value)
-        parameter = known.get(_alike(known, name))
+        parameter = known.get(name)
         if parameter is None and name in may_lack:
             parameter = _added(module, name, wanted)
         if parameter is None:
@@ -55,19 +55,10 @@ def require_tensor(value: object) -> Tensor:
 
 def _added(module: nn.Module, name: str, value: Tensor) -> nn.Parameter | None:
     """Add parameter *name* with *value* if its layer has ``None`` in that place."""
-    layers = dict(module.named_modules())
     layer_name, _, own_name = name.rpartition(".")
-    layer = layers.get(_alike(layers, layer_name))
+    layer = dict(module.named_modules()).get(layer_name)
     if getattr(layer, own_name, value) is not None:
         return None
     added = nn.Parameter(value.clone())
     setattr(layer, own_name, added)
     return added
-
-
-def _alike(names: Collection[str], asked: str) -> str:
-    """Return the only one of *names* that differs from *asked* only in case, otherwise *asked*."""
-    if asked in names:
-        return asked
-    alike = [one for one in names if one.lower() == asked.lower()]
-    return alike[0] if len(alike) == 1 else asked

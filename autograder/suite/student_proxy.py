@@ -212,6 +212,7 @@ class RemoteModule:
 
     def __init__(self, student: Student, handle: int) -> None:
         self.handle = handle
+        self._required: dict[str, str] = {}  # required names by the student's, if they differ
         self._student = student
         self._ask = partial(student.ask, handle=handle)
 
@@ -227,8 +228,22 @@ class RemoteModule:
         """Return the parameters by name."""
         found = read_tensors(self._ask("parameters"))
         return {
-            name: Parameter(value.detach(), value.requires_grad) for name, value in found.items()
+            self._required.get(name, name): Parameter(value.detach(), value.requires_grad)
+            for name, value in found.items()
         }
+
+    def named(self, *names: str) -> dict[str, Parameter]:
+        """Return the parameters *names*, which must be all parameters in order if a name differs.
+
+        Checks of other properties use it, so that wrong names cost only the checks of names.
+        """
+        found = self.parameters()
+        if not found.keys() >= {*names} and len(found) == len(names):
+            self._required = dict(zip(found, names, strict=True))
+            found = dict(zip(names, found.values(), strict=True))
+        if missing := [name for name in names if name not in found]:
+            raise WrongAnswer(Status.MISSING, f"torch finds no parameter named {missing[0]}.")
+        return {name: found[name] for name in names}
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the parameters by name, for models too large to send."""
@@ -251,11 +266,25 @@ class RemoteModule:
     ) -> "RemoteModule":
         """Copy *values* into the parameters of these names, never into buffers.
 
-        A layer that was built without a parameter in *may_lack*, such as its bias, gets it, so that
-        only the checks of parameters lose points.
+        If the names differ, but *values* are as many as the parameters and have their shapes in the
+        same order, each value is copied into the parameter in its place. A layer that was built
+        without a parameter in *may_lack*, such as its bias, gets it. So only the checks of
+        parameters lose points.
         """
-        self._ask("load", kwargs=values, may_lack=may_lack)
+        try:
+            self._ask("load", kwargs=self._renamed(values), may_lack=may_lack)
+        except Fault as fault:
+            shapes = self.shapes() if fault.status is Status.MISSING else {}
+            if [*shapes.values()] != [tuple(value.shape) for value in values.values()]:
+                raise
+            self._required = dict(zip(shapes, values, strict=True))
+            self._ask("load", kwargs=self._renamed(values))
         return self
+
+    def _renamed(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return *values* under the student's names."""
+        own = {required: name for name, required in self._required.items()}
+        return {own.get(name, name): value for name, value in values.items()}
 
     def replace(self, values: Mapping[str, Tensor | None]) -> "RemoteModule":
         """Replace the parameters of these names with *values*; ``None`` removes one.
@@ -288,7 +317,9 @@ class RemoteModule:
         For a result with several entries, *cotangent* maps each entry that counts to a tensor.
         """
         asked = self._ask("gradients", "", (_entries(cotangent), *args), kwargs)
-        return read_gradients(asked, len(args))
+        found = read_gradients(asked, len(args))
+        named = {self._required.get(name, name): one for name, one in found.parameters.items()}
+        return found._replace(parameters=named)
 
     def operators(self, *args: Any, **kwargs: Any) -> Operators:
         """Run ``forward`` and count the operators that run."""
