@@ -11,6 +11,11 @@ from autograder.errors import CourseError
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Hints = tuple[str, str, str]
+REPLACED: Final = {  # keys of earlier versions
+    "carry_forward": "`right_neighbours` has replaced it (docs/course.md).",
+    "same_mistake_once": "It is gone: the same mistake costs points in each exercise.",
+    "slip_credit": "`law_credit` has replaced it (docs/course.md).",
+}
 HARDEST = 3  # the highest difficulty of an exercise
 Group = Literal["attention", "torch", "python"]  # the groups of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
@@ -160,5 +165,6 @@ def read_toml(path: Path, kind: type[_Record]) -> _Record:
     except (ValueError, RecursionError) as error:  # or a number has over 4300 digits
         msg = f"{path} is not valid TOML: {error}."
     except msgspec.ValidationError as error:
-        msg = f"{path}: {error}."
+        replaced = [text for key, text in REPLACED.items() if f"`{key}`" in str(error)]
+        msg = " ".join([f"{path}: {error}.", *replaced])
     raise CourseError(msg)

@@ -18,7 +18,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from autograder.course_file import Grading
-from autograder.results import CheckResult, ExerciseResult, Outcome, Status, add
+from autograder.results import CheckResult, ExerciseResult, Outcome, Status
 from autograder.suite.checks import CollectedCheck, Layer
 
 VALUES: Final = frozenset({Layer.DOCUMENTED, Layer.PROBE, Layer.GRADIENTS})
@@ -95,7 +95,11 @@ def _price(
         result = _given(result, graded.given[result.name])
     if graded.holds(result):
         return _credited(graded, result, BY_HEART, grading) if graded.is_known(check) else result
-    if check.spec.layer not in VALUES or result.status is Status.FORBIDDEN:
+    if (
+        check.spec.layer not in VALUES
+        or result.outcome is Outcome.SKIPPED
+        or result.status is Status.FORBIDDEN
+    ):
         return result
     return _credited(graded, result, result.message, grading)
 
@@ -121,9 +125,8 @@ def _credited(graded: Graded, result: CheckResult, message: str, grading: Gradin
     held, count = graded.laws
     points = round(grading.law_credit * result.max_points * held / count, 6) if held else 0.0
     if points:
-        laws = "the property" if count == 1 else f"{held} of {count} properties"
-        kept = f"{points:g} of {result.max_points:g} points for {laws} of the result that "
-        message = f"{message}\nYou keep {kept}{'hold' if held > 1 or count > 1 else 'holds'}."
+        kept = f"You keep {points:g} of {result.max_points:g} points"
+        message = f"{message}\n{kept}: {held} of {count} properties of the result hold."
     return replace(result, points=points, message=message.lstrip("\n"))
 
 
@@ -135,8 +138,3 @@ def _shared(result: CheckResult, share: float) -> CheckResult:
     reason = "a ready-made function does what this stage teaches"
     message = f"{result.message}\nYou keep {points:g} of these points: {reason}."
     return replace(result, points=points, message=message.lstrip("\n"))
-
-
-def lost_to_laws(result: ExerciseResult) -> float:
-    """Return the points that failed checks of *result* keep."""
-    return add(check.points for check in result.checks if check.outcome is not Outcome.PASSED)
