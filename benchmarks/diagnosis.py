@@ -9,7 +9,7 @@ numbers decide which function it is and how its results change.
 
 ``named`` counts the wrong programs that get a name from the kinds of mistake, which are built from
 the solutions. These programs are the misconceptions of authors and the mutants of `autograder
-mutate`, with no misconception known, and those of `tests/submissions/fresh_mistakes`, with all of
+mutate`, with no misconception known, and those of `tests/corpora/fresh_mistakes`, with all of
 them known. It prints a table and writes *FILE*. Each program of the first two groups counts in one
 column: a *kind* is named, its *exception* is explained, its wrong answers are *described* by a
 pattern, the failed checks report something *forbidden*, or there is *nothing*.

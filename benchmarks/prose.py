@@ -88,7 +88,7 @@ SUFFIXES = {".py", ".md", ".toml", ".html", ".js", ".css", ".ipynb", ".yml", ".y
 NAMES = {"Makefile", "Dockerfile", "run", "run_autograder", "as_nobody"}  # text without a suffix
 # Written as students write, or built from files that are read here.
 SKIPPED = re.compile(
-    r"(tests/submissions|examples|assignments)/|tests/hidden/[^/]+/(variants/|hollow\.py)"
+    r"(tests/corpora|examples|assignments)/|tests/hidden/[^/]+/(variants/|hollow\.py)"
     r"|source/[^/]+/\w+\.py|tests/e2e/golden_diagnoses/"
 )
 STUDENTS = re.compile(

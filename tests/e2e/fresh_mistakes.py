@@ -1,6 +1,6 @@
 """Reads wrong and correct programs that were written before the code that names mistakes.
 
-``tests/submissions/fresh_mistakes/README.md`` describes their format.
+``tests/corpora/fresh_mistakes/README.md`` describes their format.
 """
 
 import tomllib
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from autograder.course import Course
 from autograder.submission import Code, Submission
 
-FOLDER = Path(__file__).parents[1] / "submissions/fresh_mistakes"
+FOLDER = Path(__file__).parents[1] / "corpora/fresh_mistakes"
 MARK = "#% "
 
 

@@ -1,6 +1,6 @@
 """Provides submissions that attack the grader, with the points that each may earn.
 
-Each folder of ``tests/submissions/hostile`` is one submission; its ``expected.json`` gives its
+Each folder of ``tests/corpora/hostile`` is one submission; its ``expected.json`` gives its
 group of attacks and the points that it may earn.
 """
 
@@ -26,7 +26,7 @@ from autograder.submission import Submission, collect
 from autograder.suite.checks import CheckSpec
 
 ROOT = Path(__file__).parents[2]
-HOSTILE = ROOT / "tests" / "submissions" / "hostile"
+HOSTILE = ROOT / "tests" / "corpora" / "hostile"
 STAGE = "04_self_attention"
 MODULE = "self_attention.py"
 SECRET = "known to no submission"  # noqa: S105  # of a course that is made for a test
