@@ -55,7 +55,7 @@ lint: $(READY)  ## Check style, format, types, the direction of imports and the 
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m benchmarks.prose --check
+	$(BIN)/python -m tools.prose --check
 
 mutation: $(READY)  ## Change the solutions in small ways; list the changes that no check catches
 	$(BIN)/autograder mutate

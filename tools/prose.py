@@ -1,4 +1,4 @@
-"""Counts habits of translated English: python -m benchmarks.prose [--check] [FOLDER].
+"""Counts habits of translated English: python -m tools.prose [--check] [FOLDER].
 
 FOLDER is a repository, by default this one. Reads its tracked text files, except the work of
 students and files that `release` builds, and prints the count of each habit for each group of
