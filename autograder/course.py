@@ -33,6 +33,7 @@ from autograder.errors import CourseError, UsageError
 COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
 HINTS_FILE = "hints.toml"
+READY_MADE_FILE = "ready_made.toml"
 PUBLIC_SUITE = "test_public.py"
 PUBLIC_RECORD = "public.json"
 LAB = "lab.ipynb"
@@ -151,6 +152,11 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     def rules(self) -> Path:
         """The rules for student code in all stages; a course may have none."""
         return self.root / "tests" / "hidden" / "rules.toml"
+
+    @property
+    def ready_made(self) -> Path:
+        """The lists of ready-made functions that checks forbid; a course may have none."""
+        return self.root / "tests" / "hidden" / READY_MADE_FILE
 
     @property
     def shared_fixtures(self) -> Path:

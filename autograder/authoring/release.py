@@ -119,6 +119,7 @@ def public_suite_of(stage: Stage) -> str:
     shared = stage.shared_fixtures
     fixtures = shared.read_text("utf-8") if shared.is_file() else ""
     suite = _read(stage.hidden_suite, "its checks")
+    suite = public_suite.write_out_lists(suite, stage.hidden_suite)
     classes = constructors_in(_read_solution(stage), [one.name for one in stage.exercises])
     return public_suite.build(suite, fixtures, stage.hidden_suite.name, classes)
 
@@ -220,7 +221,8 @@ def _records(stage: Stage) -> tuple[Path, ...]:
 def sources_digest(stage: Stage) -> str:
     """Return the digest of the sources of the record and the fingerprints of *stage*."""
     total = hashlib.sha256(b"%d" % RECORDS_VERSION)
-    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures, stage.misconceptions)
+    suites = (stage.hidden_suite, stage.shared_fixtures, stage.ready_made)
+    paths = (stage.solution, *suites, stage.misconceptions)
     contents = [
         path.read_bytes() if path.is_file() else b"" for path in (*paths, *_rules_of_kinds())
     ]
