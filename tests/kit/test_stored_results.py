@@ -187,7 +187,6 @@ USES = {
     "canvas": export("canvas"),
     "nbgrader": export("nbgrader"),
     "exercises": export("exercises"),
-    "junit": export("junit"),
     "diff": lambda _course, record: compare(read_record(record), read_record(record)),
     "changes": lambda _course, record: score_changes(read_record(record), read_record(record)),
     "record": lambda _course, record: [None for _ in json_parts(read_record(record))],
