@@ -7,7 +7,6 @@ are left out, because there are thousands of them.
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -73,14 +72,6 @@ class Kind(NamedTuple):
     def rewrite(self) -> Rewrite:
         """The change that makes the program wrong."""
         return self.programs.rewrites[self.number]
-
-    @property
-    def change(self) -> str:
-        """A description of the kind of mistake and the lines that it changes."""
-        before, after = (self.programs.text(key).splitlines() for key in ((), (self.number,)))
-        diff = [*unified_diff(before, after, n=0, lineterm="")][2:]  # after two headings
-        lines = [row[0] + row[1:].strip() for row in diff if row[0] in "+-"]
-        return f"{self.rewrite.kind} ({' '.join(lines)})"
 
     @property
     def channel(self) -> LocalChannel | None:
