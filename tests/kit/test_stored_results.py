@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.exports.formats import FORMATS, ExportRequest
 from autograder.reports.class_report import class_tables
 from autograder.reports.difference import compare
 from autograder.reports.html import class_page_parts
@@ -153,22 +152,11 @@ def test_of_many_changes_the_first_are_named():
     assert text.endswith("s049, 01_tiny: 1 → 2 (+1); 7 more.")
 
 
-# The memory that one more submission takes, in every reader of a record
+# The memory that one more submission takes, in the readers of a record
 
 FEW, MANY = 1000, 1400  # enough for several tables in the terminal
 MOST = 500  # bytes, as a set grows in steps; one of these results takes about 3,000
 Use = Callable[[Course, Path], object]
-
-
-def export(name: str) -> Use:
-    """Write an export, and forget it."""
-
-    def use(course: Course, record: Path) -> None:
-        made = FORMATS[name].make(ExportRequest(course=course, record=record))
-        for part in made.parts():
-            assert len(part) < 10_000
-
-    return use
 
 
 def report(course: Course, record: Path) -> None:
@@ -184,9 +172,6 @@ def table(_course: Course, record: Path) -> None:
 
 
 USES = {
-    "canvas": export("canvas"),
-    "nbgrader": export("nbgrader"),
-    "exercises": export("exercises"),
     "diff": lambda _course, record: compare(read_record(record), read_record(record)),
     "changes": lambda _course, record: score_changes(read_record(record), read_record(record)),
     "record": lambda _course, record: [None for _ in json_parts(read_record(record))],
