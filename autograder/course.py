@@ -17,14 +17,12 @@ from msgspec.structs import replace
 from autograder.course_file import (
     GROUPS,
     CourseFile,
-    Effort,
     Exercise,
     Grading,
     Group,
     Hints,
     Limits,
     Reveal,
-    StageEffort,
     StageFile,
     read_toml,
 )
@@ -101,21 +99,9 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.source / "fingerprints.json"
 
     @property
-    def effort_file(self) -> Path:
-        """The file with the minutes and difficulty of each exercise, built by ``release``."""
-        return self.source / "effort.json"
-
-    @cached_property
-    def effort(self) -> StageEffort:
-        """The minutes and difficulty of each exercise; unknown if the file can't be read."""
-        try:
-            return msgspec.json.decode(self.effort_file.read_bytes(), type=StageEffort)
-        except (OSError, ValueError, RecursionError):
-            return StageEffort()
-
-    def effort_of(self, exercise: Exercise) -> Effort:
-        """Return the minutes and difficulty of *exercise*."""
-        return self.effort.exercises.get(exercise.name, Effort())
+    def minutes(self) -> int:
+        """The estimated minutes for the whole stage; 0 if they are unknown."""
+        return self.file.minutes or sum(one.minutes for one in self.exercises)
 
     @property
     def lab(self) -> Path:
