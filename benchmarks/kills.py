@@ -22,7 +22,7 @@ from pathlib import Path
 from autograder.course import find_root, load
 from autograder.reports.difference import compare, difference_lines
 from autograder.results import from_json, to_json
-from tests.factories import without_times
+from tests.kit.factories import without_times
 
 ROLES = ("supervisor", "worker", "grading process", "fork server")
 POLL_SECONDS = 0.005

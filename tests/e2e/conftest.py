@@ -19,7 +19,8 @@ from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from tests.e2e.hostile_students import SECRET, submit_all
-from tests.factories import (
+from tests.kit.commands import forget_suites, run
+from tests.kit.factories import (
     HIDDEN,
     POINTS,
     STAGE,
@@ -30,7 +31,6 @@ from tests.factories import (
     rows,
     write_template,
 )
-from tests.kit.commands import forget_suites, run
 
 # One check of the tiny suite is hidden from students.
 HIDDEN_FROM_STUDENTS = HIDDEN.replace(

@@ -32,7 +32,7 @@ from autograder.stored_results import (
     score_changes,
     scores_of,
 )
-from tests.factories import MakeCheck, MakeResults, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import msgspec
 
 from autograder.authoring.guide import guide
 from autograder.course import Course
-from tests.factories import STAGE_TOML
+from tests.kit.factories import STAGE_TOML
 
 
 def test_the_guide_lists_each_stage_with_its_minutes(tiny: Course):

@@ -15,8 +15,8 @@ from autograder.diagnosis import fingerprints
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
 from autograder.suite.documented import TORCH_VERSION
-from tests.factories import HIDDEN, MISCONCEPTIONS, course_files, write_files
 from tests.kit.commands import forget_suites
+from tests.kit.factories import HIDDEN, MISCONCEPTIONS, course_files, write_files
 
 HOLLOW = """
 import torch

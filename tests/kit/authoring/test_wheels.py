@@ -13,7 +13,7 @@ from autograder.authoring import release, wheels
 from autograder.authoring.guide import guide
 from autograder.course import Course, load
 from autograder.errors import CourseError
-from tests.factories import SOLUTION
+from tests.kit.factories import SOLUTION
 
 ENGINE = Path(autograder.__file__).parent
 ROOT = ENGINE.parent

@@ -12,8 +12,8 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.static_names import definitions, parse
 from autograder.suite.checks import WrongAnswer, check
 from autograder.suite.in_process import solution_channel
-from tests.factories import CHAIN, SOLUTION, chain_files
 from tests.kit.diagnosis.conftest import SQUARES
+from tests.kit.factories import CHAIN, SOLUTION, chain_files
 
 
 def check_with(needs: tuple[str, ...] = ()) -> SimpleNamespace:

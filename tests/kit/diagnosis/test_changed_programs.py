@@ -8,8 +8,8 @@ import torch
 
 from autograder.diagnosis.changed_programs import NONSENSE, change, with_mistakes
 from autograder.errors import CourseError
-from tests.factories import SOLUTION
 from tests.kit.diagnosis.conftest import SQUARES
+from tests.kit.factories import SOLUTION
 
 
 def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):

@@ -25,7 +25,7 @@ from autograder.exports.export_file import (
     single_submission,
 )
 from autograder.results import CheckResult, Outcome, SubmissionResult
-from tests.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
+from tests.kit.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
 
 
 def test_a_file_is_written_as_it_is(tmp_path: Path):

@@ -10,7 +10,7 @@ from autograder.errors import UsageError
 from autograder.exports.formats import FORMATS, ExportRequest, find_format
 from autograder.exports.grade_table import GradeTable, Score, StageColumn
 from autograder.results import to_json
-from tests.factories import MakeCheck, MakeResults, MakeSubmission, row, table_of_rows
+from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission, row, table_of_rows
 
 WORKSHEET = (
     b"Identifier,Grade,Maximum Grade,Changed,Last modified (grade)\nParticipant 1,,2,Yes,-\n"

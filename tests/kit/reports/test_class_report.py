@@ -21,7 +21,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from tests.factories import MakeCheck, MakeResults, MakeSubmission, WriteCourse
+from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission, WriteCourse
 
 
 def words(page: str) -> str:

@@ -13,7 +13,7 @@ from autograder.reports.feedback_builder import (
     build_self_check,
 )
 from autograder.results import CheckResult, Diagnosis, ExerciseResult, Outcome, Status
-from tests.factories import MakeCheck, MakeSubmission, WriteCourse
+from tests.kit.factories import MakeCheck, MakeSubmission, WriteCourse
 
 
 def test_full_marks_name_the_next_stage(

@@ -25,7 +25,7 @@ from autograder.reports.html import (
     write_pages,
 )
 from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
-from tests.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission
+from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission
 
 OURS = frozenset(
     (

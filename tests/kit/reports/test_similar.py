@@ -6,7 +6,7 @@ import pytest
 
 from autograder.reports.similar import MAX_GROUPS, SimilarCode, SimilarGroup
 from autograder.results import Outcome, Status, SubmissionResult
-from tests.factories import MakeCheck, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeSubmission
 
 Student = Callable[..., SubmissionResult]
 

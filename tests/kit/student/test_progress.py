@@ -19,7 +19,7 @@ from autograder.student.progress import (
     progress_lines,
     tasks,
 )
-from tests.factories import STAGE_TOML
+from tests.kit.factories import STAGE_TOML
 
 
 @pytest.fixture

@@ -339,7 +339,7 @@ def lay_out(root: Path, content: bytes, files: dict[str, bytes]) -> Path:
     return root
 
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 STAGE = "01_tiny"
 POINTS = {"double": 5.0, "Scale": 5.0}
 SCHEME = "Three points for who names the sum."
