@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.optim import Optimizer
 
 LETTERS = "abcdef"
 LENGTH = 6  # tokens in a text
@@ -57,23 +58,24 @@ def numbers_of(text: str) -> Tensor:
 def train(model: nn.Module, task: Task, steps: int) -> list[float]:
     """Train *model* on *task*; return the loss of each step."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
-    losses = []
-    for _ in range(steps):
-        tokens, wanted = task(BATCH)
-        scores = _scores(model, tokens, wanted)
-        loss = functional.cross_entropy(scores.flatten(0, -2), wanted.flatten())
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]  # torch's own
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return [_step(model, optimizer, *task(BATCH)) for _ in range(steps)]
 
 
+def _step(model: nn.Module, optimizer: Optimizer, tokens: Tensor, wanted: Tensor) -> float:
+    """Make one step of the training, and return the loss before it."""
+    scores = _scores(model, tokens, wanted)
+    entropy = functional.cross_entropy(scores.flatten(0, -2), wanted.flatten())
+    optimizer.zero_grad()
+    entropy.backward()
+    optimizer.step()
+    return entropy.item()
+
+
+@torch.no_grad()
 def share_right(model: nn.Module, task: Task) -> float:
     """Return the share of letters that *model* finds in 1000 new texts."""
     tokens, wanted = task(1000)
-    with torch.no_grad():
-        predicted = _scores(model, tokens, wanted).argmax(dim=-1)
+    predicted = _scores(model, tokens, wanted).argmax(dim=-1)
     return (predicted == wanted)[wanted != UNKNOWN].float().mean().item()
 
 
