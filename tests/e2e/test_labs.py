@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder import course as courses
-from autograder.course import Stage
+from autograder.course import SHARED, Stage
 from autograder.grading.suite_runner import open_suites
 
 COURSE = courses.load(Path(__file__).parents[2])
@@ -212,6 +212,7 @@ async def run(stage: Stage, client: NotebookClient, folder: Path, module: str) -
     solution. Models are trained for a few steps, but for all steps with the module "trained".
     """
     shutil.copytree(stage.assignment, folder)
+    shutil.copytree(COURSE.shared, folder.parent / SHARED, dirs_exist_ok=True)
     (folder / f"{stage.module}.py").write_text(module_text(stage, module), "utf-8")
     client.nb = nbformat.read(folder / "lab.ipynb", as_version=4)
     if module != "trained":
