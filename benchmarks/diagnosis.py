@@ -50,7 +50,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite.checks import Layer, layer_of
 from autograder.suite.in_process import LocalChannel, solution_channel
-from tests.e2e.fresh_mistakes import Mistake, programs, submit
+from tools.fresh_mistakes import Mistake, programs, submit
 
 DISTORT = """
 def _distort(value):

@@ -25,9 +25,9 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite.checks import CheckSpec
 from benchmarks import plain_pytest
-from tests.e2e import hostile_submissions as hostile
 from tests.e2e.conftest import grade_hostile_students
 from tests.e2e.hostile_students import EARNED, HONEST, SECRET
+from tools import hostile_submissions as hostile
 
 CLASS_SIZE, HOSTILE_SHARE = 200, 0.2
 OWN_SECONDS = 10.0  # wall-clock time, for each hostile submission: starts and ends of its workers

@@ -27,7 +27,7 @@ from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, Status
 from autograder.suite.in_process import LocalChannel, solution_channel
 from benchmarks.diagnosis import changed_exercise
-from tests.e2e.fresh_mistakes import programs
+from tools.fresh_mistakes import programs
 
 ROOT = Path(__file__).parents[2]
 CORPORA = ROOT / "tests/corpora"

@@ -17,8 +17,8 @@ from autograder.results import ExerciseResult, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
-from tests.e2e.fresh_mistakes import Program, programs
-from tests.wrong_programs import with_kind, with_misconception
+from tools.fresh_mistakes import Program, programs
+from tools.wrong_programs import with_kind, with_misconception
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult
 from tests.e2e import golden_diagnoses
 from tests.e2e.conftest import GradeClass
-from tests.e2e.fresh_mistakes import Program, kinds, programs, submit
 from tests.e2e.golden_diagnoses import CORPORA, ROOT, blocks, golden, text_of
+from tools.fresh_mistakes import Program, kinds, programs, submit
 
 COURSE = load(ROOT)
 STAGES = [stage.name for stage in COURSE.stages]

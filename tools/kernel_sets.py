@@ -1,4 +1,4 @@
-"""Proves a course under the kernels that torch has loaded: python -m tests.e2e.kernel_sets STAGE….
+"""Proves a course under the kernels that torch has loaded: python -m tools.kernel_sets STAGE….
 
 Prints the problems: findings of `verify`, programs that a student's machine names differently
 from grading, and records that `release` would write in other bytes. torch chooses its kernels

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from autograder.course import Course
 from autograder.submission import Code, Submission
 
-FOLDER = Path(__file__).parents[1] / "corpora/fresh_mistakes"
+FOLDER = Path(__file__).parents[1] / "tests/corpora/fresh_mistakes"
 MARK = "#% "
 
 

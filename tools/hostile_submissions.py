@@ -25,7 +25,7 @@ from autograder.results import CheckResult, Diagnosis, Status, SubmissionResult
 from autograder.submission import Submission, collect
 from autograder.suite.checks import CheckSpec
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 HOSTILE = ROOT / "tests" / "corpora" / "hostile"
 STAGE = "04_self_attention"
 MODULE = "self_attention.py"
