@@ -51,6 +51,7 @@ from autograder.submission import Code, Submission
 from autograder.suite.checks import Layer, layer_of
 from autograder.suite.in_process import LocalChannel, solution_channel
 from tools.fresh_mistakes import Mistake, programs, submit
+from tools.wrong_programs import changed_exercise
 
 DISTORT = """
 def _distort(value):
@@ -249,17 +250,6 @@ def _mutants(runner: SuiteRunner, stage: Stage) -> Counter[str]:
             counts[said] += 1
             counts["kind of just this program"] += known
     return counts
-
-
-def changed_exercise(stage: Stage, solution: str, text: str) -> str:
-    """Return the exercise in which *text* differs from the solution."""
-    names = [one.name for one in stage.exercises]
-    pairs = (
-        (ExerciseCode(module, name, names).text([]) for module in (solution, text))
-        for name in names
-    )
-    changed = (name for name, (right, wrong) in zip(names, pairs, strict=True) if right != wrong)
-    return next(changed, names[0])
 
 
 def _is_known(source: KindsOnly, stage: Stage, exercise: str, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Builds the solution of a stage with a misconception or a kind of mistake in it."""
+"""Builds the solution of a stage with a mistake in it, and finds the exercise of a mutant."""
 
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
@@ -27,3 +27,14 @@ def with_kind(stage: Stage, text: str, exercise: str, kind: str, words: str = ""
         question=kind,
         code=known.text([next(fitting)]),
     ).module(text)
+
+
+def changed_exercise(stage: Stage, solution: str, text: str) -> str:
+    """Return the exercise in which *text* differs from the solution."""
+    names = [one.name for one in stage.exercises]
+    pairs = (
+        (ExerciseCode(module, name, names).text([]) for module in (solution, text))
+        for name in names
+    )
+    changed = (name for name, (right, wrong) in zip(names, pairs, strict=True) if right != wrong)
+    return next(changed, names[0])

@@ -26,8 +26,8 @@ from autograder.errors import CourseError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, Status
 from autograder.suite.in_process import LocalChannel, solution_channel
-from benchmarks.diagnosis import changed_exercise
 from tools.fresh_mistakes import programs
+from tools.wrong_programs import changed_exercise
 
 ROOT = Path(__file__).parents[2]
 CORPORA = ROOT / "tests/corpora"
