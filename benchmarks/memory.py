@@ -69,7 +69,7 @@ def main(counts: list[int], *, in_sandbox: bool) -> None:
 
 def _measure_class(home: Path, count: int, *, in_sandbox: bool) -> list[Row]:
     """Measure all runs with one class."""
-    from tools.kills import write_class  # noqa: PLC0415  # imports torch, which no regrade needs
+    from benchmarks.kills import write_class  # noqa: PLC0415  # imports torch, which no regrade needs
 
     few = write_class(home / "few", STAGE, KINDS)
     grade = ("grade", few, "--json", home / "few.json")

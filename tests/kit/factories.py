@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import pytest
-from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import lab_notebook, stubs
@@ -462,15 +461,6 @@ def record(
         "max_score": sum(item.max_score for item in exercises),
     }
     return SubmissionResult(student=student, exercises=exercises, **(facts | fields))
-
-
-def without_times(results: Results) -> Results:
-    """Return the record of a run without its times."""
-    timeless = [
-        replace(one, audit=replace(one.audit, graded="", seconds=0.0)) if one.audit else one
-        for one in results.submissions
-    ]
-    return replace(results, submissions=tuple(timeless))
 
 
 class Row(NamedTuple):
