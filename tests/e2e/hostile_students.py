@@ -23,7 +23,6 @@ EARNED = {
     "zip": (5.0, 5.0),
     "bea": (2.5, 5.0),
 }
-HONEST = (*EARNED, "hal")
 
 WRITES = """
 import contextlib
