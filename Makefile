@@ -45,6 +45,7 @@ test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screensho
 hostile: $(READY)  ## Run every attack, alone and in a class; fail if one gains points or costs too much
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.ballast
+	$(BIN)/python -m pytest tests/e2e/test_hostile_class.py
 
 fuzz: $(READY)  ## Give every reader of untrusted bytes, and the collector, 5,000 new inputs
 	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_fuzzing.py
@@ -55,7 +56,7 @@ lint: $(READY)  ## Check style, format, types, the direction of imports and the 
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m benchmarks.prose --check
+	$(BIN)/python -m tools.prose --check
 
 mutation: $(READY)  ## Change the solutions in small ways; list the changes that no check catches
 	$(BIN)/autograder mutate

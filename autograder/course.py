@@ -17,14 +17,12 @@ from msgspec.structs import replace
 from autograder.course_file import (
     GROUPS,
     CourseFile,
-    Effort,
     Exercise,
     Grading,
     Group,
     Hints,
     Limits,
     Reveal,
-    StageEffort,
     StageFile,
     read_toml,
 )
@@ -33,6 +31,7 @@ from autograder.errors import CourseError, UsageError
 COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
 HINTS_FILE = "hints.toml"
+READY_MADE_FILE = "ready_made.toml"
 PUBLIC_SUITE = "test_public.py"
 PUBLIC_RECORD = "public.json"
 LAB = "lab.ipynb"
@@ -100,21 +99,9 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.source / "fingerprints.json"
 
     @property
-    def effort_file(self) -> Path:
-        """The file with the minutes and difficulty of each exercise, built by ``release``."""
-        return self.source / "effort.json"
-
-    @cached_property
-    def effort(self) -> StageEffort:
-        """The minutes and difficulty of each exercise; unknown if the file can't be read."""
-        try:
-            return msgspec.json.decode(self.effort_file.read_bytes(), type=StageEffort)
-        except (OSError, ValueError, RecursionError):
-            return StageEffort()
-
-    def effort_of(self, exercise: Exercise) -> Effort:
-        """Return the minutes and difficulty of *exercise*."""
-        return self.effort.exercises.get(exercise.name, Effort())
+    def minutes(self) -> int:
+        """The estimated minutes for the whole stage; 0 if they are unknown."""
+        return self.file.minutes or sum(one.minutes for one in self.exercises)
 
     @property
     def lab(self) -> Path:
@@ -151,6 +138,11 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     def rules(self) -> Path:
         """The rules for student code in all stages; a course may have none."""
         return self.root / "tests" / "hidden" / "rules.toml"
+
+    @property
+    def ready_made(self) -> Path:
+        """The lists of ready-made functions that checks forbid; a course may have none."""
+        return self.root / "tests" / "hidden" / READY_MADE_FILE
 
     @property
     def shared_fixtures(self) -> Path:

@@ -16,7 +16,9 @@ REPLACED: Final = {  # keys of earlier versions
     "same_mistake_once": "It is gone: the same mistake costs points in each exercise.",
     "slip_credit": "`law_credit` has replaced it (docs/course.md).",
 }
+Minutes = Annotated[int, msgspec.Meta(ge=0)]  # 0 means unknown
 HARDEST = 3  # the highest difficulty of an exercise
+MINUTES_BY_DIFFICULTY: Final = (5, 12)  # the most minutes of an exercise with one and two dots
 Group = Literal["attention", "torch", "python"]  # the groups of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
@@ -68,32 +70,22 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Describes a function or class that students write in the stage's module.
 
     Its three hints are in a separate file, ``hints.toml``, so that nobody reads all of them by
-    accident.
+    accident. *minutes* estimates the time for reading and writing. *difficulty*, 1 to 3, follows
+    from the minutes if it is not given.
     """
 
     name: str
     hints: Hints = ("", "", "")
+    minutes: Minutes = 0
+    difficulty: Annotated[int, msgspec.Meta(ge=0, le=HARDEST)] = 0
 
-
-class Effort(msgspec.Struct, frozen=True):
-    """Estimates the minutes that an exercise takes and its difficulty, 1 to 3; 0 means unknown."""
-
-    minutes: int = 0
-    difficulty: int = 0
-
-    def __str__(self) -> str:
-        """Return the difficulty as dots, and the minutes; empty if they are unknown."""
+    @property
+    def effort(self) -> str:
+        """The difficulty as dots, and the minutes; empty if they are unknown."""
         if not self.minutes:
             return ""
-        return f"{'●' * self.difficulty}{'○' * (HARDEST - self.difficulty)} {self.minutes} min"
-
-
-class StageEffort(msgspec.Struct, frozen=True):
-    """Estimates the minutes of a stage, the minutes of reading, and the effort of each exercise."""
-
-    minutes: int = 0
-    reading: int = 0
-    exercises: dict[str, Effort] = {}
+        dots = self.difficulty or 1 + sum(self.minutes > most for most in MINUTES_BY_DIFFICULTY)
+        return f"{'●' * dots}{'○' * (HARDEST - dots)} {self.minutes} min"
 
 
 CAPTION: Final = "Rows: queries. Columns: keys. Fuller cells: larger weights."
@@ -127,7 +119,11 @@ class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Holds the content of ``stage.toml``; a stage that is not *graded* is only for practice."""
+    """Holds the content of ``stage.toml``; a stage that is not *graded* is only for practice.
+
+    *minutes* estimates the time for the stage with the rest of its lab; by default it is the sum of
+    its exercises.
+    """
 
     format_version: Literal[1]
     title: str
@@ -137,6 +133,7 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     prerequisites: tuple[str, ...] = ()
     picture: Picture | None = None
     read_on: tuple[Link, ...] = ()
+    minutes: Minutes = 0
     exercise: tuple[Exercise, ...]
 
 

@@ -18,7 +18,7 @@ from autograder.course import Course, find_root, load
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 from benchmarks import hostile as measuring
-from tests.e2e import hostile_submissions as hostile
+from tools import hostile_submissions as hostile
 
 CLASS_SIZE, HEAVY = 200, 60
 MOST_MIB = 700.0

@@ -168,7 +168,7 @@ def _measure(
 ) -> tuple[Cost, bytes]:
     """Grade the class once; return its cost, and the record without its times."""
     from autograder.grading import cluster, grade  # noqa: PLC0415  # imports torch
-    from tests.factories import without_times  # noqa: PLC0415  # imports torch
+    from tools.records import without_times  # noqa: PLC0415  # imports torch
 
     seen: list[Cost] = []
     first, last = len(class_) // 4, len(class_) - 1

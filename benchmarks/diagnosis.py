@@ -9,7 +9,7 @@ numbers decide which function it is and how its results change.
 
 ``named`` counts the wrong programs that get a name from the kinds of mistake, which are built from
 the solutions. These programs are the misconceptions of authors and the mutants of `autograder
-mutate`, with no misconception known, and those of `tests/submissions/fresh_mistakes`, with all of
+mutate`, with no misconception known, and those of `tests/corpora/fresh_mistakes`, with all of
 them known. It prints a table and writes *FILE*. Each program of the first two groups counts in one
 column: a *kind* is named, its *exception* is explained, its wrong answers are *described* by a
 pattern, the failed checks report something *forbidden*, or there is *nothing*.
@@ -50,7 +50,8 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite.checks import Layer, layer_of
 from autograder.suite.in_process import LocalChannel, solution_channel
-from tests.e2e.fresh_mistakes import Mistake, programs, submit
+from tools.fresh_mistakes import Mistake, programs, submit
+from tools.wrong_programs import changed_exercise
 
 DISTORT = """
 def _distort(value):
@@ -249,17 +250,6 @@ def _mutants(runner: SuiteRunner, stage: Stage) -> Counter[str]:
             counts[said] += 1
             counts["kind of just this program"] += known
     return counts
-
-
-def changed_exercise(stage: Stage, solution: str, text: str) -> str:
-    """Return the exercise in which *text* differs from the solution."""
-    names = [one.name for one in stage.exercises]
-    pairs = (
-        (ExerciseCode(module, name, names).text([]) for module in (solution, text))
-        for name in names
-    )
-    changed = (name for name, (right, wrong) in zip(names, pairs, strict=True) if right != wrong)
-    return next(changed, names[0])
 
 
 def _is_known(source: KindsOnly, stage: Stage, exercise: str, text: str) -> bool:

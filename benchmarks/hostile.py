@@ -25,9 +25,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite.checks import CheckSpec
 from benchmarks import plain_pytest
-from tests.e2e import hostile_submissions as hostile
-from tests.e2e.conftest import grade_hostile_students
-from tests.e2e.hostile_students import EARNED, HONEST, SECRET
+from tools import hostile_submissions as hostile
 
 CLASS_SIZE, HOSTILE_SHARE = 200, 0.2
 OWN_SECONDS = 10.0  # wall-clock time, for each hostile submission: starts and ends of its workers
@@ -59,7 +57,7 @@ class Figures:
     points_gained: float = 0.0
     secrets_read: int = 0
     honest_changed: int = 0
-    left_behind: int | None = 0  # None if not measured
+    left_behind: int = 0
     longest: tuple[float, str] = (0.0, "")
     most_processor: tuple[float, str] = (0.0, "")
     most_added: tuple[float, str] = (0.0, "")
@@ -108,10 +106,8 @@ def main() -> None:
         _print_row("all in one class", together)
         large, times = _large_class(course, attacks)
         _print_row(f"a class of {CLASS_SIZE}", large)
-        gradebook = _gradebook(folder)
-        _print_row("nbgrader", gradebook)
         _print_costs(alone, times)
-        figures = (alone, together, large, gradebook)
+        figures = (alone, together, large)
         _print_groups(*_plain(course, folder), [name for one in figures for name in one.gaining])
     broken = _broken(course, figures, costs)
     print("\n" + ("\n".join(broken) or "Every bound is kept."))
@@ -298,23 +294,6 @@ def _secrets_in(result: SubmissionResult, specs: dict[str, CheckSpec]) -> list[s
     return [*found, *re.findall(r"CANARY|\d\.\d", hidden)]
 
 
-def _gradebook(folder: Path) -> Figures:
-    """Grade the students who attack nbgrader, and read their points from its database."""
-    figures = Figures(left_behind=None)
-    class_ = grade_hostile_students(folder / "nbgrader")
-    for student, page in class_.pages().items():
-        figures.secrets_read += SECRET in page
-        figures.remarks += [f"{student}: the course's secret"] * (SECRET in page)
-    for student, points in class_.points().items():
-        wanted = EARNED.get(student, (0.0, 0.0))
-        figures.attacks += student not in HONEST
-        if points != wanted:
-            figures.honest_changed += student in HONEST
-            figures.points_gained += max(0.0, sum(one or 0.0 for one in points) - sum(wanted))
-            figures.remarks.append(f"{student}: {points}")
-    return figures
-
-
 def _plain(course: Course, folder: Path) -> tuple[dict[str, float], list[str]]:
     """Run the attacks against a plain grader; return their points and the omitted attacks."""
     solution = course.stage(hostile.STAGE).solution
@@ -339,15 +318,13 @@ def _has_module(folder: Path) -> bool:
 
 
 def _print_row(name: str, one: Figures) -> None:
-    left = "" if one.left_behind is None else one.left_behind
-    peak = f"{one.peak_mib:.0f}" * bool(one.peak_mib)
     cells = (
         one.attacks,
         f"{one.points_gained:g}",
         one.secrets_read,
         one.honest_changed,
-        left,
-        peak,
+        one.left_behind,
+        f"{one.peak_mib:.0f}",
     )
     print(f"| {name} | " + " | ".join(map(str, cells)) + " |", flush=True)
 

@@ -22,7 +22,7 @@ from autograder.results import from_json, to_json
 from benchmarks.kills import write_class
 from benchmarks.namespaces import Network, Running, address_of
 from benchmarks.nbgrader_autograde import copy_course
-from tests.factories import without_times
+from tools.records import without_times
 
 STAGE = "04"
 SUPERVISOR, SCHEDULER, *WORKERS = HOSTS = ("supervisor", "scheduler", "worker1", "worker2")

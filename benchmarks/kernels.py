@@ -30,7 +30,7 @@ from autograder.suite.checks import Layer
 from autograder.suite.in_process import LocalChannel, solution_channel
 from autograder.suite.noise import APART, scale_of
 from benchmarks.measuring import right_programs, write_json
-from tests.e2e.kernel_sets import SETS
+from tools.kernel_sets import SETS
 
 PRINTED = {Layer.PARAMETERS, Layer.DOCUMENTED}  # whose inputs are small
 RIGHT = "right"  # replaces the label of a wrong program

@@ -32,7 +32,7 @@ from autograder.submission import Submission
 STAGE = "04"
 KINDS = 10  # kinds of submissions in `write_class`
 KIB = 1024
-FORMATS = ("canvas", "nbgrader", "exercises", "junit")  # the others hold one submission
+FORMATS = ("canvas", "nbgrader", "exercises")  # the others hold one submission
 MEASURE = "measure"
 
 

@@ -27,7 +27,7 @@ from autograder.course import Course, Stage, find_root, load
 from autograder.results import Status, SubmissionResult, from_json
 from benchmarks.measuring import MILLISECONDS, cpu_of_command, numbered_submission, write_json
 from benchmarks.nbgrader_autograde import ASSERTS, INPUTS
-from tests.wrong_programs import with_kind
+from tools.wrong_programs import with_kind
 
 STAGE = "04"
 OTTER = "otter-grader==7.0.0"

@@ -13,7 +13,7 @@ from torch import Tensor
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
-from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
+from autograder.suite.forbidden import avoids, avoids_running, keeps_operators
 from autograder.suite.student_proxy import RemoteModule, Student
 
 # The arguments of each class; its first check grades their order.
@@ -46,6 +46,25 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
     return compare
 
 
+READY_ATTENTION = frozenset(
+    {
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "_native_multi_head_attention",
+        "_scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_transformer_encoder_layer_fwd",
+        "flex_attention",
+        "multi_head_attention_forward",
+        "scaled_dot_product_attention",
+    }
+)
 B, T_Q, T_K, D_MODEL = 2, 3, 5, 6
 D_DECODER, D_ENCODER, D_OUT = 6, 7, 4
 SCALE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows

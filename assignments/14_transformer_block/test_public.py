@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
-from autograder.suite.forbidden import READY_ATTENTION, READY_NORM, avoids, avoids_running
+from autograder.suite.forbidden import avoids, avoids_running
 from autograder.suite.student_proxy import RemoteModule, Student
 
 # The arguments of each class; its first check grades their order.
@@ -48,6 +48,53 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
     return compare
 
 
+READY_ATTENTION = frozenset(
+    {
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "_native_multi_head_attention",
+        "_scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_transformer_encoder_layer_fwd",
+        "flex_attention",
+        "multi_head_attention_forward",
+        "scaled_dot_product_attention",
+    }
+)
+READY_GELU = frozenset(
+    {
+        "GELU",
+        "GLU",
+        "gelu",
+        "gelu_",
+        "glu",
+    }
+)
+READY_NORM = frozenset(
+    {
+        "BatchNorm1d",
+        "BatchNorm2d",
+        "GroupNorm",
+        "InstanceNorm1d",
+        "LayerNorm",
+        "RMSNorm",
+        "_fused_rms_norm",
+        "batch_norm",
+        "group_norm",
+        "instance_norm",
+        "layer_norm",
+        "native_batch_norm",
+        "native_group_norm",
+        "native_layer_norm",
+        "rms_norm",
+    }
+)
 HEADS = "MultiHeadAttention"
 BLOCK = "TransformerBlock"
 QKV = ("W_query", "W_key", "W_value")
@@ -55,7 +102,6 @@ LACKS = ("out_proj.bias", "att.out_proj.bias")
 SHORTCUTS, PLAIN = True, False  # for use_shortcut
 POST_NORM = False  # for norm_first
 QKV_BIAS = True
-READY_GELU = frozenset({"gelu", "gelu_", "GELU", "glu", "GLU"})
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 NORM_BY_HAND = "In this stage you write the norms yourself: means, squares and roots."
 ALL_ZERO = "Every number in the result is 0."

@@ -7,7 +7,6 @@ are left out, because there are thousands of them.
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -36,9 +35,9 @@ from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.programs import Programs, channel_of
 from autograder.diagnosis.rounded_values import compact
 from autograder.errors import CourseError
-from autograder.suite.alarm import ticking
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
+from autograder.suite.limits import ticking
 from autograder.suite.noise import is_same
 
 SAMPLE = 5  # misconceptions, and other programs; digests show whether the rest is stale
@@ -73,14 +72,6 @@ class Kind(NamedTuple):
     def rewrite(self) -> Rewrite:
         """The change that makes the program wrong."""
         return self.programs.rewrites[self.number]
-
-    @property
-    def change(self) -> str:
-        """A description of the kind of mistake and the lines that it changes."""
-        before, after = (self.programs.text(key).splitlines() for key in ((), (self.number,)))
-        diff = [*unified_diff(before, after, n=0, lineterm="")][2:]  # after two headings
-        lines = [row[0] + row[1:].strip() for row in diff if row[0] in "+-"]
-        return f"{self.rewrite.kind} ({' '.join(lines)})"
 
     @property
     def channel(self) -> LocalChannel | None:

@@ -1,12 +1,11 @@
 """Writes START_HERE.md, which students read first: how to install the kit and to start."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from autograder.course import Course, Stage
-from autograder.course_file import StageEffort
 
 TEMPLATE: Final = Path(__file__).parent / "templates" / "start_here.md"
 UNKNOWN_WHEEL: Final = "KIT.whl"
@@ -31,12 +30,11 @@ TWO_FILES: Final = (
 )
 
 
-def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -> bytes:
-    """Return the guide to the stages in *efforts*, with the minutes that they take.
+def guide(course: Course, stages: Sequence[Stage], wheel: str = "") -> bytes:
+    """Return the guide to the *stages* of *course*, with the minutes that they take.
 
     *wheel* is the file name of the kit's wheel, if it is known.
     """
-    stages = [course.stage(name) for name in efforts]
     has_labs = any(stage.lab.is_file() for stage in stages)
     stage = next((one for one in stages if one in course.stages), stages[0])
     words = {
@@ -46,7 +44,7 @@ def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -
         "PARTS": PARTS_WITH_LABS if has_labs else PARTS,
         "HUNT": HUNT if any(stage.file.picture for stage in stages) else "",
         "WHEEL": wheel or UNKNOWN_WHEEL,
-        "STAGES": "\n".join(_rows(course, efforts)),
+        "STAGES": "\n".join(_rows(stages)),
     }
     where = "The kit is the file `WHEEL` in this folder." if wheel else NO_WHEEL
     submit = TWO_FILES if has_labs and course.grading.written else ONE_FILE
@@ -55,13 +53,7 @@ def guide(course: Course, efforts: Mapping[str, StageEffort], wheel: str = "") -
     return re.sub("|".join(words), lambda word: words[word[0]], text).encode()
 
 
-def efforts_of(stages: Iterable[Stage]) -> dict[str, StageEffort]:
-    """Return the effort of each of *stages* from the last build, by the name of the stage."""
-    return {stage.name: stage.effort for stage in stages}
-
-
-def _rows(course: Course, efforts: Mapping[str, StageEffort]) -> Iterator[str]:
+def _rows(stages: Sequence[Stage]) -> Iterator[str]:
     """Yield a row of the table for each stage."""
-    for name, effort in efforts.items():
-        stage = course.stage(name)
-        yield f"| {name} | {stage.title} | {len(stage.exercises)} | {effort.minutes} |"
+    for stage in stages:
+        yield f"| {stage.name} | {stage.title} | {len(stage.exercises)} | {stage.minutes} |"

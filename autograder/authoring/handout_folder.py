@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from autograder.authoring import release, wheels
-from autograder.authoring.guide import efforts_of, guide
+from autograder.authoring.guide import guide
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.disk import replace_file
 from autograder.errors import CourseError, UsageError
@@ -64,7 +64,7 @@ def stages_in(course: Course, folder: Path) -> list[Stage]:
 
 def _files(course: Course, stages: Sequence[Stage]) -> dict[str, bytes]:
     wheel = wheels.kit_wheel(course, stages)
-    start_here = guide(course, efforts_of(stages), wheel.name)
+    start_here = guide(course, stages, wheel.name)
     return {GUIDE: start_here, wheel.name: wheel.content}
 
 

@@ -15,14 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from autograder.course import duplicates
-from autograder.course_file import StageEffort
 from autograder.errors import CourseError
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 FORBIDDEN_MARKERS = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "AUTOTEST")
 SCHEME = ("BEGIN MARK SCHEME", "END MARK SCHEME")
-UNKNOWN = StageEffort()
-_TIME = re.compile(r"(?<=\*\*Time:\*\* about )\d+ minutes, \d+(?= of them for reading)")
 _EXACT = re.compile("|".join(SCHEME))  # as nbgrader recognizes it, anywhere in a line
 _SIMILAR = re.compile(
     r"^\W*#[\W_]*((?:begin|end)[\W_]*mark[\W_]*scheme)", re.IGNORECASE | re.MULTILINE
@@ -32,14 +29,12 @@ _MODEL_ANSWER = re.compile(r'lab\.model_answer\("[^"]*"\)')
 Notebook = dict[str, Any]
 
 
-def build_source_lab(
-    path: Path, points: Mapping[str, float], effort: StageEffort = UNKNOWN
-) -> bytes:
+def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
     """Return the lab at *path* as it should be in ``source/``.
 
-    *points* maps each exercise to its points. *effort* has the minutes for the line on the time.
-    Outputs and the metadata of editors are removed. Raises ``CourseError`` if a grade cell is
-    missing, occurs twice, or does not belong to an exercise.
+    *points* maps each exercise to its points. Outputs and the metadata of editors are removed.
+    Raises ``CourseError`` if a grade cell is missing, occurs twice, or does not belong to an
+    exercise.
     """
     import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
 
@@ -61,9 +56,6 @@ def build_source_lab(
         cell.metadata = {"nbgrader": _nbgrader_metadata(given, points)} if given else {}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-        elif effort.minutes:
-            time = f"{effort.minutes} minutes, {effort.reading}"
-            cell.source = _TIME.sub(time, cell.source)
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     return encode(notebook)
 

@@ -154,7 +154,8 @@ def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str
     rows = "\n".join(f"| `{stage.name}` | {stage.title} |" for stage in stages)
     yield "README.md", README.format(count=len(stages), rows=rows)
     yield "Makefile", MAKEFILE
-    for path in (stages[0].rules, stages[0].shared_fixtures, course.documented):
+    stage = stages[0]  # any stage has the paths of the shared files
+    for path in (stage.rules, stage.ready_made, stage.shared_fixtures, course.documented):
         if path.is_file():
             text = path.read_text("utf-8")
             used = _documented_of(text, names) if path == course.documented else text

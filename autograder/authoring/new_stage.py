@@ -24,6 +24,7 @@ prerequisites = []
 
 [[exercise]]
 name = "centered"
+minutes = 5
 """
 HINTS = """\
 centered = [

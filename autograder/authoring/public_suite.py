@@ -1,16 +1,19 @@
 """Builds the public suite of a stage from the checks of its hidden suite that are not hidden.
 
 The public suite contains everything that these checks use: imports, constants, helpers and
-fixtures, including those of ``conftest.py``, which students do not receive.
+fixtures, including those of ``conftest.py``, and lists of ready-made functions, written out:
+students receive neither ``conftest.py`` nor ``ready_made.toml``.
 """
 
 import ast
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from autograder.errors import CourseError
+from autograder.suite.forbidden import ready_made
 
 DOCSTRING = '''"""The public suite of this stage: `autograder check` runs it as often as you like.
 
@@ -18,6 +21,7 @@ It makes the same checks as the suite that grades you, on different inputs.
 The file public.json holds the answers of the solution to these inputs.
 """'''
 WIDTH = 100  # columns; a longer import is written with one name per line
+_LIST = re.compile(rf'\b{ready_made.__name__}\(__file__, "(\w+)"\)')  # one of ready_made.toml
 GROUPS = ("standard library", "installed", "autograder")  # of imports, as the formatter sorts
 
 
@@ -49,7 +53,11 @@ def build(suite: str, conftest: str, name: str) -> str:
         raise CourseError(msg)
     helpers = [item for item in (*shared, *own) if not item.is_check]
     used = _reachable(checks, helpers)
-    text = DOCSTRING + _imports([suite, conftest], {name for item in used for name in item.uses})
+    names = {name for item in used for name in item.uses}
+    if ready_made.__name__ in names:
+        msg = f'{name}: name a list with a constant: `SOFTMAX = ready_made(__file__, "softmax")`.'
+        raise CourseError(msg)
+    text = DOCSTRING + _imports([suite, conftest], names)
     gap, exercise = "\n", ""
     for item in (item for item in (*shared, *own) if item in used):
         if item.exercise not in {"", exercise}:
@@ -58,6 +66,16 @@ def build(suite: str, conftest: str, name: str) -> str:
         text += ("\n\n" if item.is_block else gap) + item.text + "\n"
         gap = "\n\n" if item.is_block else ""
     return text
+
+
+def write_out_lists(text: str, suite: Path) -> str:
+    """Replace each call of ``ready_made`` in *text*, the text of *suite*, by the list's names."""
+
+    def names_of(call: re.Match[str]) -> str:
+        rows = (f'        "{name}",\n' for name in sorted(ready_made(str(suite), call[1])))
+        return "frozenset(\n    {\n" + "".join(rows) + "    }\n)"
+
+    return _LIST.sub(names_of, text)
 
 
 def rules_of(suite: str) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from autograder.authoring import effort, lab_notebook, public_suite, stubs
+from autograder.authoring import lab_notebook, public_suite, stubs
 from autograder.authoring.guide import guide
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.diagnosis import mistakes
@@ -40,17 +40,11 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
     """
     built: dict[Path, bytes] = {}
     digests = _known_digests(course) if stages else {}
-    efforts = {}
     for stage in stages or course.every_stage:
         stub = stub_of(stage).encode()
         digests[stage.name] = hashlib.sha256(stub).hexdigest()
         suite = public_suite_of(stage).encode()
-        efforts[stage.name] = effort.measure(stage, stub.decode())
-        for path, content in (
-            (stage.stub, stub),
-            (stage.public_suite, suite),
-            (stage.effort_file, effort.encode(efforts[stage.name])),
-        ):
+        for path, content in ((stage.stub, stub), (stage.public_suite, suite)):
             built |= {path: content, stage.assignment / path.name: content}
         for path in visible_files(stage.source):
             if path not in built:
@@ -60,11 +54,10 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
         _reject_secrets(path, course)
         built[course.shared / path.relative_to(course.shared_source)] = path.read_bytes()
     for stage, points in _points_of_labs(course, stages or course.every_stage):
-        lab = lab_notebook.build_source_lab(stage.lab, points, efforts[stage.name])
+        lab = lab_notebook.build_source_lab(stage.lab, points)
         student_lab = lab_notebook.build_student_lab(lab, written=stage.written)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
-    every = {one.name: efforts.get(one.name) or one.effort for one in course.every_stage}
-    built[course.root / ASSIGNMENTS / GUIDE] = guide(course, every)
+    built[course.root / ASSIGNMENTS / GUIDE] = guide(course, course.every_stage)
     built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built
 
@@ -118,6 +111,7 @@ def public_suite_of(stage: Stage) -> str:
     shared = stage.shared_fixtures
     fixtures = shared.read_text("utf-8") if shared.is_file() else ""
     suite = _read(stage.hidden_suite, "its checks")
+    suite = public_suite.write_out_lists(suite, stage.hidden_suite)
     return public_suite.build(suite, fixtures, stage.hidden_suite.name)
 
 
@@ -218,7 +212,8 @@ def _records(stage: Stage) -> tuple[Path, ...]:
 def sources_digest(stage: Stage) -> str:
     """Return the digest of the sources of the record and the fingerprints of *stage*."""
     total = hashlib.sha256(b"%d" % RECORDS_VERSION)
-    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures, stage.misconceptions)
+    suites = (stage.hidden_suite, stage.shared_fixtures, stage.ready_made)
+    paths = (stage.solution, *suites, stage.misconceptions)
     contents = [
         path.read_bytes() if path.is_file() else b"" for path in (*paths, *_rules_of_kinds())
     ]

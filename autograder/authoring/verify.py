@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from autograder.authoring import kinds_report, release, stubs
+from autograder.authoring import release, stubs
 from autograder.authoring.fingerprinting import kinds_of, written
 from autograder.authoring.price_table import STAGE_POINTS, TABLE_HEAD, PriceTable
 from autograder.authoring.recording import Recorder, open_recorder
@@ -50,20 +50,18 @@ def verify(
     only: Sequence[Stage] = (),
     report: release.Report = release.no_report,
     *,
-    counts_kinds: bool = False,
     full: bool = False,
 ) -> VerifyReport:
     """Check *course*, or only the stages *only*; the course is correct if there are no findings.
 
-    *report* gets a line when a part of a stage begins. With *counts_kinds*, the summary of a stage
-    also counts how its kinds of mistake are named, which is not a finding. The *full* proof takes
-    several times as long: it grades more code (see ``StageVerifier.problems``), measures the
-    distance of correct code from each bound, and examines the programs of the fingerprints.
+    *report* gets a line when a part of a stage begins. The *full* proof takes several times as
+    long: it grades more code (see ``StageVerifier.problems``), measures the distance of correct
+    code from each bound, and examines the programs of the fingerprints.
     """
     stages = list(only) or list(course.every_stage)
     findings = [*stale_files(course, only), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
-    work = partial(_verify_stages, course, report, counts_kinds=counts_kinds, full=full)
+    work = partial(_verify_stages, course, report, full=full)
     shares = in_processes(work, stages)
     findings += [finding for share in shares for finding in share.findings]
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
@@ -98,7 +96,6 @@ def _verify_stages(
     report: release.Report,
     stages: Sequence[Stage],
     *,
-    counts_kinds: bool,
     full: bool,
 ) -> _Share:
     level = detect_capabilities().level  # the strictest that this machine supports
@@ -116,8 +113,7 @@ def _verify_stages(
                 findings += unstated_rules(stage, runner)
                 findings += rules_without_loss(stage, runner)
                 findings += [f"{stage.name}: {problem}" for problem in problems]
-                kinds = _about_kinds(runner, stage) if counts_kinds else ""
-                summaries[stage.name] = f"{verifier.summary()}{kinds}"
+                summaries[stage.name] = verifier.summary()
                 rooms[stage.name] = list(verifier.smallest_rooms())
             used = runner.used_documented_tensors
         with open_suites(course, stages, public=True, diagnose=False) as runner:
@@ -263,15 +259,6 @@ def _other_texts(stage: Stage, known: fingerprints.Fingerprints) -> Iterator[str
     for one in known.mistakes:
         if texts.get(one.id) != one:
             yield f"its text about {one.id} is different"
-
-
-def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:
-    """Describe the results of the kinds of mistake; empty if `wrong_records` reports an error."""
-    try:
-        known = fingerprints.from_json(stage.fingerprints.read_bytes())
-        return f"; {kinds_report.report(runner, stage, known).line}"
-    except (OSError, msgspec.MsgspecError, IndexError, ValueError, KeyError):
-        return ""
 
 
 def public_gaps(stage: Stage) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import autograder
 from autograder.authoring import release
-from autograder.authoring.guide import efforts_of, guide
+from autograder.authoring.guide import guide
 from autograder.course import (
     ASSIGNMENTS,
     GUIDE,
@@ -61,7 +61,7 @@ def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
         for path in release.visible_files(folder):
             inside = path.relative_to(course.root / ASSIGNMENTS).as_posix()
             files[f"{autograder.__name__}/{ASSIGNMENTS}/{inside}"] = path.read_bytes()
-    start_here = guide(course, efforts_of(stages), "WHEEL")
+    start_here = guide(course, stages, "WHEEL")
     files[f"{autograder.__name__}/{ASSIGNMENTS}/{GUIDE}"] = start_here
     installed = _installed_kit()
     headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")

@@ -41,7 +41,7 @@ SUMMARIES: Final = {
             "Collect a download into nbgrader's submitted/ folder, with times and the course's ids."
         ),
         "extend": "Give a student more time for a stage, before or after the submission.",
-        "export": "Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.",
+        "export": "Export grades: Canvas, Moodle, Gradescope, CSV.",
         "feedback": "Pack the students' pages into a zip that Canvas or Moodle distributes.",
         "bundle": "Pack the course for a platform that runs the grader itself: a zip for "
         "Gradescope.",

@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from autograder import doctor as examining
-from autograder.authoring import kinds_report, mutation, trial
+from autograder.authoring import mutation, trial
 from autograder.authoring import verify as verifying
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, find_root, load
@@ -29,18 +29,14 @@ def verify(
     ] = False,
     verbose: Annotated[
         bool,
-        Option(
-            "--verbose", help="Count the kinds of mistake; with --full, also print all distances."
-        ),
+        Option("--verbose", help="With --full, print the distance from the bound of each check."),
     ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
     """Check the course: stubs earn 0, solutions earn full marks, misconceptions are named."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
-    report = verifying.verify(
-        course, stages, output.print_progress, counts_kinds=verbose, full=full
-    )
+    report = verifying.verify(course, stages, output.print_progress, full=full)
     output.print_lines([*report.lines, *(report.details if verbose else ())])
     output.print_remarks(f"✗ {finding}" for finding in report.findings)
     if report.findings:
@@ -126,8 +122,6 @@ def _mutate(course: Course, stage: Stage) -> int:
         typer.echo(f"  line {mutant.line}: {mutant.label}")
     for entry in report.unneeded:
         typer.echo(f"  no longer survives: {entry.was}  →  {entry.becomes}")
-    for kind in kinds_report.unnoticed(course, stage):
-        typer.echo(f"  passes, but gives a different answer: {kind.exercise}: {kind.change}")
     return len(report.survived) + len(report.unneeded)
 
 

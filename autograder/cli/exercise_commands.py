@@ -74,8 +74,7 @@ def next_(folder: options.LearnerFolder = None) -> None:
         typer.echo(f"Hunt a bug next: autograder hunt {handout.stages[-1].name}")
         return
     file, line = learner_folder.location(task)
-    effort = str(task.stage.effort_of(task.exercise))
-    shown = f" ({effort})" if effort else ""
+    shown = f" ({task.exercise.effort})" if task.exercise.effort else ""
     typer.echo(f"Next: {task.exercise.name}{shown}, in {task.stage.title}.")
     typer.echo(f"{file}{f', line {line}' if line else ''}")
     typer.echo("`autograder watch` checks it each time you save.")

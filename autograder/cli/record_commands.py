@@ -87,7 +87,7 @@ def export(  # noqa: PLR0913  # each parameter is an option of the command
     out: Annotated[Path | None, options.out_option("the format's name")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.
+    """Export grades: Canvas, Moodle, Gradescope, CSV.
 
     They come from a record, or with --gradebook from nbgrader's database.
     """

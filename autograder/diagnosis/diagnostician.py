@@ -13,9 +13,9 @@ from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.ranking import Explanation
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
-from autograder.suite.alarm import ticking
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
+from autograder.suite.limits import ticking
 
 
 class Source(Protocol):

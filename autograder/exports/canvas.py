@@ -10,15 +10,14 @@ with two decimals.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Final
 
 from autograder.errors import UsageError
 from autograder.exports.export_file import (
     CsvTable,
     ExportFile,
+    csv_content,
     csv_id,
-    csv_lines,
     csv_text,
     formula_warnings,
     is_formula,
@@ -56,9 +55,8 @@ def canvas(
     An assignment with different points is left out, unless *to_points* scales its scores.
     """
     if roster is None:
-        return ExportFile(
-            lambda: csv_lines(_new_rows(grades)), (*grades.remarks, *_formula_remarks(grades))
-        )
+        remarks = (*grades.remarks, *_formula_remarks(grades))
+        return ExportFile(csv_content(_new_rows(grades)), remarks)
     table = read_csv(roster, "roster")
     _require_canvas_header(table.rows[0])
     graded = grades.graded
@@ -82,8 +80,8 @@ def canvas(
         problem = problem or (
             "No assignment has the same maximum points as its stage; nothing was written."
         )
-    lines = partial(csv_lines, cells, table.delimiter, bom=table.bom)
-    return ExportFile(lines, (*grades.remarks, *remarks), problem)
+    content = csv_content(cells, table.delimiter, bom=table.bom)
+    return ExportFile(content, (*grades.remarks, *remarks), problem)
 
 
 def _require_canvas_header(header: Sequence[str]) -> None:

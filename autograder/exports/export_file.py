@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -20,7 +20,7 @@ import msgspec
 
 from autograder.disk import replacing_file
 from autograder.errors import GraderError, UsageError
-from autograder.results import CheckResult, Results, Status, SubmissionResult
+from autograder.results import Results, Status, SubmissionResult
 from autograder.sanitize import MAX_WORD, identifier, line
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
@@ -31,23 +31,18 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ExportFile(msgspec.Struct, frozen=True):
-    """A file whose *parts* are made while it is written, and remarks for the instructor.
+    """The *content* of a file, and remarks for the instructor.
 
     *problem* is the reason why the file would be useless and is not written, if any.
     """
 
-    parts: Callable[[], Iterable[bytes]]
+    content: bytes
     remarks: tuple[str, ...] = ()
     problem: str = ""
 
-    @property
-    def content(self) -> bytes:
-        """The bytes of the whole file."""
-        return b"".join(self.parts())
-
     def write(self, file: Path) -> None:
-        """Write the parts to *file* completely, or leave it as it is and raise ``UsageError``."""
-        write_file(file, self.parts())
+        """Write the content to *file* completely, or leave it as it is; raise ``UsageError``."""
+        write_file(file, [self.content])
 
 
 def write_file(file: Path, parts: Iterable[bytes]) -> None:
@@ -92,18 +87,10 @@ def zero_remarks(result: SubmissionResult) -> tuple[str, ...]:
     return (f"{result.student}: nothing could be graded, so this format writes 0 points.",)
 
 
-def feedback_text(check: CheckResult) -> str:
-    """Return the student's feedback on *check* as plain text; empty if there is none."""
-    parts = [check.message]
-    if check.diagnosis is not None:
-        parts += [check.diagnosis.headline + check.diagnosis.beyond_headline, check.diagnosis.hint]
-    return "\n\n".join(filter(None, parts))
-
-
 def json_file(answer: dict[str, Any], *remarks: str) -> ExportFile:
     """Encode *answer* as indented UTF-8 JSON; raise ``ValueError`` for NaN and infinities."""
     page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n"
-    return ExportFile(lambda: [page], remarks)
+    return ExportFile(page, remarks)
 
 
 class CsvTable(msgspec.Struct, frozen=True):
@@ -166,18 +153,11 @@ def points(cell: str) -> float | None:
     return float(value) if value.is_finite() and abs(value) <= _MOST else None
 
 
-def csv_lines(
-    rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False
-) -> Iterator[bytes]:
-    """Yield the encoded *rows* in the format of RFC 4180: UTF-8, CR LF, quotes where needed."""
-    yield _BOM if bom else b""
-    line_ = io.StringIO(newline="")
-    writer = csv.writer(line_, delimiter=delimiter)
-    for row in rows:
-        writer.writerow(row)
-        yield line_.getvalue().encode("utf-8", "replace")
-        line_.seek(0)
-        line_.truncate()
+def csv_content(rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False) -> bytes:
+    """Return the encoded *rows* in the format of RFC 4180: UTF-8, CR LF, quotes where needed."""
+    page = io.StringIO(newline="")
+    csv.writer(page, delimiter=delimiter).writerows(rows)
+    return (_BOM if bom else b"") + page.getvalue().encode("utf-8", "replace")
 
 
 def read_csv(content: bytes, what: str) -> CsvTable:

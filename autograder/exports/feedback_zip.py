@@ -12,7 +12,7 @@ import datetime as dt
 import io
 import re
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -64,23 +64,18 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
     if not files.keys() & chosen.keys():
         raise UsageError(_nobody(request, len(chosen), stage.name))
     rows = {row.student: row for row in request.grades.rows} if request.grades else {}
-    packed: dict[str, int] = {}
-    remarks = [text for text in _remarks(request.grades) if f", {stage.name}: " in text]
+    pages: dict[str, str] = {}
+    from_gradebook = request.grades.remarks if request.grades else ()
+    remarks = [text for text in from_gradebook if f", {stage.name}: " in text]
     for student, index in chosen.items():
         if student not in files:
             remarks.append(f"{student}: not found in the download, no page packed")
             continue
         if request.grades and (student not in rows or stage.name not in rows[student].scores):
             remarks.append(f"{student}: not in the gradebook, so the page has no total")
-        packed[files[student]] = index
-
-    def pages() -> Iterator[tuple[str, str]]:
-        for file, index in packed.items():
-            result = results.submissions[index]
-            name, row = request.names.get(result.student, ""), rows.get(result.student)
-            yield file, _page(course, stage, result, row, name)
-
-    return ExportFile(lambda: _pack(pages()), tuple(remarks))
+        result = results.submissions[index]
+        pages[files[student]] = _page(course, stage, result, rows.get(student), request.names)
+    return ExportFile(_pack(pages), tuple(remarks))
 
 
 def download_names(path: Path) -> tuple[str, ...]:
@@ -126,10 +121,6 @@ def _stage(course: Course, results: Results, wanted: str) -> Stage:
         msg = f"A download belongs to one assignment, and the record holds {names}. {_CHOOSE}"
         raise UsageError(msg)
     return found[0]
-
-
-def _remarks(grades: GradeTable | None) -> tuple[str, ...]:
-    return grades.remarks if grades else ()
 
 
 def _students(results: Results, stage: Stage) -> dict[str, int]:
@@ -199,13 +190,21 @@ def _plain(student: str) -> str:
 
 
 def _page(
-    course: Course, stage: Stage, result: SubmissionResult, row: StudentGrades | None, name: str
+    course: Course,
+    stage: Stage,
+    result: SubmissionResult,
+    row: StudentGrades | None,
+    names: Mapping[str, str],
 ) -> str:
-    named = f"{row.first_name} {row.last_name}".strip() if row else ""
+    in_gradebook = f"{row.first_name} {row.last_name}".strip() if row else ""
     score = row.scores.get(stage.name) if row else None
     exercises = {exercise.name for exercise in stage.exercises}
-    grade = final_grade(score, exercises) if score else None
-    return feedback_page(course, result, name=name or named, grade=grade)
+    return feedback_page(
+        course,
+        result,
+        name=names.get(result.student) or in_gradebook,
+        grade=final_grade(score, exercises) if score else None,
+    )
 
 
 def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
@@ -222,41 +221,15 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
     return f"{what} Pass the download of these submissions with --download."
 
 
-def _pack(pages: Iterable[tuple[str, str]]) -> Iterator[bytes]:
-    """Pack *pages*, pairs of name and content; yield the zip in parts of one page."""
-    part = _Part()
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, page in pages:
+def _pack(pages: Mapping[str, str]) -> bytes:
+    """Return a zip of *pages*, the content by name."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, page in pages.items():
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr = _READABLE
             archive.writestr(info, page, zipfile.ZIP_DEFLATED)
-            yield part.take()
-    yield part.take()
-
-
-class _Part(io.BytesIO):
-    """Holds the bytes written since the last ``take``; positions are those in the whole file."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._taken = 0
-
-    def take(self) -> bytes:
-        """Return the bytes and remove them."""
-        data = self.getvalue()
-        super().seek(0)
-        self.truncate()
-        self._taken += len(data)
-        return data
-
-    def tell(self) -> int:
-        """Return the position in the whole file."""
-        return self._taken + super().tell()
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position whose bytes were not taken yet."""
-        here = offset - self._taken if whence == io.SEEK_SET else offset
-        return self._taken + super().seek(here, whence)
+    return packed.getvalue()
 
 
 def _zip_names(path: Path) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """Lists all export formats by name; a new format needs a new file and a line here."""
 
-import datetime as dt
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -11,12 +9,10 @@ import msgspec
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
-from autograder.exports.classroom50 import classroom50, push_of
 from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, grade_table, scale, settle_ungraded
 from autograder.exports.gradescope_results import gradescope
 from autograder.exports.group_scores import share_scores
-from autograder.exports.junit import junit
 from autograder.exports.moodle import moodle
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.results import Results
@@ -102,11 +98,6 @@ def _moodle(request: ExportRequest) -> ExportFile:
     )
 
 
-def _classroom50(request: ExportRequest) -> ExportFile:
-    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    return classroom50(request.results(), push_of(os.environ, now))
-
-
 FORMATS: Final = {
     "canvas": ExportFormat(
         "canvas.csv",
@@ -130,10 +121,6 @@ FORMATS: Final = {
     ),
     "gradescope": ExportFormat(
         "results.json", "Gradescope, one submission", lambda request: gradescope(request.results())
-    ),
-    "classroom50": ExportFormat("result.json", "Classroom 50, one submission", _classroom50),
-    "junit": ExportFormat(
-        "junit.xml", "JUnit XML, one suite per submission", lambda request: junit(request.results())
     ),
 }
 

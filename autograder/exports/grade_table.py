@@ -84,13 +84,9 @@ class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_table(results: Results, course: Course) -> GradeTable:
-    """Make the table of *results*; raise ``UsageError`` if a student has a stage twice.
-
-    Equal scores are stored once, because most scores of a large class are equal.
-    """
+    """Make the table of *results*; raise ``UsageError`` if a student has a stage twice."""
     given: dict[str, set[float]] = {stage.name: set() for stage in course.stages}
-    rows: dict[str, dict[str, Score]] = {}
-    known: dict[object, dict[str, Score]] = {}
+    rows: dict[str, dict[str, Score]] = defaultdict(dict)
     duplicates: list[str] = []
     remarks: list[str] = []
     for result in results.submissions:
@@ -98,11 +94,9 @@ def grade_table(results: Results, course: Course) -> GradeTable:
         if result.stage not in given:
             continue
         given[result.stage] |= set() if result.max_score is None else {result.max_score}
-        earlier = rows.get(result.student, {})
-        if result.stage in earlier:
+        if result.stage in rows[result.student]:
             duplicates.append(f"{result.student} in {result.stage}")
-        score = _shared_score(result, known)
-        rows[result.student] = earlier | score if earlier else score
+        rows[result.student][result.stage] = _score(result)
     _reject_duplicates(duplicates)
     return GradeTable(
         stages=tuple(_column(stage, given[stage.name]) for stage in course.stages),
@@ -192,23 +186,14 @@ def _without_ungraded(row: StudentGrades) -> StudentGrades:
     return msgspec.structs.replace(row, scores=scores)
 
 
-def _shared_score(
-    result: SubmissionResult, known: dict[object, dict[str, Score]]
-) -> dict[str, Score]:
-    """Return the score by its stage; equal scores are shared through *known*."""
-    exercises = {item.name: (item.score, item.max_score) for item in result.exercises}
-    is_ungraded = result.status is Status.UNREADABLE
-    key = (result.stage, result.score, result.max_score, is_ungraded, *exercises.items())
-    if key not in known:
-        score = Score(
-            raw=result.score,
-            score=result.score,
-            max_score=result.max_score,
-            exercises=exercises,
-            is_ungraded=is_ungraded,
-        )
-        known[key] = {result.stage: score}
-    return known[key]
+def _score(result: SubmissionResult) -> Score:
+    return Score(
+        raw=result.score,
+        score=result.score,
+        max_score=result.max_score,
+        exercises={item.name: (item.score, item.max_score) for item in result.exercises},
+        is_ungraded=result.status is Status.UNREADABLE,
+    )
 
 
 def _column(stage: Stage, given: set[float]) -> StageColumn:

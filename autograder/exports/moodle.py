@@ -8,7 +8,6 @@ message.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -17,7 +16,7 @@ from autograder.errors import UsageError
 from autograder.exports.export_file import (
     CsvTable,
     ExportFile,
-    csv_lines,
+    csv_content,
     formula_warnings,
     number,
     points,
@@ -80,8 +79,8 @@ def moodle(
     remarks += formula_warnings(table.rows, "worksheet")
     problem = nothing_matched(students, rows, "worksheet")
     # Moodle accepts a decimal point in every language.
-    lines = partial(csv_lines, cells, bom=table.bom)
-    return ExportFile(lines, (*grades.remarks, *remarks), problem)
+    content = csv_content(cells, bom=table.bom)
+    return ExportFile(content, (*grades.remarks, *remarks), problem)
 
 
 def _stage(grades: GradeTable, name: str) -> StageColumn:

@@ -9,7 +9,7 @@ averaged without a pivot table. The maximum is in the header, where it does not 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from autograder.exports.export_file import ExportFile, csv_id, csv_lines, csv_text, number
+from autograder.exports.export_file import ExportFile, csv_content, csv_id, csv_text, number
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 
 COLUMNS: Final = (
@@ -21,7 +21,7 @@ _MAX_ADDRESS = 254  # characters, from RFC 5321
 
 def nbgrader_csv(grades: GradeTable) -> ExportFile:
     """Return a file with one row per stage and student, in the order of the stages."""
-    return ExportFile(lambda: csv_lines(_lines(grades)), grades.remarks)
+    return ExportFile(csv_content(_lines(grades)), grades.remarks)
 
 
 def exercises_csv(grades: GradeTable) -> ExportFile:
@@ -36,16 +36,14 @@ def exercises_csv(grades: GradeTable) -> ExportFile:
         ]
         header.append(csv_text(f"{stage.name} (max {number(stage.max_score) or '?'})"))
 
-    def lines() -> Iterator[list[str]]:
-        yield header
-        for row in grades.rows:
-            cells = _student_cells(row)
-            for stage in stages:
-                cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
-            yield cells
-
+    lines = [header]
+    for row in grades.rows:
+        cells = _student_cells(row)
+        for stage in stages:
+            cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
+        lines.append(cells)
     # Excel recognizes UTF-8 by the byte order mark.
-    return ExportFile(lambda: csv_lines(lines(), bom=True), grades.remarks)
+    return ExportFile(csv_content(lines, bom=True), grades.remarks)
 
 
 def _lines(grades: GradeTable) -> Iterator[Sequence[str]]:

@@ -82,8 +82,7 @@ def build_zip(
     )
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
-    packed = _zip(files)
-    return ExportFile(lambda: [packed], remarks)
+    return ExportFile(_zip(files), remarks)
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

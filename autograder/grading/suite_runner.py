@@ -32,8 +32,7 @@ from autograder.grading.outcomes import (
     submission_status,
 )
 from autograder.grading.prices import Graded, priced
-from autograder.grading.pytest_session import collected_items, run_item
-from autograder.grading.time_limit import limited
+from autograder.grading.pytest_session import CHECK, collected_items, run_item
 from autograder.results import CheckResult, Diagnosis, Outcome, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
@@ -42,6 +41,7 @@ from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, collected_check, read_rules, spec_of
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
+from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel
@@ -202,7 +202,7 @@ class SuiteRunner:
         if not isinstance(channel, Session):
             return self._observe(item, channel)
         run = self._observe if self._public else self._run_unless_known
-        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
+        with channel.charged(CHECK_SECONDS), limit_check(channel.seconds_left, CHECK):
             return run(item, channel)
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:

@@ -12,17 +12,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from autograder.course import handout
 from autograder.errors import AutograderError, GraderError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.html import exercise_card, exercise_card_text
+from autograder.reports.html import exercise_card
+from autograder.reports.plain import exercise_text
 from autograder.results import SubmissionResult
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.controls import embed, explore
+from autograder.student.course_modules import course_module, module_names
 from autograder.student.learner_folder import solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.pictures import heatmap_panels, heatmaps, shapes, side_by_side
@@ -70,7 +73,7 @@ class ExerciseCheck:
         self._note = note
 
     def __repr__(self) -> str:
-        return exercise_card_text(self._feedback, points=False, note=self._note)
+        return exercise_text(self._feedback, points=False, note=self._note)
 
     def _repr_html_(self) -> str:
         return exercise_card(self._feedback, points=False, note=self._note)
@@ -89,6 +92,22 @@ class ModelAnswer:
         return self._text
 
 
+class CourseModules:
+    """The modules of the course of the stage in *folder*, as attributes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getattr__(self, name: str) -> ModuleType:
+        if name.startswith("_"):  # Python and Jupyter look for optional methods
+            raise AttributeError(name)
+        with _without_traceback():
+            return course_module(self._folder, name)
+
+    def __dir__(self) -> list[str]:
+        return module_names(self._folder)
+
+
 class Lab:
     """Gives a notebook the stage in *folder*, by default the notebook's folder.
 
@@ -99,6 +118,11 @@ class Lab:
         self._folder = Path(folder).resolve()
         self._server: Workers | None = None
         self._file: Path | None = None
+
+    @property
+    def course(self) -> CourseModules:
+        """The course's own modules for labs: ``lab.course.letter_tasks`` imports one."""
+        return CourseModules(self._folder)
 
     def module(self) -> LiveModule:
         """Return the student's module, which always has the names of the last saved file."""

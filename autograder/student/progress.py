@@ -188,9 +188,9 @@ def by_stage(course: Course, progress: Progress) -> Iterator[StageProgress]:
     """Yield the progress of each stage; the minutes left include those for the lab."""
     for stage in course.stages:
         done = [one for one in stage.exercises if Task(stage, one).key in progress.passed]
-        spent = sum(stage.effort_of(one).minutes for one in done)
+        spent = sum(one.minutes for one in done)
         is_done = len(done) == len(stage.exercises)
-        left = 0 if is_done else max(0, stage.effort.minutes - spent)
+        left = 0 if is_done else max(0, stage.minutes - spent)
         yield StageProgress(stage, len(done), left)
 
 

@@ -57,7 +57,7 @@ def _page(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
         shown = [*exercise_list(state.own, state.progress, state.task), "", progress_bar(state)]
         start = page_of(shown, HERE, width, size)
     else:
-        shown = whole(list(_content(state, width)))
+        shown = whole(_content(state, width))
     return (*page(shown, width, size, start + state.page), _one_row(PAGE_KEYS, width))
 
 
@@ -84,7 +84,7 @@ def _content(state: "Watch", width: int) -> Iterator[Part]:
         yield from finished_stage(state, state.finished, width)
     else:
         if state.just_passed is not None:
-            yield passed_screen(state.just_passed)
+            yield passed_screen(state.just_passed, width)
             yield optional(Rank.GAPS, "")
         yield from _exercise(state, width)
 
@@ -131,7 +131,7 @@ def exercise_location(own: Handout, task: Task, *, unwritten: bool) -> Iterator[
     if unwritten:
         lab = task.stage.lab
         way = f"The lab explains it: {shown_path(own, lab)}" if lab.is_file() else ""
-        shown = "  ".join(filter(None, [str(task.stage.effort_of(task.exercise)), way]))
+        shown = "  ".join(filter(None, [task.exercise.effort, way]))
         yield from [optional(Rank.TITLE, Text(shown, "dim"))] if shown else []
 
 
@@ -156,14 +156,14 @@ def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[R
     """List all exercises, and mark those that have passed and the current one."""
     for stage in own.stages:
         done = "✓" if progress.is_done(stage) else " "
-        minutes = f"  {stage.effort.minutes} min" if stage.effort.minutes else ""
+        minutes = f"  {stage.minutes} min" if stage.minutes else ""
         yield Text.assemble((f"{done} {stage.name}", "bold"), (minutes, "dim"))
         names = []
         for exercise in stage.exercises:
             task = Task(stage, exercise)
             mark = "✓" if task.key in progress.passed else "·"
             here = f"  {HERE}" if task.key == current.key else ""
-            effort = f"  {stage.effort_of(exercise)}".rstrip()
+            effort = f"  {exercise.effort}".rstrip()
             name = Text(f"{mark} {exercise.name}", "green" if mark == "✓" else "")
             names.append(name.append(effort, "dim").append(here))
         yield from (Padding(name, (0, 0, 0, 4)) for name in names)
@@ -172,7 +172,7 @@ def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[R
 def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
     """Show that *stage* is done, its picture, and what comes next."""
     if state.just_passed is not None:
-        yield passed_screen(state.just_passed)
+        yield passed_screen(state.just_passed, width)
         yield optional(Rank.GAPS, "")
     yield kept(Text(f"This stage is done: {stage.title}. Well done!", style="bold green"))
     if state.weights is not None:

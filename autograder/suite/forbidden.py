@@ -1,7 +1,11 @@
 """Provides checks that forbid ready-made functions in the source and while the code runs."""
 
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
+from autograder.course import READY_MADE_FILE
+from autograder.course_file import read_toml
+from autograder.errors import CourseError
 from autograder.results import Status
 from autograder.sandbox.static_names import (
     COMPUTED,
@@ -15,132 +19,21 @@ from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer, expect
 from autograder.suite.student_proxy import Student
 
-READY_SOFTMAX = frozenset(
-    {
-        "softmax",
-        "log_softmax",
-        "softmin",
-        "gumbel_softmax",
-        "Softmax",
-        "Softmax2d",
-        "Softmin",
-        "LogSoftmax",
-        "AdaptiveLogSoftmaxWithLoss",
-        "_softmax",
-        "_log_softmax",
-        "_safe_softmax",
-        "logsumexp",
-    }
-)
-READY_ATTENTION = frozenset(
-    {
-        "scaled_dot_product_attention",
-        "MultiheadAttention",
-        "multi_head_attention_forward",
-        "TransformerEncoderLayer",
-        "TransformerDecoderLayer",
-        "Transformer",
-        "TransformerEncoder",
-        "TransformerDecoder",
-        "flex_attention",
-        "_scaled_dot_product_attention",
-        "_scaled_dot_product_attention_math",
-        "_scaled_dot_product_flash_attention",
-        "_scaled_dot_product_flash_attention_for_cpu",
-        "_native_multi_head_attention",
-        "_transformer_encoder_layer_fwd",
-    }
-)
-READY_LOSS = frozenset(
-    {
-        "cross_entropy",
-        "CrossEntropyLoss",
-        "nll_loss",
-        "nll_loss_nd",
-        "NLLLoss",
-        "binary_cross_entropy",
-        "binary_cross_entropy_with_logits",
-        "BCELoss",
-        "BCEWithLogitsLoss",
-        "kl_div",
-        "KLDivLoss",
-        "mse_loss",
-        "MSELoss",
-        "l1_loss",
-        "L1Loss",
-        "smooth_l1_loss",
-        "SmoothL1Loss",
-        "huber_loss",
-        "HuberLoss",
-        "linear_cross_entropy",
-    }
-)
-READY_BACKWARD = frozenset(
-    {
-        "autograd",
-        "backward",
-        "vjp",
-        "jvp",
-        "jacrev",
-        "jacfwd",
-        "jacobian",
-        "grad_and_value",
-        "_softmax_backward_data",
-        "_log_softmax_backward_data",
-        "softmax_backward",
-        "native_layer_norm_backward",
-        "gelu_backward",
-        "_scaled_dot_product_flash_attention_backward",
-        "_scaled_dot_product_flash_attention_for_cpu_backward",
-    }
-)
-READY_NORM = frozenset(
-    {
-        "layer_norm",
-        "LayerNorm",
-        "native_layer_norm",
-        "rms_norm",
-        "RMSNorm",
-        "_fused_rms_norm",
-        "batch_norm",
-        "BatchNorm1d",
-        "BatchNorm2d",
-        "native_batch_norm",
-        "group_norm",
-        "GroupNorm",
-        "native_group_norm",
-        "instance_norm",
-        "InstanceNorm1d",
-    }
-)
-READY_ACTIVATION = frozenset(
-    {
-        "relu",
-        "relu_",
-        "ReLU",
-        "gelu",
-        "gelu_",
-        "GELU",
-        "silu",
-        "silu_",
-        "SiLU",
-        "swish",
-        "mish",
-        "Mish",
-        "elu",
-        "ELU",
-        "leaky_relu",
-        "LeakyReLU",
-        "softplus",
-        "Softplus",
-        "hardswish",
-        "Hardswish",
-    }
-)
-READY_OPTIMIZER = frozenset(
-    {"optim", "SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "RMSprop", "NAdam", "RAdam", "LBFGS"}
-)
 LIBRARIES = ("torch", "numpy", "scipy", "jax", "tensorflow")
+
+
+def ready_made(suite: str, name: str) -> frozenset[str]:
+    """Return the list *name* of ``ready_made.toml``, which is next to the folder of *suite*.
+
+    A suite calls ``ready_made(__file__, "softmax")``. `autograder release` writes the list in place
+    of this call into the public suite. Raises ``CourseError`` if there is no such list.
+    """
+    path = Path(suite).parents[1] / READY_MADE_FILE
+    lists = read_toml(path, dict[str, frozenset[str]])
+    if name not in lists:
+        msg = f"{path} has no list {name!r}, which {suite} names. Lists: {', '.join(lists)}."
+        raise CourseError(msg)
+    return lists[name]
 
 
 def avoids(student: Student, exercise: str, names: Collection[str], why: str) -> None:

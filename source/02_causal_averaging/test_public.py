@@ -10,8 +10,24 @@ import torch
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, tensor, tensor_like
-from autograder.suite.forbidden import READY_SOFTMAX
 
+READY_SOFTMAX = frozenset(
+    {
+        "AdaptiveLogSoftmaxWithLoss",
+        "LogSoftmax",
+        "Softmax",
+        "Softmax2d",
+        "Softmin",
+        "_log_softmax",
+        "_safe_softmax",
+        "_softmax",
+        "gumbel_softmax",
+        "log_softmax",
+        "logsumexp",
+        "softmax",
+        "softmin",
+    }
+)
 PRODUCTS = frozenset(
     {"addbmm", "addmm", "baddbmm", "bmm", "convolution", "dot", "einsum", "linear", "matmul", "mm"}
     | {"mv", "tensordot", "vdot"}

@@ -13,7 +13,7 @@ from torch import Tensor
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
-from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
+from autograder.suite.forbidden import avoids, avoids_running
 from autograder.suite.student_proxy import RemoteModule, Student
 
 # The arguments of each class; its first check grades their order.
@@ -47,6 +47,25 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
     return compare
 
 
+READY_ATTENTION = frozenset(
+    {
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "_native_multi_head_attention",
+        "_scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_transformer_encoder_layer_fwd",
+        "flex_attention",
+        "multi_head_attention_forward",
+        "scaled_dot_product_attention",
+    }
+)
 T, D_IN, D_OUT = 5, 7, 6
 QKV = ("W_q", "W_k", "W_v")
 LONG = ("W_query", "W_key", "W_value")

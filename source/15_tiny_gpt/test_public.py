@@ -15,7 +15,7 @@ from torch import Tensor
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
-from autograder.suite.forbidden import READY_ATTENTION, READY_NORM, avoids, avoids_running
+from autograder.suite.forbidden import avoids, avoids_running
 from autograder.suite.student_proxy import RemoteModule, Student
 
 # The arguments of each class; its first check grades their order.
@@ -53,11 +53,57 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
     return compare
 
 
+READY_ATTENTION = frozenset(
+    {
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "_native_multi_head_attention",
+        "_scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_transformer_encoder_layer_fwd",
+        "flex_attention",
+        "multi_head_attention_forward",
+        "scaled_dot_product_attention",
+    }
+)
+READY_GELU = frozenset(
+    {
+        "GELU",
+        "GLU",
+        "gelu",
+        "gelu_",
+        "glu",
+    }
+)
+READY_NORM = frozenset(
+    {
+        "BatchNorm1d",
+        "BatchNorm2d",
+        "GroupNorm",
+        "InstanceNorm1d",
+        "LayerNorm",
+        "RMSNorm",
+        "_fused_rms_norm",
+        "batch_norm",
+        "group_norm",
+        "instance_norm",
+        "layer_norm",
+        "native_batch_norm",
+        "native_group_norm",
+        "native_layer_norm",
+        "rms_norm",
+    }
+)
 HEADS = "MultiHeadAttention"
 BLOCK = "TransformerBlock"
 TIED = True
 QKV_BIAS, NO_BIAS = True, False
-READY_GELU = frozenset({"gelu", "gelu_", "GELU", "glu", "GLU"})
 WITHOUT_GRAPH = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 BY_HAND = "Use your own attention: scores, softmax, weighted values."
 NORM_BY_HAND = "Use your own LayerNorm."

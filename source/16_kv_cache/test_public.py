@@ -14,7 +14,7 @@ from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
-from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_products
+from autograder.suite.forbidden import avoids, avoids_running, keeps_products
 
 # The arguments of each class; its first check grades their order.
 CONSTRUCTORS = {
@@ -28,6 +28,25 @@ def inputs(documented: DocumentedTensors) -> Tensor:
     return documented["000.inputs"].tensor.clone()
 
 
+READY_ATTENTION = frozenset(
+    {
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "_native_multi_head_attention",
+        "_scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_transformer_encoder_layer_fwd",
+        "flex_attention",
+        "multi_head_attention_forward",
+        "scaled_dot_product_attention",
+    }
+)
 NAME = "CachedMultiHeadAttention"
 QKV = ("W_query", "W_key", "W_value")
 LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail

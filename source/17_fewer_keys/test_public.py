@@ -16,13 +16,7 @@ from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, number, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
-from autograder.suite.forbidden import (
-    READY_ATTENTION,
-    avoids,
-    avoids_running,
-    keeps_operators,
-    keeps_products,
-)
+from autograder.suite.forbidden import avoids, avoids_running, keeps_operators, keeps_products
 from autograder.suite.student_proxy import RemoteModule, Student
 
 # The arguments of each class; its first check grades their order.
@@ -62,6 +56,25 @@ def keeps_dtype(student: Student) -> Callable[..., None]:
     return compare
 
 
+READY_ATTENTION = frozenset(
+    {
+        "MultiheadAttention",
+        "Transformer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "_native_multi_head_attention",
+        "_scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_transformer_encoder_layer_fwd",
+        "flex_attention",
+        "multi_head_attention_forward",
+        "scaled_dot_product_attention",
+    }
+)
 GROUPED = "GroupedQueryAttention"
 DECODER = "DecoderAttention"
 QKV = ("W_query", "W_key", "W_value")

@@ -19,7 +19,8 @@ from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from tests.e2e.hostile_students import SECRET, submit_all
-from tests.factories import (
+from tests.kit.commands import forget_suites, run
+from tests.kit.factories import (
     HIDDEN,
     POINTS,
     STAGE,
@@ -30,7 +31,6 @@ from tests.factories import (
     rows,
     write_template,
 )
-from tests.kit.commands import forget_suites, run
 
 # One check of the tiny suite is hidden from students.
 HIDDEN_FROM_STUDENTS = HIDDEN.replace(
@@ -89,12 +89,8 @@ class HostileClass(NamedTuple):
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> HostileClass:
-    """The class of hostile students, graded once."""
-    return grade_hostile_students(tmp_path_factory.mktemp("hostile"))
-
-
-def grade_hostile_students(home: Path) -> HostileClass:
-    """Grade the hostile students, with honest ones and one who was graded before."""
+    """The hostile students, with honest ones and one who was graded before, graded once."""
+    home = tmp_path_factory.mktemp("hostile")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_CONFIG_DIR", str(home / "jupyter"))  # without this machine's settings
         patch.setenv("JUPYTER_DATA_DIR", str(home / "jupyter"))

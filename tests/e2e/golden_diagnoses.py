@@ -1,8 +1,8 @@
 """Writes the golden diagnoses of many programs, by both sources of evidence.
 
 The programs are the misconceptions, the fresh programs (some of them right), the right variants,
-rewrites of mistakes in many idioms (``tests/submissions/rewrites/<stage>/<mistake>__<idiom>.py``),
-programs that no mistake explains (``tests/submissions/unknown_mistakes``), and every tenth mutant.
+rewrites of mistakes in many idioms (``tests/corpora/rewrites/<stage>/<mistake>__<idiom>.py``),
+programs that no mistake explains (``tests/corpora/unknown_mistakes``), and every tenth mutant.
 ``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows the effect of a change in the
 diagnosis. Each program has a block with its stage, its origin, its name and its exercise, the
 diagnosis in grading, by the hidden suite and the solution, and the diagnosis on a student's
@@ -26,11 +26,11 @@ from autograder.errors import CourseError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, Status
 from autograder.suite.in_process import LocalChannel, solution_channel
-from benchmarks.diagnosis import changed_exercise
-from tests.e2e.fresh_mistakes import programs
+from tools.fresh_mistakes import programs
+from tools.wrong_programs import changed_exercise
 
 ROOT = Path(__file__).parents[2]
-SUBMISSIONS = ROOT / "tests/submissions"
+CORPORA = ROOT / "tests/corpora"
 FOLDER = Path(__file__).with_name("golden_diagnoses")
 EACH = 10  # every tenth mutant
 
@@ -59,9 +59,9 @@ def programs_of(stage: Stage) -> Iterator[Program]:
         for exercise in wrong or [each.name for each in stage.exercises]:
             origin = "fresh" if one.mistakes else "right"
             yield Program(origin, one.id, exercise, f"{solution}\n\n{one.code}")
-    for path in sorted((SUBMISSIONS / "rewrites" / stage.name).glob("*.py")):
+    for path in sorted((CORPORA / "rewrites" / stage.name).glob("*.py")):
         yield _instead(stage, "rewrite", path.stem, path.read_text("utf-8"))
-    for path in sorted((SUBMISSIONS / "unknown_mistakes").glob(f"{stage.name[:2]}_*.py")):
+    for path in sorted((CORPORA / "unknown_mistakes").glob(f"{stage.name[:2]}_*.py")):
         yield _instead(stage, "unknown", path.stem[3:], path.read_text("utf-8"))
     for path in stage.variants:
         for each in stage.exercises:

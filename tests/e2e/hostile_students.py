@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from tests.factories import SOLUTION
+from tests.kit.factories import SOLUTION
 
 STAGE = "01_tiny"
 SECRET = "known to no student of this class"  # noqa: S105  # of a course that is made for a test
@@ -23,7 +23,6 @@ EARNED = {
     "zip": (5.0, 5.0),
     "bea": (2.5, 5.0),
 }
-HONEST = (*EARNED, "hal")
 
 WRITES = """
 import contextlib

@@ -25,8 +25,9 @@ from autograder.sandbox.isolation import detect_capabilities
 from autograder.submission.collect import find
 from autograder.submission.lazy_submissions import LazySubmissions
 from benchmarks.cluster import DaskCluster
-from tests.factories import SOLUTION, STAGE, course_files, without_times, write_files
 from tests.kit.commands import forget_suites
+from tests.kit.factories import SOLUTION, STAGE, course_files, write_files
+from tools.records import without_times
 
 STUDENTS = 12
 FIRST = 3  # results before the first run is interrupted

@@ -17,8 +17,8 @@ from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult
 from tests.e2e import golden_diagnoses
 from tests.e2e.conftest import GradeClass
-from tests.e2e.fresh_mistakes import Program, kinds, programs, submit
-from tests.e2e.golden_diagnoses import ROOT, SUBMISSIONS, blocks, golden, text_of
+from tests.e2e.golden_diagnoses import CORPORA, ROOT, blocks, golden, text_of
+from tools.fresh_mistakes import Program, kinds, programs, submit
 
 COURSE = load(ROOT)
 STAGES = [stage.name for stage in COURSE.stages]
@@ -86,7 +86,7 @@ def test_a_mistake_is_named_in_any_idiom():
     """A rewrite of a misconception gets the same name, or one that answers cannot distinguish."""
     named = named_by_grading()
     unnamed = []
-    for path in sorted((SUBMISSIONS / "rewrites").glob("*/*.py")):
+    for path in sorted((CORPORA / "rewrites").glob("*/*.py")):
         stage, mistake = path.parent.name, path.stem.split("__")[0]
         bank = {item.id: item for item in misconceptions.read(COURSE.stage(stage).misconceptions)}
         same = {mistake, *(bank[mistake].ties if mistake in bank else ())}
@@ -177,7 +177,7 @@ def test_every_stage_has_programs(stage: str):
     counts = Counter(len(one.mistakes) for one in FRESH if one.stage == stage)
 
     assert all(counts[mistakes] >= least for mistakes, least in PER_STAGE.items())
-    assert list((SUBMISSIONS / "rewrites" / stage).glob("*.py"))
+    assert list((CORPORA / "rewrites" / stage).glob("*.py"))
 
 
 def test_every_program_has_its_own_id():

@@ -15,9 +15,9 @@ from autograder import course as courses
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.results import from_json
 from autograder.sandbox.isolation import detect_capabilities
-from tests.factories import SOLUTION, STAGE, ask_alembic_once, write_template
-from tests.importers import canvas_reads, cells, moodle_grades, moodle_reads
 from tests.kit.commands import run
+from tests.kit.factories import SOLUTION, STAGE, ask_alembic_once, write_template
+from tests.kit.importers import canvas_reads, cells, moodle_grades, moodle_reads
 
 pytestmark = [
     pytest.mark.slow,

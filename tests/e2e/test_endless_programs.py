@@ -16,8 +16,8 @@ from autograder.results import CheckResult, Status, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite import in_process
-from tests.factories import COURSE_TOML, write_files
 from tests.kit.commands import forget_suites
+from tests.kit.factories import COURSE_TOML, write_files
 
 pytestmark = pytest.mark.slow  # a loop runs until its limit
 STAGE = "01_loops"

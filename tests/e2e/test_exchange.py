@@ -13,14 +13,14 @@ from autograder import course as courses
 from autograder.authoring import release
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.privileges import NOBODY
-from tests.factories import (
+from tests.kit.commands import forget_suites, run
+from tests.kit.factories import (
     SOLUTION,
     STAGE,
     ask_alembic_once,
     needs_open_python,
     write_template,
 )
-from tests.kit.commands import forget_suites, run
 
 pytestmark = [
     pytest.mark.slow,

@@ -22,7 +22,7 @@ from autograder.gradebook.grade_export import grade_table_of_gradebook
 from autograder.sandbox.isolation import detect_capabilities
 from tests.e2e.conftest import HIDDEN_FROM_STUDENTS, HostileClass
 from tests.e2e.hostile_students import CANARY, EARNED, IMAGE, SCRIPT, SECRET
-from tests.factories import (
+from tests.kit.factories import (
     MISCONCEPTIONS,
     POINTS,
     SCHEME,

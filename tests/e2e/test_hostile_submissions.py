@@ -19,7 +19,7 @@ from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.static_names import Use
 from autograder.suite.checks import CheckSpec, Layer
 from autograder.suite.student_proxy import Student
-from tests.e2e.hostile_submissions import (
+from tools.hostile_submissions import (
     HONEST_EVERY,
     STAGE,
     Group,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import load
-from tests.e2e.kernel_sets import SETS
+from tools.kernel_sets import SETS
 
 X86 = platform.machine() in {"x86_64", "AMD64"}
 ONLY_X86 = pytest.mark.skipif(not X86, reason="other processors have no AVX2 and no MKL")
@@ -19,7 +19,7 @@ ONLY_X86 = pytest.mark.skipif(not X86, reason="other processors have no AVX2 and
 def prove(pytestconfig: pytest.Config, environment: dict[str, str], words: Sequence[str]) -> str:
     """Prove stages in a process with these settings; return what it prints."""
     done = subprocess.run(  # noqa: S603  # our own command
-        [sys.executable, "-m", "tests.e2e.kernel_sets", *words],
+        [sys.executable, "-m", "tools.kernel_sets", *words],
         cwd=pytestconfig.rootpath,
         env=os.environ | environment,
         capture_output=True,

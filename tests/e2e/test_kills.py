@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from autograder.sandbox.isolation import detect_capabilities
-from benchmarks.kills import ROLES, Scene, disturb, undisturbed
-from tests.factories import SOLUTION, STAGE, course_files, write_files
+from tests.kit.factories import SOLUTION, STAGE, course_files, write_files
+from tools.kills import ROLES, Scene, disturb, undisturbed
 
 STUDENTS = 16
 SLOW = "\nimport time\ntime.sleep(0.2)\n"  # slow enough to be killed while it runs

@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder import course as courses
-from autograder.course import Stage
+from autograder.course import SHARED, Stage
 from autograder.grading.suite_runner import open_suites
 
 COURSE = courses.load(Path(__file__).parents[2])
@@ -212,6 +212,7 @@ async def run(stage: Stage, client: NotebookClient, folder: Path, module: str) -
     solution. Models are trained for a few steps, but for all steps with the module "trained".
     """
     shutil.copytree(stage.assignment, folder)
+    shutil.copytree(COURSE.shared, folder.parent / SHARED, dirs_exist_ok=True)
     (folder / f"{stage.module}.py").write_text(module_text(stage, module), "utf-8")
     client.nb = nbformat.read(folder / "lab.ipynb", as_version=4)
     if module != "trained":
@@ -492,18 +493,17 @@ def test_formulas_in_a_line_fit_a_narrow_screen(lab: NotebookNode):
 
 
 def test_a_lab_says_how_long_the_stage_takes(stage: Stage, lab: NotebookNode):
-    """A lab states the minutes of the stage and those of reading, which `progress` adds up."""
-    effort = stage.effort
-    said = f"**Time:** about {effort.minutes} minutes, {effort.reading} of them for reading."
+    """A lab states the minutes of the stage that `progress` adds up, and those of reading."""
+    said = rf"\*\*Time:\*\* about {stage.minutes} minutes, \d+ of them for reading\."
 
-    assert not stage.file.graded or said in lab.cells[0].source
+    assert not stage.file.graded or re.search(said, lab.cells[0].source)
 
 
 def test_the_first_exercise_that_gives_points_takes_five_minutes():
     """The first exercise with points takes at most five minutes, reading included."""
     stage = COURSE.stages[0]
 
-    assert 0 < stage.effort_of(stage.exercises[0]).minutes <= FIRST_MINUTES
+    assert 0 < stage.exercises[0].minutes <= FIRST_MINUTES
 
 
 def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):

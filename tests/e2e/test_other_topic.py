@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.student.lab import Lab
 from tests.kit.commands import run
 
 FOREIGN = re.compile(r"attention|quer(?:y|ies)\b|\btokens?\b|\bheads?\b", re.IGNORECASE)
@@ -23,11 +24,19 @@ def test_the_course_is_built(other: Path):
 
 def test_no_word_of_attention_reaches_its_students(other: Path):
     """Stubs, checks, diagnoses and START_HERE.md of the course do not mention attention."""
-    built = [path for path in other.glob("assignments/**/*") if path.is_file()]
+    built = [path for path in other.glob("assignments/**/*.*") if path.suffix != ".pyc"]
     found = {word for path in built for word in FOREIGN.findall(path.read_text("utf-8"))}
 
     assert built
     assert not found
+
+
+def test_the_course_has_a_module_for_its_learners(other: Path):
+    """A lab of the course draws points for the classifier with the course's own module."""
+    x, groups = Lab(other / "assignments" / "03_a_line").course.points.two_groups(10)
+
+    assert x.shape == (10, 2)
+    assert groups.sum() == 5
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from autograder.course import Stage, load
-from tests.factories import ROOT
+from tests.kit.factories import ROOT
 
 COURSE = load(ROOT)
 SAID = "sharper than "

@@ -14,7 +14,7 @@ from autograder.course import Course, Stage
 from autograder.results import ExerciseResult, Status, SubmissionResult
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
-from tests.wrong_programs import with_kind, with_misconception
+from tools.wrong_programs import with_kind, with_misconception
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,8 @@ from autograder.gradescope.bundle import build_zip
 from autograder.sandbox import seccomp
 from autograder.sandbox.confinement import is_below_closed
 from autograder.sandbox.isolation import detect_capabilities
-from tests.factories import lay_out
 from tests.kit.exports.test_gradescope_results import accepted
+from tests.kit.factories import lay_out
 
 RIGHT_STAGE = "01"  # its solution is submitted
 HOSTILE_STAGE = "02"  # a hostile module is submitted

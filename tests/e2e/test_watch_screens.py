@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from autograder.course import find_root, load
-from tests.e2e import fresh_mistakes
-from tests.e2e.fresh_mistakes import Program
 from tests.kit.pseudo_terminal import PseudoTerminal
+from tools import fresh_mistakes
+from tools.fresh_mistakes import Program
 
 COURSE = load(find_root(Path(__file__)))
 SIZES = ((24, 80), (15, 60), (50, 100))

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# tests/without_unix.py removes the Unix modules from the workers, too.
+# tests/e2e/without_unix.py removes the Unix modules from the workers, too.
 PLAY = """
 import shutil, sys
 from pathlib import Path
 
 root = Path(sys.argv[1])
 sys.path.insert(0, str(root))
-from tests import without_unix
+from tests.e2e import without_unix
 from autograder.sandbox import spawned_workers
 
-start = f"import sys; sys.path.insert(0, {str(root)!r}); from tests import without_unix; "
+start = f"import sys; sys.path.insert(0, {str(root)!r}); from tests.e2e import without_unix; "
 spawned_workers._START = start + spawned_workers._START
 from autograder.cli import app
 from autograder.student.lab import Lab

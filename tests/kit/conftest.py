@@ -24,7 +24,8 @@ from autograder.results import (
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
-from tests.factories import (
+from tests.kit.commands import forget_suites
+from tests.kit.factories import (
     SOLUTION,
     MakeCheck,
     MakeResults,
@@ -35,7 +36,6 @@ from tests.factories import (
     course_files,
     write_files,
 )
-from tests.kit.commands import forget_suites
 
 
 @pytest.fixture

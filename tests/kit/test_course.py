@@ -8,7 +8,7 @@ import pytest
 from autograder import course
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
-from tests.factories import STAGE_TOML
+from tests.kit.factories import STAGE_TOML
 
 MODULE = 'module = "tiny"'  # a line of the stage's file
 

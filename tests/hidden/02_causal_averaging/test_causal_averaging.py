@@ -6,8 +6,9 @@ import torch
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, tensor, tensor_like
-from autograder.suite.forbidden import READY_SOFTMAX
+from autograder.suite.forbidden import ready_made
 
+READY_SOFTMAX = ready_made(__file__, "softmax")
 PRODUCTS = frozenset(
     {"addbmm", "addmm", "baddbmm", "bmm", "convolution", "dot", "einsum", "linear", "matmul", "mm"}
     | {"mv", "tensordot", "vdot"}

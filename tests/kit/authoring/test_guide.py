@@ -2,15 +2,17 @@
 
 import re
 
+import msgspec
+
 from autograder.authoring.guide import guide
 from autograder.course import Course
-from autograder.course_file import StageEffort
-from tests.factories import STAGE_TOML
+from tests.kit.factories import STAGE_TOML
 
 
 def test_the_guide_lists_each_stage_with_its_minutes(tiny: Course):
     """A row has the number of exercises, and the minutes of the whole stage."""
-    text = guide(tiny, {"01_tiny": StageEffort(minutes=12)}).decode()
+    stage = msgspec.structs.replace(tiny.stages[0].file, minutes=12)
+    text = guide(tiny, [msgspec.structs.replace(tiny.stages[0], file=stage)]).decode()
 
     assert "| 01_tiny | Tiny things | 2 | 12 |" in text
     assert "my-work/01_tiny/tiny.py" in text
@@ -20,7 +22,7 @@ def test_the_guide_lists_each_stage_with_its_minutes(tiny: Course):
 def test_the_guide_names_only_the_stages_of_the_handout(write_course):
     """A class that receives the second stage reads nothing about the first."""
     course = write_course(stages=("01_tiny", "02_more"))
-    text = guide(course, {"02_more": StageEffort()}).decode()
+    text = guide(course, course.stages[1:]).decode()
 
     assert "my-work/02_more/tiny.py" in text
     assert "01_tiny" not in text
@@ -31,7 +33,7 @@ def test_the_guide_of_a_course_without_labs_and_pictures_promises_none(write_cou
     course = write_course()
     assert not course.stages[0].lab.exists()
 
-    text = guide(course, {"01_tiny": StageEffort()}).decode()
+    text = guide(course, course.stages).decode()
 
     assert not re.search("lab|jupyter|hunt", text, re.IGNORECASE)
     assert "submit the module" in text
@@ -41,6 +43,6 @@ def test_the_module_to_submit_is_of_a_graded_stage(write_course):
     """The example of a module to submit is not one of a stage for practice."""
     files = {"source/01_tiny/stage.toml": "graded = false\n" + STAGE_TOML}
     course = write_course(files, stages=("01_tiny", "02_more"))
-    text = guide(course, dict.fromkeys(("01_tiny", "02_more"), StageEffort())).decode()
+    text = guide(course, course.every_stage).decode()
 
     assert "such as `my-work/02_more/tiny.py`" in text

@@ -10,7 +10,8 @@ from autograder.authoring.new_course import new_course, with_stages
 from autograder.course import Course, Stage, load
 from autograder.errors import CourseError, UsageError
 from autograder.suite import documented
-from tests.factories import (
+from tests.kit.commands import forget_suites
+from tests.kit.factories import (
     CELLS,
     DOCUMENTED_TOML,
     HIDDEN,
@@ -21,7 +22,6 @@ from tests.factories import (
     notebook,
     write_files,
 )
-from tests.kit.commands import forget_suites
 
 TITLES = {"01_tiny": 'Ti"ny 1', "02_tiny": "Tiny 2", "03_tiny": "Tiny 3"}
 NEEDS = {"01_tiny": [], "02_tiny": ["01_tiny"], "03_tiny": ["02_tiny"]}

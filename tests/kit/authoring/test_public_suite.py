@@ -1,6 +1,7 @@
 """Tests building the public suite of a stage from the text of its hidden suite."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
@@ -155,3 +156,24 @@ def test_f(student):
     for line in imports.strip().splitlines():
         assert (line in text) is ("unused" not in line)
     ast.parse(text)
+
+
+@pytest.fixture
+def hidden_suite(tmp_path: Path) -> Path:
+    """The path of a hidden suite whose course has one list of ready-made functions."""
+    (tmp_path / "ready_made.toml").write_text('sums = ["sum", "cumsum"]\n')
+    return tmp_path / "01_sums" / "test_sums.py"
+
+
+def test_lists_of_ready_made_functions_are_written_out(hidden_suite: Path):
+    """Students do not have the file with the lists, so the public suite contains the names."""
+    written = public_suite.write_out_lists('SUMS = ready_made(__file__, "sums")\n', hidden_suite)
+
+    assert "".join(written.split()) == 'SUMS=frozenset({"cumsum","sum",})'
+
+
+def test_a_list_in_another_form_is_refused():
+    """A name that only a run could tell can't be written out."""
+    suite = SUITE.replace("SIZES = (", 'SIZES = ready_made(__file__, "su" + "ms"), (')
+    with pytest.raises(CourseError, match="name a list with a constant"):
+        public_suite.build(suite, CONFTEST, "test_double.py", CLASSES)

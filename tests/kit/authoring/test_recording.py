@@ -13,8 +13,8 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 from autograder.suite.public_record import MAX_BYTES, PublicRecord
-from tests.factories import HIDDEN, SOLUTION, Submit, WriteCourse
 from tests.kit.commands import forget_suites
+from tests.kit.factories import HIDDEN, SOLUTION, Submit, WriteCourse
 
 SUITE = "tests/hidden/01_tiny/test_tiny.py"
 X = "    x = probe.normal(3, 2)\n\n"

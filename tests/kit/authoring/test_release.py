@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from autograder import course as courses
-from autograder.authoring import effort, release
+from autograder.authoring import release
 from autograder.authoring.guide import guide
 from autograder.errors import CourseError
 
@@ -88,18 +88,14 @@ def test_the_plan_holds_every_built_file(course, stage):
     digest = hashlib.sha256(STUB.encode()).hexdigest()
     digests = f'{{\n  "01_scores": "{digest}"\n}}\n'.encode()
 
-    measured = effort.measure(stage, STUB)
-
     assert release.plan(course) == {
-        stage.effort_file: effort.encode(measured),
-        stage.assignment / "effort.json": effort.encode(measured),
         stage.stub: STUB.encode(),
         stage.assignment / "scores.py": STUB.encode(),
         stage.assignment / "stage.toml": STAGE.encode(),
         stage.public_suite: release.public_suite_of(stage).encode(),
         stage.assignment / "test_public.py": release.public_suite_of(stage).encode(),
         stage.assignment / "figures" / "mask.svg": b"<svg/>\n",
-        course.root / "assignments" / "START_HERE.md": guide(course, {stage.name: measured}),
+        course.root / "assignments" / "START_HERE.md": guide(course, course.every_stage),
         course.root / "solutions" / "stubs.json": digests,
     }
 

@@ -8,8 +8,8 @@ from autograder.authoring import release
 from autograder.authoring.rule_losses import rules_without_loss
 from autograder.course import Course
 from autograder.grading.suite_runner import open_suites
-from tests.factories import HIDDEN
 from tests.kit.commands import forget_suites
+from tests.kit.factories import HIDDEN
 
 RULES = """
 format_version = 1

@@ -10,7 +10,7 @@ from autograder.course import Course
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
-from tests.factories import STAGE
+from tests.kit.factories import STAGE
 
 CHECK = "test_doubles_unseen_numbers"
 Rate = Callable[[str], Steadiness]

@@ -11,7 +11,7 @@ from autograder.authoring import stubs
 from autograder.course import Stage
 from autograder.errors import CourseError
 from autograder.suite.checks import read_rules
-from tests.factories import WriteCourse
+from tests.kit.factories import WriteCourse
 
 SOLUTION = '''\
 """Attention, by hand."""

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.authoring.trial import diagnose_file, lines_of
 from autograder.course import Course
-from tests.factories import CHAIN, SOLUTION, chain_files
+from tests.kit.factories import CHAIN, SOLUTION, chain_files
 
 
 @pytest.fixture

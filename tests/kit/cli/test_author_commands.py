@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.course import Course
-from tests.factories import WriteCourse
+from tests.kit.factories import WriteCourse
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
 

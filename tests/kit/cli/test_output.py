@@ -34,7 +34,7 @@ def test_a_pipe_has_no_colour(monkeypatch: pytest.MonkeyPatch):
 def test_an_export_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """The message about an export contains the format and the file."""
     file = tmp_path / "grades.csv"
-    write_export("csv", ExportFile(lambda: [b"a,b\n"], remarks=("bob has no grade",)), file)
+    write_export("csv", ExportFile(b"a,b\n", remarks=("bob has no grade",)), file)
 
     assert file.read_bytes() == b"a,b\n"
     assert capsys.readouterr() == (f"csv: {file}\n", "bob has no grade\n")
@@ -43,6 +43,6 @@ def test_an_export_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_an_export_with_a_problem_is_not_written(tmp_path: Path):
     """An export with a problem writes no file and prints the problem as the error."""
     with pytest.raises(UsageError, match="Nobody is in the roster"):
-        write_export("csv", ExportFile(list, problem="Nobody is in the roster."), tmp_path / "x")
+        write_export("csv", ExportFile(b"", problem="Nobody is in the roster."), tmp_path / "x")
 
     assert not (tmp_path / "x").exists()

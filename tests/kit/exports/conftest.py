@@ -10,7 +10,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from tests.factories import MakeCheck, MakeGradeTable, MakeSubmission, row, table_of_rows
+from tests.kit.factories import MakeCheck, MakeGradeTable, MakeSubmission, row, table_of_rows
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from tests.factories import FORMULAS, MakeGradeTable, row, table_of_rows
+from tests.kit.factories import FORMULAS, MakeGradeTable, row, table_of_rows
 
 ROSTER = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Notes,Tiny things (77),Other (78),Final Score

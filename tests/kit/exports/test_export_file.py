@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from autograder.errors import GraderError, UsageError
 from autograder.exports.export_file import (
     ExportFile,
+    csv_content,
     csv_id,
-    csv_lines,
     csv_text,
-    feedback_text,
     formula_warnings,
     is_formula,
     number,
@@ -24,13 +23,13 @@ from autograder.exports.export_file import (
     read_csv,
     single_submission,
 )
-from autograder.results import CheckResult, Outcome, SubmissionResult
-from tests.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
+from autograder.results import SubmissionResult
+from tests.kit.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
 
 
 def test_a_file_is_written_as_it_is(tmp_path: Path):
     """An export is written byte by byte."""
-    ExportFile(lambda: [b"a\r\n"]).write(tmp_path / "x.csv")
+    ExportFile(b"a\r\n").write(tmp_path / "x.csv")
 
     assert (tmp_path / "x.csv").read_bytes() == b"a\r\n"
 
@@ -38,7 +37,7 @@ def test_a_file_is_written_as_it_is(tmp_path: Path):
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
     """A file in a folder that does not exist is reported without a traceback."""
     with pytest.raises(UsageError, match="can't be written"):
-        ExportFile(lambda: [b""]).write(tmp_path / "nowhere" / "x.csv")
+        ExportFile(b"").write(tmp_path / "nowhere" / "x.csv")
 
 
 def test_the_only_submission_is_taken(
@@ -56,14 +55,6 @@ def test_no_grade_is_not_a_zero(broken: SubmissionResult, results: MakeResults):
     """A missing grade is an error in a format that could only write a zero."""
     with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
         single_submission(results(broken))
-
-
-def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, failed_check: CheckResult):
-    """Message and diagnosis are separate paragraphs; a check that passed has none."""
-    assert feedback_text(failed_check) == (
-        "It differs.\n\nThe numbers were squared.\n\nWhat is twice three?"
-    )
-    assert feedback_text(check(Outcome.PASSED)) == ""
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
@@ -106,7 +97,7 @@ def test_ids_that_differ_stay_different():
 @given(st.lists(st.lists(st.text().map(csv_text), min_size=1, max_size=4), min_size=1, max_size=4))
 def test_every_text_comes_back_through_a_reader(rows: list[list[str]]):
     """Commas, quotes and line ends stay inside their cell."""
-    page = b"".join(csv_lines(rows)).decode()
+    page = csv_content(rows).decode()
 
     assert list(csv.reader(io.StringIO(page, newline=""), strict=True)) == rows
 
@@ -115,7 +106,7 @@ def test_every_text_comes_back_through_a_reader(rows: list[list[str]]):
 def test_a_table_is_written_as_it_was_read(rows: list[list[str]]):
     """Another system's cells keep their line ends, quotes and byte order mark."""
     header = [["Student", "ID", "Section", "A", "B"]]
-    table = read_csv(b"".join(csv_lines([*header, *rows], ";", bom=True)), "roster")
+    table = read_csv(csv_content([*header, *rows], ";", bom=True), "roster")
 
     assert [list(row) for row in table.rows] == header + rows
     assert (table.delimiter, table.bom) == (";", True)

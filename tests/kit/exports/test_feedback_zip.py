@@ -17,8 +17,8 @@ from autograder.exports.feedback_zip import (
 )
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 from autograder.results import Results
-from tests.factories import HOSTILE_TEXTS, MakeCheck, MakeResults, MakeSubmission
-from tests.importers import canvas_reads, moodle_reads
+from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeResults, MakeSubmission
+from tests.kit.importers import canvas_reads, moodle_reads
 
 CANVAS = ("lovelaceada_101_555_tiny.py", "turingalan_LATE_102_556_tiny-1.ipynb")
 MOODLE = ("Ada Lovelace_101_assignsubmission_file_/tiny.py", "Alan_102_assignsubmission_file/x.py")

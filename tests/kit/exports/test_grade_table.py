@@ -19,7 +19,7 @@ from autograder.exports.grade_table import (
 )
 from autograder.results import SubmissionResult
 from autograder.submission.names import parse_download_name
-from tests.factories import MakeCheck, MakeResults, MakeSubmission, table_of_rows
+from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission, table_of_rows
 
 
 def test_a_score_belongs_to_its_student_and_stage(

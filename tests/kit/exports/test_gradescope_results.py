@@ -16,7 +16,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from tests.factories import MakeCheck, MakeResults, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission
 
 TOP = {
     "score", "execution_time", "output", "output_format", "test_output_format",

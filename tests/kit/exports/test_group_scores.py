@@ -7,7 +7,7 @@ from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable, StageColumn
 from autograder.exports.group_scores import share_scores
 from autograder.submission.groups import Groups, Member
-from tests.factories import row, table_of_rows
+from tests.kit.factories import row, table_of_rows
 
 MEMBERS = {
     "101": Member(student="ada", group="P1", first_name="Ada", last_name="King"),

@@ -9,8 +9,8 @@ import pytest
 from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable
 from autograder.exports.moodle import moodle
-from tests.factories import MakeGradeTable, row, table_of_rows
-from tests.importers import cells, moodle_grades
+from tests.kit.factories import MakeGradeTable, row, table_of_rows
+from tests.kit.importers import cells, moodle_grades
 
 ENGLISH = (
     'Identifier,"Full name","ID number","Email address",Status,Grade,"Maximum Grade",'

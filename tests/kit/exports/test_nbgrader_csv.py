@@ -19,7 +19,7 @@ from autograder.exports.grade_table import (
 )
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.results import SubmissionResult
-from tests.factories import (
+from tests.kit.factories import (
     FORMULAS,
     MakeCheck,
     MakeGradeTable,

@@ -19,7 +19,8 @@ from autograder.results import (
     SubmissionResult,
 )
 from autograder.submission import Code, Submission
-from tests.factories import (
+from tests.kit.commands import forget_suites
+from tests.kit.factories import (
     POINTS,
     SOLUTION,
     STAGE,
@@ -35,7 +36,6 @@ from tests.factories import (
     record,
     write_template,
 )
-from tests.kit.commands import forget_suites
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,7 +32,17 @@ from autograder.gradebook.autograded_notebook import (
     unanswered,
 )
 from autograder.submission.files import UnusableFile
-from tests.factories import NAMES, TOUR, ActiveContent, Cell, by_name, cell, named, names, notebook
+from tests.kit.factories import (
+    NAMES,
+    TOUR,
+    ActiveContent,
+    Cell,
+    by_name,
+    cell,
+    named,
+    names,
+    notebook,
+)
 
 PNG = {"image/png": "iVBORw0KGgo="}
 SVG = {"image/svg+xml": "PHN2Zz4="}

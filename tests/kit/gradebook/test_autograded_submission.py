@@ -11,7 +11,7 @@ from autograder.course import Course
 from autograder.results import Status
 from autograder.submission import Submission
 from autograder.submission.files import SubmittedFile, UnusableFile
-from tests.factories import (
+from tests.kit.factories import (
     CELLS,
     POINTS,
     SCHEME,

@@ -12,8 +12,8 @@ from autograder.gradebook.collection import roster_of_gradebook
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.submission.collect import find
 from autograder.submission.names import parse_download_name
-from tests.factories import SOLUTION, STAGE
 from tests.kit.commands import run
+from tests.kit.factories import SOLUTION, STAGE
 
 RIGHT = SOLUTION.encode()
 ROSTER = (

@@ -14,8 +14,8 @@ from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.gradebook.config import configure
 from autograder.gradebook.converter import SandboxedAutograde
-from tests.factories import CELLS, STAGE, cell, notebook
 from tests.kit.commands import run
+from tests.kit.factories import CELLS, STAGE, cell, notebook
 
 MODULES = (nbgrader.apps.autogradeapp, nbgrader.apps.api)
 

@@ -21,7 +21,8 @@ from autograder.gradebook.connection import NbgraderSetup, set_options
 from autograder.gradebook.writer import Writer
 from autograder.grading.provenance import Provenance
 from autograder.results import Results
-from tests.factories import (
+from tests.kit.commands import run
+from tests.kit.factories import (
     ROOT,
     SOLUTION,
     STAGE,
@@ -31,7 +32,6 @@ from tests.factories import (
     add_settings,
     rows,
 )
-from tests.kit.commands import run
 
 
 def wait_for_no_lock(course: Course) -> None:

@@ -21,7 +21,8 @@ from autograder.grading import grade as grading
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import collect
-from tests.factories import (
+from tests.kit.commands import run
+from tests.kit.factories import (
     CELLS,
     CONFIG,
     SOLUTION,
@@ -36,7 +37,6 @@ from tests.factories import (
     query,
     rows,
 )
-from tests.kit.commands import run
 
 pytestmark = [
     pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),

@@ -8,7 +8,7 @@ from autograder.course import Course
 from autograder.gradebook.course_gradebook import CourseGradebook
 from autograder.submission.collect import find
 from autograder.submission.lazy_submissions import LazySubmissions
-from tests.factories import SOLUTION, STAGE
+from tests.kit.factories import SOLUTION, STAGE
 
 ROSTER = "id,first_name,last_name,lms_user_id\nada,Ada,Lovelace,7\n"
 

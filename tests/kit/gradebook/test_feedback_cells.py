@@ -10,7 +10,7 @@ from traitlets.config import Config
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.feedback_cells import RemoveMarkScheme, ShortenFeedback
-from tests.factories import SOLUTION, STAGE, TOUR, Made, StudentWork, WriteBook, cell
+from tests.kit.factories import SOLUTION, STAGE, TOUR, Made, StudentWork, WriteBook, cell
 
 Shorten = Callable[..., list[str]]
 

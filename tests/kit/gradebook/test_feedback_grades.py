@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from tests.factories import CONFIG, STAGE, Made, StudentWork, WriteBook, WriteLab, query
 from tests.kit.commands import run
+from tests.kit.factories import CONFIG, STAGE, Made, StudentWork, WriteBook, WriteLab, query
 
 
 @pytest.fixture(autouse=True)

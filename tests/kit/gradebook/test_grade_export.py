@@ -17,8 +17,8 @@ from autograder.gradebook.grade_export import (
     with_zeros,
 )
 from autograder.results import Status
-from tests.factories import STAGE, Made, StudentWork, WriteBook, query, record
 from tests.kit.commands import run
+from tests.kit.factories import STAGE, Made, StudentWork, WriteBook, query, record
 
 Exported = Callable[..., list[dict[str, str]]]
 NUMBERS = ("raw_score", "late_submission_penalty", "score", "max_score")

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.gradebook.late_penalty import DailyPenalty
-from tests.factories import LATE, Made, StudentWork, WriteBook, add_settings, query
+from tests.kit.factories import LATE, Made, StudentWork, WriteBook, add_settings, query
 
 HOUR, DAY = 3600.0, 86400.0
 SETTINGS = """

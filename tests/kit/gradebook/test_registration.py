@@ -9,7 +9,7 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.writer import Writer
-from tests.factories import (
+from tests.kit.factories import (
     CELLS,
     POINTS,
     STAGE,

@@ -13,7 +13,7 @@ from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 
 from autograder.course import Course
 from autograder.gradebook.score_rows import parse_timestamp
-from tests.factories import (
+from tests.kit.factories import (
     LATE,
     STAGE,
     Made,

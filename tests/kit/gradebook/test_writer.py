@@ -11,7 +11,7 @@ from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.gradebook.writer import Writer
 from autograder.results import Status
-from tests.factories import (
+from tests.kit.factories import (
     CELLS,
     LATE,
     SOLUTION,

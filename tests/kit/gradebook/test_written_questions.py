@@ -6,8 +6,8 @@ from autograder import course as courses
 from autograder.authoring import lab_notebook
 from autograder.course import Course
 from autograder.gradebook.autograded_submission import read_master
-from tests.factories import STAGE
 from tests.kit.commands import run
+from tests.kit.factories import STAGE
 
 
 def without_questions(course: Course) -> Course:

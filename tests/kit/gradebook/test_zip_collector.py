@@ -9,8 +9,8 @@ import pytest
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.submission.names import student_id
-from tests.factories import STAGE
 from tests.kit.commands import run
+from tests.kit.factories import STAGE
 
 MODULE = "_1201_88_tiny.py"
 UNWRAP = "--BoundedExtractor.unwrap=True"

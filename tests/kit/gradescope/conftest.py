@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.gradescope.bundle import build_zip
-from tests.factories import LayOut, WriteCourse, lay_out
+from tests.kit.factories import LayOut, WriteCourse, lay_out
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from autograder.gradescope.bundle import (
     requirements,
     to_toml,
 )
-from tests.factories import WriteCourse, opened, write_files
+from tests.kit.factories import WriteCourse, opened, write_files
 
 TEMPLATES = resources.files("autograder.gradescope") / "templates"
 

@@ -13,8 +13,8 @@ from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.container import Container, combine_stages, main, read_student
 from autograder.sandbox import isolation
 from autograder.submission.names import MAX_STUDENT
-from tests.factories import SOLUTION, LayOut
 from tests.kit.exports.test_gradescope_results import accepted
+from tests.kit.factories import SOLUTION, LayOut
 
 RIGHT = SOLUTION.encode()
 WRONG = RIGHT.replace(b"2 * x", b"x.cos()")

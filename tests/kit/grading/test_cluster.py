@@ -14,7 +14,7 @@ from autograder.grading.grade import Class
 from autograder.grading.provenance import Facts, Provenance
 from autograder.results import Results, Status, SubmissionResult
 from autograder.submission import Submission
-from tests.factories import SOLUTION, Submit
+from tests.kit.factories import SOLUTION, Submit
 
 Answers = Callable[[Submission], object]
 

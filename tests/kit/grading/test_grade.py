@@ -25,7 +25,8 @@ from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
-from tests.factories import WriteCourse, course_files, without_times
+from tests.kit.factories import WriteCourse, course_files
+from tools.records import without_times
 
 WRONG = "def double(x):\n    return 3 * x\n"
 TEST_SECONDS = 60  # processor time that earlier tests may have taken

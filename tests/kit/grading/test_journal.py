@@ -15,7 +15,8 @@ from autograder.grading.provenance import Provenance
 from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.submission.collect import find
 from autograder.submission.lazy_submissions import LazySubmissions
-from tests.factories import SOLUTION, without_times
+from tests.kit.factories import SOLUTION
+from tools.records import without_times
 
 STUDENTS = ("ada", "bea", "cleo", "dora")
 

@@ -10,7 +10,7 @@ from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
-from tests.factories import SOLUTION
+from tests.kit.factories import SOLUTION
 
 SUITE = "tests/hidden/01_tiny/test_tiny.py"
 COUNTING = """

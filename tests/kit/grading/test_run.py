@@ -13,7 +13,7 @@ from autograder.results import Results, Status, SubmissionResult
 from autograder.stored_results import read_record
 from autograder.submission.collect import find
 from autograder.submission.lazy_submissions import LazySubmissions
-from tests.factories import SOLUTION
+from tests.kit.factories import SOLUTION
 
 NO_FILES = RunOptions()
 Save = Callable[..., Saved]

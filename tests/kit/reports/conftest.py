@@ -15,7 +15,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from tests.factories import HOSTILE_TEXTS, TOKENS, MakeCheck, MakeResults, MakeSubmission
+from tests.kit.factories import HOSTILE_TEXTS, TOKENS, MakeCheck, MakeResults, MakeSubmission
 
 
 @pytest.fixture(scope="session")

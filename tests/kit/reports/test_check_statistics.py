@@ -10,7 +10,7 @@ from autograder.reports.check_statistics import (
     CheckTally,
 )
 from autograder.results import Outcome, Status, SubmissionResult
-from tests.factories import MakeCheck, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeSubmission
 
 Student = Callable[..., SubmissionResult]
 PASSED, FAILED = Outcome.PASSED, Outcome.FAILED

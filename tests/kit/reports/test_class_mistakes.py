@@ -15,7 +15,7 @@ from autograder.results import (
     Outcome,
     SubmissionResult,
 )
-from tests.factories import MakeCheck, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeSubmission
 
 SCALE = Diagnosis("no_scale", "Not scaled.", "How long are the vectors?")
 AXIS = Diagnosis("axis", "The wrong axis.", "Which sums are 1?")

@@ -8,7 +8,7 @@ from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.screen import fit, whole
 from autograder.reports.terminal import render
 from autograder.results import CheckResult, Outcome
-from tests.factories import MakeCheck, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeSubmission
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
-"""Tests feedback as values: derived properties, and the tables of tensors."""
+"""Tests feedback as values: its derived properties."""
 
 from dataclasses import replace
 
 import pytest
 
+from autograder.reports.blocks import Message, Printed, Title
 from autograder.reports.feedback import (
     CheckFeedback,
     ExerciseFeedback,
     Feedback,
     percent,
-    tensor_tables,
 )
-from autograder.results import Grid
 
 EXERCISE = ExerciseFeedback(
     number=1, name="double", score=1.0, max_score=4.0, state="in progress", first=None, later=(),
@@ -45,64 +44,33 @@ def test_a_message_next_to_full_points_is_not_a_problem():
     assert replace(FEEDBACK, score=4.0).message_title == "No points lost, but worth knowing"
 
 
-def test_a_check_that_adds_nothing_is_silent():
-    """A check without a message adds nothing to the page."""
-    check = CheckFeedback(title="a", mark="✗", word="not right yet", points=0.0, max_points=1.0)
+def test_a_problem_has_a_title_unless_its_word_is_enough():
+    """The first problem is a title with its blocks, and empty without blocks or without code."""
+    check = CheckFeedback("Adds.", "✗", "not right yet", points=0.0, max_points=1.0)
+    differs = Message("It differs.")
+    found = replace(EXERCISE, first=replace(check, blocks=(differs,)))
 
-    assert check.silent
-    assert not replace(check, message="It differs.").silent
+    assert found.problem == (Title("Adds."), differs)
+    assert replace(EXERCISE, first=check).problem == ()
+    assert replace(found, state="not written yet").problem == ()
+
+
+def test_output_is_shown_once_and_only_if_no_check_failed():
+    """An exercise that passes has the output of its first check that printed something."""
+    one, two = (Printed(text) for text in ("one", "two"))
+    passed = [CheckFeedback("a", "✓", "passed", 1.0, 1.0, (block,)) for block in (one, two)]
+    complete = replace(EXERCISE, passed=tuple(passed))
+
+    assert complete.printed == (one,)
+    assert replace(complete, first=passed[0]).printed == ()
 
 
 def test_notes_are_messages_of_checks_with_full_points():
     """Notes leave out withheld and carried points, and repeat no message of the public suite."""
-    full = CheckFeedback("a", "✓", "passed", points=1.0, max_points=1.0, message="Unclear.")
+    full = CheckFeedback("a", "✓", "passed", 1.0, 1.0, (Message("Unclear."),))
     withheld = replace(full, points=0.0)
-    hidden = replace(full, message="Unclear; run the public suite.")
+    hidden = replace(full, blocks=(Message("Unclear; run the public suite."),))
     noted = replace(EXERCISE, passed=(full, hidden, withheld))
 
-    assert noted.notes == ("Unclear.",)
+    assert noted.notes == (Message("Note: Unclear."),)
     assert replace(noted, carried="of which 1 by error carried forward").notes == ()
-
-
-def test_weights_are_shaded_on_the_scale_of_the_expected_ones(weights: Grid):
-    """The largest expected weight has full shade, 0 none; a larger one has full shade, too."""
-    expected, yours, difference = tensor_tables(weights)
-
-    assert expected.shaded
-    assert not difference.shaded
-    assert expected.rows[5].cells[5].shade == 1.0
-    assert expected.rows[0].cells[0].shade == 0.5
-    assert yours.rows[1].cells[0].shade == 1.0
-
-
-def test_wrong_entries_are_marked_in_yours_and_in_the_difference(weights: Grid):
-    """The expected values are never marked as wrong."""
-    wrong = [[cell.wrong for cell in table.rows[1].cells] for table in tensor_tables(weights)]
-
-    assert wrong == [[False] * 6, [True] * 6, [True] * 6]
-
-
-def test_axes_without_tokens_count_from_zero():
-    """Axes without tokens are counted from zero, as in "rows 0, 2"."""
-    pair = (("1.0", "2.0"), ("3.0", "4.0"))
-    table = tensor_tables(Grid(pair, pair, pair, ((False, False), (False, True))))[0]
-
-    assert table.columns == ("0", "1")
-    assert [row.head for row in table.rows] == ["0", "1"]
-    assert not table.shaded
-
-
-def test_a_vector_has_no_row_to_name():
-    """The only row of a vector has no heading."""
-    row = (("0.1", "nan", "-inf"),)
-    table = tensor_tables(Grid(row, row, row, ((False, True, True),), (), ("a", "b", "c")))[1]
-
-    assert [line.head for line in table.rows] == [""]
-
-
-def test_an_entry_that_is_not_a_number_has_no_shade():
-    """NaN and infinities have no shade."""
-    row = (("0.5", "nan", "-inf"),)
-    table = tensor_tables(Grid(row, row, row, ((False, True, True),), ("a",), ("a", "b", "c")))[1]
-
-    assert [cell.shade for cell in table.rows[0].cells] == [1.0, 0.0, 0.0]

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.reports.manual_review import first_problem, review_reasons
 from autograder.results import CheckResult, Outcome, Status, SubmissionResult
-from tests.factories import MakeCheck, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeSubmission
 
 ATTEMPTS = "2 attempts were submitted: a-1.py was uploaded last and was graded, not a.py."
 REFUSED = "line 2 raised PermissionError: [Errno 13] Permission denied: '/etc/shadow' (open(...))"

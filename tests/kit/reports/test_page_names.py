@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.reports.page_names import PageNames
-from tests.factories import MakeSubmission
+from tests.kit.factories import MakeSubmission
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from tests.factories import MakeCheck, MakeSubmission
+from tests.kit.factories import MakeCheck, MakeSubmission
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -23,7 +23,7 @@ from autograder.sandbox.confinement import SandboxPolicy, confine, prepare_forks
 from autograder.sandbox.isolation import detect_capabilities, readable_roots
 from autograder.sandbox.private_folder import remove_folder
 from autograder.sandbox.privileges import unprivileged_owner
-from tests.factories import needs_open_python
+from tests.kit.factories import needs_open_python
 
 needs_full = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason

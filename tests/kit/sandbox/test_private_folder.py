@@ -15,7 +15,7 @@ from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.privileges import unprivileged_owner
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
-from tests.factories import needs_open_python
+from tests.kit.factories import needs_open_python
 
 needs_mount = pytest.mark.skipif(
     detect_capabilities().level != "full" or not private_folder.is_available(),

@@ -12,7 +12,7 @@ from autograder.course import Course, load
 from autograder.errors import UsageError
 from autograder.student import learner_folder
 from autograder.student.check import find_target
-from tests.wrong_programs import with_kind
+from tools.wrong_programs import with_kind
 
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
 

@@ -23,7 +23,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.student import lab as labs
 from autograder.student import learner_folder
 from autograder.student.lab import ExerciseCheck, Lab, NotPassedError
-from tests.wrong_programs import with_kind
+from tools.wrong_programs import with_kind
 
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
 

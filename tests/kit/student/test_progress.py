@@ -19,8 +19,7 @@ from autograder.student.progress import (
     progress_lines,
     tasks,
 )
-
-FIGURES = '{"minutes": 12, "exercises": {"double": {"minutes": 3}, "Scale": {"minutes": 4}}}'
+from tests.kit.factories import STAGE_TOML
 
 
 @pytest.fixture
@@ -127,11 +126,13 @@ def test_an_exercise_is_found_by_name_and_by_stage(progress: Progress, course: C
         find_task(course, progress, "triple")
 
 
-def test_minutes_left_shrink_with_each_exercise(progress: Progress, course: Course):
+def test_minutes_left_shrink_with_each_exercise(progress: Progress, write_course):
     """A passed exercise reduces the minutes left by its own, and the last one also by the lab's."""
+    timed = STAGE_TOML.replace('"double"', '"double"\nminutes = 3')
+    timed = timed.replace("[[exercise]]", "minutes = 12\n\n[[exercise]]", 1)
+    names = ("01_tiny", "02_more")
+    course = write_course({f"source/{name}/stage.toml": timed for name in names}, stages=names)
     stage = course.stages[0]
-    for one in course.stages:
-        one.effort_file.write_text(FIGURES, "utf-8")
     left = []
     for exercise in stage.exercises:
         left.append([item.minutes_left for item in by_stage(course, progress)])
@@ -143,6 +144,6 @@ def test_minutes_left_shrink_with_each_exercise(progress: Progress, course: Cour
 
 
 def test_without_figures_no_minutes_are_shown(progress: Progress, course: Course):
-    """Without the file of minutes, `progress` shows none."""
+    """If a stage does not give its minutes, `progress` shows none."""
     assert [*progress_lines(course, progress)][-1] == "0 of 4 exercises."
     assert not any("min left" in line for line in progress_lines(course, progress))

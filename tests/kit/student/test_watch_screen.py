@@ -44,9 +44,8 @@ def test_the_list_shows_where_the_learner_is(own: Handout):
     parts = exercise_list(own, Progress(own.root, passed={first.key}), second)
     lines = [line.strip() for line in render(parts, 80, colour=False).splitlines()]
 
-    effort = own.stages[0].effort_of(second.exercise)
     assert any(line.startswith(f"✓ {first.exercise.name}") for line in lines)
-    assert f"· {second.exercise.name}  {effort}  ← here" in lines
+    assert f"· {second.exercise.name}  {second.exercise.effort}  ← here" in lines
 
 
 def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: pytest.MonkeyPatch):
@@ -65,7 +64,7 @@ def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
     task = tasks(own)[0]
     shown = render(whole([*exercise_location(own, task, unwritten=True)]), 200, colour=False)
     later = render(whole([*exercise_location(own, task, unwritten=False)]), 200, colour=False)
-    effort = str(task.stage.effort_of(task.exercise))
+    effort = task.exercise.effort
 
     assert re.fullmatch(r"[●○]{3} \d+ min", effort)
     assert f"{effort}  The lab explains it: " in shown

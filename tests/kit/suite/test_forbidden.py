@@ -1,18 +1,15 @@
 """Tests forbidden shortcuts: names in the source, and functions and operators that run."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from autograder.errors import CourseError
 from autograder.results import Status
 from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.forbidden import (
-    READY_ACTIVATION,
-    READY_BACKWARD,
-    READY_LOSS,
-    READY_NORM,
-    READY_OPTIMIZER,
-    READY_SOFTMAX,
     avoids,
     avoids_running,
     doubts,
@@ -20,10 +17,12 @@ from autograder.suite.forbidden import (
     keeps_products,
     keeps_results_below,
     looks_up_names,
+    ready_made,
 )
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
 
+SOFTMAX = frozenset({"softmax", "_softmax"})
 HEAD = "import torch\nimport torch.nn.functional as F\n"
 
 
@@ -64,7 +63,7 @@ def student_who_wrote(source: str) -> Student:
 def test_a_shortcut_in_the_source_is_refused(source: str, excerpt: str):
     """The message contains the line, and the reason why the shortcut is forbidden."""
     with pytest.raises(WrongAnswer) as caught:
-        avoids(student_who_wrote(source), "f", READY_SOFTMAX, "Write it yourself.")
+        avoids(student_who_wrote(source), "f", SOFTMAX, "Write it yourself.")
 
     assert caught.value.status is Status.FORBIDDEN
     assert excerpt in caught.value.message
@@ -91,24 +90,24 @@ def test_a_shortcut_in_the_source_is_refused(source: str, excerpt: str):
 )
 def test_own_names_are_allowed(source: str):
     """The student's own helpers may have any name."""
-    avoids(student_who_wrote(source), "f", READY_SOFTMAX, "")
+    avoids(student_who_wrote(source), "f", SOFTMAX, "")
 
 
 def test_a_shortcut_hidden_from_the_source_is_found_when_it_runs():
     """`getattr` hides the name in the source, but not the operator that runs."""
     hidden = "def f(x): return getattr(torch, ''.join(['soft', 'max']))(x, -1)"
     student = student_who_wrote(hidden)
-    avoids(student, "f", READY_SOFTMAX, "")
+    avoids(student, "f", SOFTMAX, "")
 
     with pytest.raises(WrongAnswer, match="softmax"):
-        avoids_running(student.operators("f", torch.zeros(2)), READY_SOFTMAX, "")
+        avoids_running(student.operators("f", torch.zeros(2)), SOFTMAX, "")
 
 
 def test_code_without_a_shortcut_passes():
     """Code that runs only allowed functions, exp and sum, passes."""
     student = student_who_wrote("def f(x): return x.exp() / x.exp().sum()")
 
-    avoids_running(student.operators("f", torch.zeros(2)), READY_SOFTMAX, "")
+    avoids_running(student.operators("f", torch.zeros(2)), SOFTMAX, "")
 
 
 def test_a_loop_over_tokens_is_found_by_counting_operators():
@@ -201,7 +200,7 @@ def test_what_may_be_a_shortcut_is_a_notice_and_no_loss():
     """A name that may be a shortcut gives a notice, and loses points only if the shortcut runs."""
     source = "known = []\nknown.append(torch.softmax)\ndef f(x): return known[0](x, -1)"
     student = student_who_wrote(source)
-    avoids(student, "f", READY_SOFTMAX, "Write it yourself.")
+    avoids(student, "f", SOFTMAX, "Write it yourself.")
 
     assert student.doubts["f"].startswith("Line 4 of the file contains the name softmax, which f")
 
@@ -234,7 +233,7 @@ def test_what_may_be_a_shortcut_is_a_notice_and_no_loss():
 def test_a_method_of_the_name_is_a_notice_unless_it_is_their_own(source: str, number: int):
     """A method of tensors counts too, and so does that of a class derived from Tensor."""
     student = student_who_wrote(source)
-    avoids(student, "f", READY_SOFTMAX, "")
+    avoids(student, "f", SOFTMAX, "")
 
     assert len(student.doubts) == number
 
@@ -273,23 +272,21 @@ def test_code_that_does_nothing_with_its_tensors_breaks_the_rule():
     keeps_operators(kept, kept, "")
 
 
-@pytest.mark.parametrize(
-    ("names", "code"),
-    [
-        pytest.param(READY_LOSS, "F.cross_entropy(x, x)", id="loss"),
-        pytest.param(READY_LOSS, "torch.nn.MSELoss()(x, x)", id="loss-module"),
-        pytest.param(READY_BACKWARD, "torch.autograd.grad(x.sum(), x)", id="autograd"),
-        pytest.param(READY_BACKWARD, "x.sum().backward()", id="backward"),
-        pytest.param(READY_NORM, "F.layer_norm(x, x.shape)", id="norm"),
-        pytest.param(READY_ACTIVATION, "torch.nn.GELU()(x)", id="activation"),
-        pytest.param(READY_OPTIMIZER, "torch.optim.SGD([x])", id="optimizer"),
-    ],
-)
-def test_ready_made_code_of_torch_is_found_by_its_list(names: frozenset[str], code: str):
-    """Torch's functions, methods and classes count; a student's function may have any name."""
-    with pytest.raises(WrongAnswer):
-        avoids(student_who_wrote(f"{HEAD}def f(x): return {code}"), "f", names, "")
+@pytest.fixture
+def suite(tmp_path: Path) -> str:
+    """The path of a suite in a course with one list of ready-made functions."""
+    (tmp_path / "ready_made.toml").write_text('sorting = ["sort", "sorted"]\n')
+    return str(tmp_path / "01_lists" / "test_lists.py")
 
-    own = "\n".join(f"def {name}(x): return x" for name in sorted(names))
-    called = min(names)
-    avoids(student_who_wrote(f"{own}\ndef f(x): return {called}(x)"), "f", names, "")
+
+def test_a_suite_names_a_list_of_its_course(suite: str):
+    """The lists are in `ready_made.toml`, in the folder that holds the stages' suites."""
+    assert ready_made(suite, "sorting") == {"sort", "sorted"}
+
+
+def test_a_list_that_does_not_exist_is_refused(suite: str):
+    """The message names the file, the suite, and the lists that exist."""
+    with pytest.raises(
+        CourseError, match=r"ready_made.toml has no list 'sort', .* Lists: sorting."
+    ):
+        ready_made(suite, "sort")
