@@ -236,15 +236,16 @@ def describe_problem(problem: Problem) -> str:
             "definition was graded anyway. Choose another name in that line."
         )
     if problem.kind == "not-compiled":
-        part = "that cell" if where.startswith("cell ") else "your file"
         error = f"{where} is not valid Python: {problem.type}{_text(problem)}"
-        return f"{error}. Fix {where} first: nothing in {part} could run."
+        names = " and ".join(f"`{name}`" for name in _names(problem))
+        lost = f"{names} could not be defined" if names else "this statement could not run"
+        return f"{error}. Fix {where} first: {lost}."
     return f"{where} {_raised(problem)}"
 
 
 def _stops_file(session: Session, problem: Problem) -> bool:
-    """Whether *problem* keeps a whole module from running; other cells of a notebook still run."""
-    return problem.kind == "not-compiled" and not session.notebook
+    """Whether *problem* leaves no definition to grade."""
+    return problem.kind == "not-compiled" and not session.definitions
 
 
 def _undefined(session: Session, name: str, problem: Problem) -> Fault:

@@ -6,7 +6,6 @@ forged, because student code runs in the same process. The supervisor therefore 
 none for any statement except returned tensors.
 """
 
-import ast
 import contextlib
 import inspect
 import linecache
@@ -35,6 +34,7 @@ from autograder.sandbox.protocol import (
     SourceValue,
     Verb,
 )
+from autograder.sandbox.source_parts import SourceParts, read_parts
 from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode, differs, has_array
@@ -42,7 +42,8 @@ from autograder.sandbox.unused_compiler import postpone_compiler
 
 COUNTED = ("functions", "operators", "products")
 MAX_REBOUND = 10  # reported names of classes that were bound again; students do not write more
-_Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # the plain Python of each cell, and its tree
+# The plain Python of each cell, and its parts if it is already parsed.
+_Parsed = tuple[tuple[bytes, SourceParts | None], ...]
 
 
 class RequestExecutor:
@@ -98,14 +99,15 @@ class RequestExecutor:
         return Reply(value=value, changed=changed)
 
     def read(self, cells: tuple[bytes, ...]) -> SourceValue:
-        """Parse *cells* without running them, and keep the trees for ``run``."""
+        """Parse *cells* without running them, and keep their parts for ``run``."""
         python = strip_magics(cells, notebook=self._notebook)
-        trees = static_names.parse(python)
-        self._parsed = {cells: tuple(zip(python, trees, strict=True))}
+        parts = tuple(map(read_parts, python))
+        self._parsed = {cells: tuple(zip(python, parts, strict=True))}
+        trees = [None if one.broken else one.tree for one in parts]
         digest = ""
         with contextlib.suppress(Exception):  # no digest, no comparison
             digest = syntax_digest(trees)
-        return SourceValue(static_names.definitions(trees), digest)
+        return SourceValue(static_names.definitions([one.tree for one in parts]), digest)
 
     def run(self, cells: tuple[bytes, ...]) -> list[object]:
         """Run *cells* as the module, and return their problems."""
@@ -146,12 +148,12 @@ class RequestExecutor:
 
     def _run_cells(self, parsed: _Parsed) -> list[Problem]:
         problems: list[Problem] = []
-        for number, (cell, tree) in enumerate(parsed, start=1):
+        for number, (cell, parts) in enumerate(parsed, start=1):
             label = f"cell {number}" if self._notebook else f"{self._name}.py"
             self._problems.files.add(label)
             lines = cell.decode("utf-8", "replace").splitlines(keepends=True)
             linecache.cache[label] = (len(cell), None, lines, label)
-            for failure in self._runner.run(cell, label, tree):
+            for failure in self._runner.run(cell, label, parts):
                 if len(problems) < MAX_PROBLEMS:
                     problems.append(self._problems.describe_statement(failure, label))
         return problems

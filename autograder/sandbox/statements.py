@@ -5,7 +5,6 @@ import __future__
 import ast
 import functools
 import operator
-import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from typing import Final
 
 from torch import nn
 
+from autograder.sandbox.source_parts import SourceParts, read_parts
+
 # The compiler flags of imports such as ``from __future__ import annotations``.
 FUTURES: Final = functools.reduce(
     operator.or_,
@@ -21,15 +22,13 @@ FUTURES: Final = functools.reduce(
 )
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _SCOPE = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_TOO_DEEP = "it is nested too deeply, or too long, to be read"
-_HEADING = re.compile(rb"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class FailedStatement:
     """The statement in *line* that raised *error*, and the *names* that it would have bound.
 
-    If *compiled* is false, the source is not valid Python, and none of it ran.
+    If *compiled* is false, the statement is not valid Python.
     """
 
     error: BaseException
@@ -57,18 +56,17 @@ class StatementRunner:
         self.definitions: dict[str, object] = {}
 
     def run(
-        self, text: bytes, source: str, tree: ast.Module | None = None
+        self, text: bytes, source: str, parts: SourceParts | None = None
     ) -> Iterator[FailedStatement]:
         """Run *text*, which tracebacks call *source*; yield each statement that fails.
 
-        *tree* is the syntax tree of *text* if it is already parsed.
+        *parts* are those of *text* if it is already parsed.
         """
-        try:
-            tree = tree or ast.parse(text, source)
-            self._flags |= self._futures(tree, source)
-        except BaseException as error:  # noqa: BLE001  # also MemoryError and RecursionError
-            yield _not_compiled(error, text)
-            return
+        parts = parts or read_parts(text, source)
+        tree = parts.tree
+        self._flags |= self._futures(tree, source)
+        for part in parts.broken:
+            yield FailedStatement(part.error, part.line, part.names, compiled=False)
         for index, statement in enumerate(tree.body):
             if index and _is_constant(statement):
                 continue  # compiled alone, a string would become the module's docstring
@@ -84,14 +82,13 @@ class StatementRunner:
                 yield Rebinding(name, *self._bound_at[name])
 
     def _futures(self, tree: ast.Module, source: str) -> int:
-        """Return the compiler flags that *tree* sets; raise an error if it can't be compiled."""
+        """Return the compiler flags that *tree* sets."""
+        imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
+        futures: list[ast.stmt] = [item for item in imports if item.module == "__future__"]
         try:
-            code = self._compile(tree, source)
-        except RecursionError:  # a statement is nested too deeply; it alone fails later
-            imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
-            futures: list[ast.stmt] = [item for item in imports if item.module == "__future__"]
-            code = self._compile(ast.Module(futures, []), source)
-        flags: int = code.co_flags & FUTURES
+            flags: int = self._compile(ast.Module(futures, []), source).co_flags & FUTURES
+        except SyntaxError:  # an unknown feature; the statement fails later
+            return 0
         return flags
 
     def _compile(self, tree: ast.Module, source: str) -> CodeType:
@@ -141,15 +138,3 @@ def bound_names(statement: ast.stmt) -> dict[str, int]:
 
 def _is_constant(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _not_compiled(error: BaseException, text: bytes) -> FailedStatement:
-    """Describe a source that is not valid Python.
-
-    The names that it defines are read from its ``class`` and ``def`` lines.
-    """
-    if isinstance(error, RecursionError | MemoryError):  # raised by the parser or the compiler
-        error = SyntaxError(_TOO_DEEP)
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    names = tuple(heading.decode("ascii", "ignore") for heading in _HEADING.findall(text))
-    return FailedStatement(error, line or 0, names, compiled=False)

@@ -50,11 +50,13 @@ def test_a_statement_that_is_nested_too_deeply_costs_itself(depth: int):
 
 @pytest.mark.parametrize("depth", [6000, 100_000])
 def test_a_source_that_is_nested_too_deeply_to_be_parsed_fails_with_a_sentence(depth: int):
-    """Source that is too deep to be parsed fails with a sentence and without a line."""
+    """A statement that is too deep to be parsed fails with a sentence, and the others run."""
+    namespace: dict[str, object] = {}
     text = f"x = {'-' * depth}1\ndef f(): ...\n".encode()
-    [failure] = StatementRunner({}).run(text, "tiny.py")
+    [failure] = StatementRunner(namespace).run(text, "tiny.py")
 
-    assert (failure.line, failure.names, failure.compiled) == (0, ("f",), False)
+    assert (failure.line, failure.names, failure.compiled) == (1, (), False)
+    assert callable(namespace["f"])
     assert str(failure.error) == "it is nested too deeply, or too long, to be read"
 
 
