@@ -321,19 +321,16 @@ class SuiteRunner:
         if stage.name not in self._neighbours:
             self._neighbours[stage.name] = Neighbours(stage, self.checks(stage.name))
         neighbours = self._neighbours[stage.name]
-        wrong = {one.exercise for one in graded if not all(map(one.holds, one.results))}
+        wrong: list[str] = []
         found = []
         for one in graded:
-            failed = _to_run_again(one, start)
             used = [name for name in neighbours.of(one.exercise) if name in wrong]
-            if failed and used:
+            passed: list[str] = []
+            if used and (failed := _to_run_again(one, start)):
                 with session.followed_by(neighbours.code(used)) as second:
                     passed = [check.name for check in failed if self._passes(check, second)]
-                found.append(
-                    dataclasses.replace(one, given=dict.fromkeys(passed, " and ".join(used)))
-                )
-            else:
-                found.append(one)
+            found.append(dataclasses.replace(one, given=dict.fromkeys(passed, " and ".join(used))))
+            wrong += [] if all(map(found[-1].holds, one.results)) else [one.exercise]
         return found
 
     def _passes(self, check: CollectedCheck, session: Session) -> bool:
@@ -405,13 +402,12 @@ def _exercises(stage: Stage) -> tuple[str, ...]:
 
 
 def _to_run_again(graded: Graded, start: Start) -> list[CollectedCheck]:
-    """List the checks that may pass with right neighbours; broken rules and blanks never do."""
-    never = {Status.FORBIDDEN, Status.NOT_IMPLEMENTED}
+    """List the checks that may pass with right neighbours, which excuse no broken rule."""
     return [
         check
         for check, result in zip(graded.checks, graded.results, strict=True)
         if result.outcome is not Outcome.PASSED
-        and result.status not in never
+        and result.status is not Status.FORBIDDEN
         and start.missing[check.spec.exercise] is None
     ]
 

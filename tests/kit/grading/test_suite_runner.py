@@ -66,7 +66,7 @@ def exercise_of(result: SubmissionResult, name: str) -> ExerciseResult:
     ("code", "points"),
     [
         pytest.param(SOLUTION, 5.0, id="right"),
-        pytest.param(SQUARED, 1.5, id="wrong"),
+        pytest.param(SQUARED, 0.0, id="wrong"),
     ],
 )
 def test_a_value_of_another_torch_counts_with_the_hidden_checks(
@@ -200,14 +200,21 @@ def test_an_exercise_whose_definition_fails_costs_itself(graded: Graded):
     )
 
 
-def test_a_syntax_error_is_the_whole_files(graded: Graded):
-    """Nothing of a file with a syntax error runs, and the message has the first fix."""
+def test_a_definition_that_is_not_valid_python_costs_itself(graded: Graded):
+    """The rest of the file is graded, and a notice has the line."""
     result = graded("def double(x):\n    return x + x\nclass Scale\n")
 
+    assert exercise_of(result, "double").score == exercise_of(result, "double").max_score
+    assert ends(result)["scales_each_feature"] == ("skipped", "import-error")
+    assert "line 3 is not valid Python" in result.notices[0]
+
+
+def test_a_file_without_valid_python_is_an_import_error(graded: Graded):
+    """If nothing can be read, the message has the first line to fix."""
+    result = graded("class Scale\n")
+
     assert (result.status, result.score) == (Status.IMPORT_ERROR, 0.0)
-    assert "Fix line 3 first" in result.message
-    assert set(ends(result).values()) == {("skipped", "import-error")}
-    assert result.notices == ()
+    assert "Fix line 1 first" in result.message
 
 
 def test_a_class_whose_name_is_rebound_is_graded(graded: Graded, solved: Submission):
@@ -479,261 +486,107 @@ def carried(graded: Graded, write_course) -> Callable[..., dict[str, tuple[float
     return grade
 
 
-def test_one_mistake_costs_once(carried):
+def test_a_right_exercise_is_paid_above_a_wrong_one(carried):
     """Correct code that uses a wrong exercise earns its points, even through a third exercise."""
-    assert carried(SQUARED + CHAIN) == {
-        "double": (2.5, ""),  # credit: squaring is all that is wrong in it
-        "Scale": (5.0, ""),
-        "quadruple": (3.0, "double"),
-        "octuple": (1.0, "double"),
-    }
+    found = carried(SQUARED + CHAIN)
+
+    assert found["double"][1] == ""
+    assert (found["quadruple"], found["octuple"]) == ((3.0, "double"), (1.0, "double"))
 
 
-def test_a_carried_check_says_what_to_fix(graded: Graded, write_course):
-    """A carried check passed, names the exercise that it is given, and has no diagnosis."""
+def test_the_page_of_a_right_exercise_says_what_to_fix(graded: Graded, write_course):
+    """A check that passes with right neighbours names them, and has no diagnosis."""
     result = graded(SQUARED + CHAIN, course=write_course(chain_files("01_tiny")))
     check = exercise_of(result, "quadruple").checks[0]
 
     assert (check.outcome, check.status, check.points) == (Outcome.PASSED, Status.OK, 2.0)
-    assert check.message == "Correct, given your double; fix that first."
-    assert check.diagnosis is None
-    assert result.carried == 4.0
-
-
-@pytest.mark.parametrize(
-    "quadruple",
-    [
-        pytest.param("return double(double(x)) + 1", id="a-mistake-of-its-own"),
-        pytest.param("return x ** 4", id="the-same-mistake-without-using-it"),
-        pytest.param("return double(x)", id="uses-it-wrongly"),
-        pytest.param(
-            "return double(double(x)) if x.ndim == 2 else 4 * x", id="passes-what-a-right-one-fails"
-        ),
-        pytest.param(
-            "return double(double(x)) if x.ndim == 2 else x", id="a-mistake-in-one-check-only"
-        ),
-        pytest.param(
-            "if x.ndim == 1: raise NotImplementedError\n    return double(double(x))",
-            id="not-all-of-it-is-written",
-        ),
-    ],
-)
-def test_its_own_mistake_is_not_carried(carried, quadruple: str):
-    """An exercise that has its own mistake keeps no carried points."""
-    score, given = carried(SQUARED + CHAIN.replace("return double(double(x))", quadruple))[
-        "quadruple"
-    ]
-
-    assert score <= 1.0
-    assert given == ""
-
-
-ZERO_STAYS = '''
-
-@check("double", points=1, layer="laws")
-def test_zero_stays(student, reference):
-    """Twice zero is zero."""
-    zeros = torch.zeros(2)
-
-    agrees(student.call("double", zeros), zeros)
-'''
-WITH_LAW = {
-    "tests/hidden/01_tiny/test_tiny.py": f"import torch\n{HIDDEN}{CHAIN_CHECKS}{ZERO_STAYS}",
-}
-
-
-def test_a_mistake_without_a_name_is_carried_if_it_keeps_a_law(carried):
-    """A stand-in for the exercise below shows that the one above is right."""
-    text = SOLUTION.replace("2 * x", "x ** 2.5") + CHAIN
-
-    assert carried(text, WITH_LAW)["quadruple"] == (3.0, "double")
-
-
-def test_what_has_no_name_and_keeps_no_law_is_not_carried(carried):
-    """An answer without a name that breaks a law may be garbage, and is not carried."""
-    text = SOLUTION.replace("2 * x", "x ** 2.5") + CHAIN
-
-    assert carried(text)["quadruple"] == (0.0, "")
+    assert check.message == "Right, with our double in place of yours. Fix double first."
+    assert (check.diagnosis, result.carried) == (None, 4.0)
 
 
 @pytest.mark.parametrize(
     "double",
     [
+        pytest.param("x ** 2.5", id="a-mistake-without-a-name"),
         pytest.param("0 * x", id="a-constant"),
         pytest.param("None", id="nothing"),
         pytest.param("1 / 0", id="an-exception"),
+        pytest.param("x ** 2.5 if x.ndim == 1 else 1 / 0", id="an-exception-for-a-matrix"),
     ],
 )
-def test_an_exercise_that_computes_nothing_carries_nothing(carried, double: str):
-    """An exercise that computes nothing carries no points, unless a misconception explains it."""
-    text = SOLUTION.replace("2 * x", double) + CHAIN
-
-    assert carried(text)["quadruple"] == (0.0, "")
+def test_any_mistake_below_costs_nothing_above(carried, double: str):
+    """What is wrong in the exercise below does not matter, only that it is wrong."""
+    assert carried(SOLUTION.replace("2 * x", double) + CHAIN)["quadruple"] == (3.0, "double")
 
 
-TRIPLES = "return double(x) * 0 + 3 * x"
-WITH_TRIPLES = {
-    "tests/hidden/01_tiny/misconceptions.py": f"""
-from autograder.diagnosis.misconceptions import Misconception
+@pytest.mark.parametrize("below", ["", "raise NotImplementedError"], ids=["missing", "blank"])
+def test_an_exercise_that_is_not_written_costs_nothing_above(carried, below: str):
+    """An exercise earns its points above one that is missing or blank."""
+    written = SOLUTION.replace("return 2 * x", below) if below else SOLUTION
+    text = (written if below else written.replace("def double", "def twice")) + CHAIN
 
-MISCONCEPTIONS = (
-    Misconception(
-        id="triples",
-        exercise="quadruple",
-        explanation="It triples.",
-        question="What is four times 2?",
-        swaps=(("return double(double(x))", {TRIPLES!r}),),
-    ),
-)
-"""
-}
+    assert carried(text)["quadruple"] == (3.0, "double")
 
 
 @pytest.mark.parametrize(
-    ("double", "points"),
-    [pytest.param("2 * x", 1.5, id="right"), pytest.param("0 * x", 0.0, id="computes-nothing")],
-)
-def test_a_slip_keeps_no_credit_above_what_computes_nothing(carried, double: str, points: float):
-    """A slip keeps a share of its points only if the exercise below it computes something."""
-    text = SOLUTION.replace("2 * x", double)
-    text += CHAIN.replace("return double(double(x))", TRIPLES)
-
-    assert carried(text, WITH_TRIPLES)["quadruple"] == (points, "")
-
-
-@pytest.mark.parametrize(
-    "quadruple",
+    ("quadruple", "points"),
     [
-        pytest.param("return double(double(x)) + 1", id="a-mistake-of-its-own"),
-        pytest.param("return double(x + 100)", id="hidden-by-the-exception"),
-        pytest.param("return double(double(x)) if x.ndim == 2 else x", id="in-one-check-only"),
+        pytest.param("return double(double(x)) + 1", 0.0, id="a-mistake-of-its-own"),
+        pytest.param("return x ** 4", 0.0, id="the-same-mistake-without-using-it"),
+        pytest.param("return double(x)", 0.0, id="uses-it-wrongly"),
+        pytest.param("return double(double(x)) if x.ndim == 2 else x", 2.0, id="one-check-wrong"),
+        pytest.param("raise NotImplementedError", 0.0, id="blank"),
     ],
 )
-def test_an_exception_below_hides_no_mistake_above(carried, quadruple: str):
-    """With a stand-in for an exercise that raises, the user of it shows its own mistake."""
-    text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0")
-    text += CHAIN.replace("return double(double(x))", quadruple)
+def test_its_own_mistake_is_not_paid(carried, quadruple: str, points: float):
+    """With right neighbours, an exercise earns the checks that then pass, and no others."""
+    text = SQUARED + CHAIN.replace("return double(double(x))", quadruple)
 
-    assert carried(text, WITH_LAW)["quadruple"][1] == ""
-
-
-def test_an_exception_below_costs_nothing_above(carried):
-    """With a stand-in for an exercise that raises, the user of it is found correct."""
-    text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0") + CHAIN
-
-    assert carried(text, WITH_LAW)["quadruple"] == (3.0, "double")
+    assert carried(text)["quadruple"][0] == points
 
 
-STEP = """
-def double(x: Tensor, cache: tuple[Tensor, Tensor] | None = None) -> tuple:
-    \"\"\"The sum with the cache, and the cache with x.\"\"\"
-    old, count = cache if cache else (x[:0], 0)
-    kept = torch.cat((old, x))
-    return kept.sum(0) * 2, (kept, count + len(x))
-"""
-FOLDED = """
+def test_an_exercise_gains_nothing_from_one_that_it_does_not_use_in_the_course(carried):
+    """`double` that calls a wrong `quadruple` is not graded with ours, which uses `double`."""
+    text = SOLUTION.replace("return 2 * x", "return quadruple(x) / 2")
+    wrong = CHAIN.replace("return double(double(x))", "return 4 * x + 1")
 
-def quadruple(x: Tensor) -> Tensor:
-    \"\"\"All sums, one row at a time.\"\"\"
-    cache, sums = None, []
-    for row in x:
-        total, cache = double(row[None], cache)
-        sums.append(total)
-    return torch.stack(sums)
+    assert carried(text + wrong)["double"] == (0.0, "")
 
 
-def octuple(x: Tensor) -> Tensor:
-    \"\"\"Twice that.\"\"\"
-    return 2 * quadruple(x)
-"""
-CACHED = {
-    "solutions/01_tiny/tiny.py": SOLUTION + STEP + FOLDED,
-    "tests/hidden/01_tiny/misconceptions.py": "MISCONCEPTIONS = ()\n",
-    "tests/hidden/01_tiny/test_tiny.py": HIDDEN.split('@check("double"', maxsplit=1)[0]
-    + """
-@check("double", points=2, layer="probe")
-def test_sums(student, reference, probe):
-    x = probe.normal(3, 2)
-    agrees(student.call("double", x)[0], reference.call("double", x)[0])
-
-
-@check("double", points=2, layer="probe")
-def test_grows(student, reference, probe):
-    x, old = probe.normal(3, 2), probe.normal(4, 2)
-    yours, ours = (who.call("double", x, (old, 4)) for who in (student, reference))
-    agrees(yours[1][0], ours[1][0])
-
-
-@check("quadruple", points=6, layer="probe")
-def test_folds(student, reference, probe):
-    x = probe.normal(3, 2)
-    agrees(student.call("quadruple", x), reference.call("quadruple", x))
-""",
-}
-
-
-@pytest.mark.parametrize(
-    ("folded", "earned"),
-    [
-        pytest.param(FOLDED, (6.0, "double"), id="right"),
-        pytest.param(FOLDED.replace("row[None], cache", "row[None]"), (0.0, ""), id="no-cache"),
-    ],
-)
-def test_a_mistake_in_a_cache_costs_once(carried, folded: str, earned: object):
-    """A mistake in a cache costs points once, because a stand-in also takes and returns a cache."""
-    wrong = STEP.replace("kept.sum(0) * 2", "kept.sum(0) ** 3")
-
-    assert carried(SOLUTION + wrong + folded, CACHED)["quadruple"] == earned
-
-
-def test_a_missing_exercise_is_not_carried(carried):
-    """A missing exercise carries no points to the exercises that use it."""
-    text = SOLUTION.replace("def double", "def twice") + CHAIN
-
-    assert carried(text)["quadruple"] == (0.0, "")
-
-
-def test_a_correct_variant_shows_how_exercises_use_each_other(carried):
-    """Exercises that use each other in a variant count as dependent in student code."""
+def test_a_variant_shows_that_exercises_use_each_other(carried):
+    """An exercise uses another one if it does so in the solution or in a variant."""
     solution = SOLUTION + CHAIN.replace("double(double(x))", "4 * x")
     solved = {"solutions/01_tiny/tiny.py": solution}
-    variant = {"tests/hidden/01_tiny/variants/calls.py": SOLUTION + CHAIN + "\n1 / 0\n"}
+    variant = {"tests/hidden/01_tiny/variants/calls.py": SOLUTION + CHAIN}
 
     assert carried(SQUARED + CHAIN, solved)["quadruple"] == (0.0, "")
     assert carried(SQUARED + CHAIN, solved | variant)["quadruple"] == (3.0, "double")
 
 
-@pytest.mark.parametrize(
-    ("quadruple", "earned"),
-    [
-        pytest.param("return double(double(x))", (3.0, "double"), id="right"),
-        pytest.param("return double(x + 100)", (0.0, ""), id="wrong"),
-    ],
-)
-def test_what_a_mistake_hides_is_graded_without_it(carried, quadruple: str, earned: object):
-    """If a mistake ignores its input, a stand-in shows whether the exercise above is right."""
-    counts = "torch.arange(x.numel()).reshape(x.shape) * 1.5"
-    bank = (
-        "from autograder.diagnosis.misconceptions import Misconception\n"
-        "MISCONCEPTIONS = (Misconception(id='counts', exercise='double', explanation='It counts.',"
-        f" question='Where is x?', swaps=(('2 * x', {counts!r}),)),)\n"
-    )
-    text = SOLUTION.replace("2 * x", counts) + CHAIN.replace("return double(double(x))", quadruple)
-    result = carried(text, {"tests/hidden/01_tiny/misconceptions.py": bank})
+def test_helpers_of_the_solution_replace_none_of_the_students(carried):
+    """The student's helper of the same name stays as it is in the second run."""
+    helper = "def helper(x):\n    return {}\n\n"
+    solution = helper.format("2 * x") + SOLUTION.replace("2 * x", "helper(x)") + CHAIN
+    solved = {
+        "solutions/01_tiny/tiny.py": solution,
+        "tests/hidden/01_tiny/misconceptions.py": "MISCONCEPTIONS = ()\n",
+    }
+    text = helper.format("double(double(x))") + SQUARED
+    text += CHAIN.replace("double(double(x))", "helper(x)")
 
-    assert result["quadruple"] == earned
+    assert carried(text, solved)["quadruple"] == (3.0, "double")
 
 
-def test_a_course_may_carry_nothing_forward(carried, tiny: Course):
-    """`carry_forward = false` in `course.toml` turns off carried points."""
+def test_a_course_may_grade_without_right_neighbours(carried, tiny: Course):
+    """`right_neighbours = false` in `course.toml` turns the second run off."""
     head = (tiny.root / "course.toml").read_text("utf-8")
-    off = {"course.toml": f"{head}\n[grading]\ncarry_forward = false\n"}
+    off = {"course.toml": f"{head}\n[grading]\nright_neighbours = false\n"}
 
     assert carried(SQUARED + CHAIN, off)["quadruple"] == (0.0, "")
 
 
-def test_nothing_is_carried_in_the_public_suite(write_course, fork_server: ForkServer, submit):
-    """The public suite gives no points, and a student's copy has nothing to replay."""
+def test_the_public_suite_has_no_second_run(write_course, fork_server: ForkServer, submit):
+    """The public suite gives no points, and a student's copy has no solution."""
     files = chain_files("01_tiny")
     course = write_course(files)
     release.build(course)
