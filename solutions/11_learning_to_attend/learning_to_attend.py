@@ -49,7 +49,8 @@ class Reader(nn.Module):
     Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb,
     an ``nn.Embedding`` of *context_length* vectors; W_query, W_key, W_value, each an ``nn.Linear``
     from d_model to d_model features; out_head, an ``nn.Linear`` from d_model to *vocab_size*
-    features. All vectors have d_model features, and no linear layer has a bias.
+    features. All vectors have d_model features, and no linear layer has a bias. The layers keep the
+    initial values that torch draws.
     """
 
     def __init__(self, vocab_size: int, d_model: int, context_length: int) -> None:
