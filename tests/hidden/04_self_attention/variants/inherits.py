@@ -1,11 +1,19 @@
-"""Uses one forward method for all classes: the later classes inherit it."""
+"""Uses one forward method for all classes, which inherit it."""
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 
-class SelfAttention_v1(nn.Module):
+class Attention(nn.Module):
+    def forward(self, x):
+        q, k, v = self.project(x)
+        scores = torch.bmm(q[None], k[None].permute(0, 2, 1))
+        weights = F.softmax(scores / torch.sqrt(torch.tensor(k.shape[-1])), dim=-1)
+        return torch.bmm(weights, v[None]).squeeze(0)
+
+
+class SelfAttention_v1(Attention):
     def __init__(self, d_in, d_out):
         super().__init__()
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
@@ -14,12 +22,6 @@ class SelfAttention_v1(nn.Module):
 
     def project(self, x):
         return x @ self.W_query, x @ self.W_key, x @ self.W_value
-
-    def forward(self, x):
-        q, k, v = self.project(x)
-        scores = torch.bmm(q[None], k[None].permute(0, 2, 1))
-        weights = F.softmax(scores / torch.sqrt(torch.tensor(k.shape[-1])), dim=-1)
-        return torch.bmm(weights, v[None]).squeeze(0)
 
 
 class SelfAttentionV1(SelfAttention_v1):
@@ -33,9 +35,9 @@ class SelfAttentionV1(SelfAttention_v1):
         return x @ self.W_q, x @ self.W_k, x @ self.W_v
 
 
-class SelfAttention_v2(SelfAttention_v1):
+class SelfAttention_v2(Attention):
     def __init__(self, d_in, d_out, qkv_bias=False):
-        nn.Module.__init__(self)
+        super().__init__()
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
