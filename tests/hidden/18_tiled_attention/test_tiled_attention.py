@@ -365,7 +365,7 @@ TILES = (  # leading axes, other sizes, scale
 )
 
 
-@check("attend_tile", points=0.2, layer="probe")
+@check("attend_tile", points=0.15, layer="probe")
 def test_context_of_a_tile(student, probe):
     """For other sizes, leading axes and scales, the context is right."""
     for leading, sizes, scale in TILES:
@@ -385,7 +385,7 @@ def test_logsumexp_of_a_tile(student, probe):
         agrees(logsumexp, attend(*given, scale)[1], "The logsumexp")
 
 
-@check("attend_tile", points=0.2, layer="probe")
+@check("attend_tile", points=0.15, layer="probe")
 def test_tile_with_the_usual_scale(student, probe):
     """Without a scale, or with None, the scores are divided by √d."""
     for leading, given in (((), ()), ((B,), (None,))):
@@ -498,7 +498,7 @@ def test_tile_with_each_key_twice(student, probe):
 
 @check("attend_tile", points=0.1, layer="laws")
 def test_query_that_sees_nothing_depends_on_nothing(student, probe):
-    """Other keys and values change nothing for a query that sees no key, but they do for others."""
+    """A query that sees no key has a sum of 0, and keys and values affect others only."""
     queries, keys, values = draw_attention(probe, B)
     hidden = torch.zeros(TQ, TK).bool()
     hidden[1] = True
@@ -509,7 +509,20 @@ def test_query_that_sees_nothing_depends_on_nothing(student, probe):
     )
     for name, one, other in zip(NAMES, after, before, strict=True):
         agrees(one[:, 1], other[:, 1], f"The {name} of a query that sees no key")
+    nothing = (before[1][:, 1] == -torch.inf).all()
+    expect(nothing, "A query that sees no key must have a logsumexp of minus infinity.")
     has_effect(before[0][:, 0], after[0][:, 0], "the visible values")
+
+
+@check("attend_tile", points=0.1, layer="laws")
+def test_no_scale_means_the_root_of_the_features(student, probe):
+    """A scale of None has the same effect as 1/√d, and another scale has another effect."""
+    given = draw_attention(probe, B)
+
+    usual = tile_of(student, given, D**-0.5)
+    same_pair(tile_of(student, given, None), usual)
+    for one, other in zip(usual, tile_of(student, given, SCALE), strict=True):
+        has_effect(one, other, "the scale")
 
 
 @check("attend_tile", points=0.15, layer="laws", rules=("dtype",))
@@ -580,6 +593,11 @@ def test_merging_with_a_hidden_tile_keeps_the_documented_numbers(student, docume
     documented_pair(documented, "case2", found)
 
 
+def draw_nothing():
+    """Return the result of a tile without visible keys."""
+    return torch.zeros(B, TQ, DV), torch.full((B, TQ), -torch.inf)
+
+
 SIDES = (  # leading axes, other sizes
     ((), {}),
     ((B,), {"Tq": 3, "d_v": 2}),
@@ -632,17 +650,6 @@ def test_merging_with_nothing_changes_nothing(student, probe):
         same_pair(student.call("merge_tiles", *left, *right), some)
 
 
-@check("merge_tiles", points=0.1, layer="probe")
-def test_merging_nothing_with_nothing(student):
-    """If neither side has visible keys, the context is zero and the logsumexp minus infinity."""
-    same_pair(student.call("merge_tiles", *draw_nothing(), *draw_nothing()), draw_nothing())
-
-
-def draw_nothing():
-    """Return the result of a tile without visible keys."""
-    return torch.zeros(B, TQ, DV), torch.full((B, TQ), -torch.inf)
-
-
 @check("merge_tiles", points=0.1, layer="laws")
 def test_merging_does_not_depend_on_the_order(student, probe):
     """Swapping the two sides does not change the results, but another side does."""
@@ -693,6 +700,16 @@ def test_merging_follows_the_larger_side(student, probe):
 
     same_pair(merged(student, (one, low), (other, low + 40)), (other, low + 40))
     same_pair(merged(student, (one, low + 40), (other, low)), (one, low + 40))
+
+
+@check("merge_tiles", points=0.1, layer="laws")
+def test_merging_nothing_with_nothing(student, probe):
+    """Two sides without visible keys give zeros and minus infinity; with keys, a side counts."""
+    one, other = draw_side(probe, B), draw_side(probe, B)
+
+    same_pair(merged(student, draw_nothing(), draw_nothing()), draw_nothing())
+    for left, right in zip(one, merged(student, one, other), strict=True):
+        has_effect(left, right, "the other side")
 
 
 @check("merge_tiles", points=0.1, layer="laws", rules=("dtype",))
