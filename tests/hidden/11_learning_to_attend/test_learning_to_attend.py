@@ -952,9 +952,12 @@ def test_step_leaves_its_batch_alone(student, reference, probe):
 
 
 @check("train_step", points=0.1, layer="forbidden", rules=("no_ready_optimizer",))
-def test_step_needs_no_optimizer(student):
+def test_step_needs_no_optimizer(student, reference, probe):
     """The parameters are changed by your own code, not by torch.optim."""
+    model, _ = both_models(student, reference, probe)
+
     avoids(student, "train_step", READY_OPTIMIZER, OWN_STEP)
+    student.call("train_step", model, *draw_batch(probe), RATE)
 
 
 @check("train_step", points=0.1, layer="forbidden", rules=("no_ready_loss",))
@@ -1062,12 +1065,26 @@ def test_training_on_one_batch_lowers_its_loss(student, reference, probe):
 
 
 @check("train", points=0.1, layer="forbidden", rules=("no_ready_optimizer",))
-def test_training_needs_no_optimizer(student):
+def test_training_needs_no_optimizer(student, reference, probe):
     """The steps are your own, not those of torch.optim."""
+    model, _ = both_models(student, reference, probe)
+
     avoids(Caller(student, "train_step"), "train", READY_OPTIMIZER, OWN_STEP)
+    student.call("train", model, [draw_batch(probe)], RATE)
 
 
 @check("train", points=0.05, layer="forbidden", rules=("no_ready_loss",))
-def test_training_uses_your_own_loss(student):
+def test_training_uses_your_own_loss(student, reference, probe):
     """The losses come from your own steps, not from torch's own loss functions."""
-    avoids(Caller(student, "cross_entropy", "train_step"), "train", READY_LOSS, OWN_LOSS)
+    model, _ = both_models(student, reference, probe)
+    batch, names = draw_batch(probe), READY_LOSS
+    caller = Caller(student, "cross_entropy", "train_step")
+    given = {
+        "cross_entropy": (probe.normal(B, T, V), batch[1]),
+        "train_step": (model, *batch, RATE),
+    }
+
+    avoids(caller, "train", names, OWN_LOSS)
+    for lower in caller.calls("train"):
+        names -= run_by(student.operators(lower, *given[lower]))
+    avoids_running(student.operators("train", model, [batch], RATE), names, OWN_LOSS)
