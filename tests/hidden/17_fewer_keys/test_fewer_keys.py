@@ -1055,8 +1055,8 @@ def test_decoder_reads_through_a_window_in_any_parts(student, probe):
         full = whole_context(yours, x)
         for sizes in cuts:
             agrees(in_parts(yours, x, sizes), full, "The context of a text in parts")
-        others = whole_context(yours, torch.cat((x[:, 5:10], x[:, 5:]), dim=1))
-        has_effect(full[:, 5:7], others[:, 5:7], "the tokens in a window")
+    others = whole_context(yours, torch.cat((x[:, 5:10], x[:, 5:]), dim=1))
+    has_effect(full[:, 5:], others[:, 5:], "the tokens in a window")
 
 
 @check(DECODER, points=0.05, layer="laws")
@@ -1084,14 +1084,14 @@ def test_decoder_keeps_two_texts_apart(student, probe):
 @check(DECODER, points=0.1, layer="laws")
 def test_decoder_sees_only_its_window(student, probe):
     """A token outside the window has no effect, but the oldest token in the window has one."""
-    s, window = LONG, 4
+    s, window = PAIRS, 4
     yours = decoder(student, s, only_values(drawn_weights(probe, s)), window)
-    x = tokens(probe, s)
+    x = tokens(probe, s, 9)
     others = x.clone()
     others[:, 2, -1] += FAR
 
     before, after = (whole_context(yours, one) for one in (x, others))
-    apart = [*range(2 + window, s.T)]
+    apart = [*range(2 + window, 9)]
     agrees(after[:, apart], before[:, apart], "The context of tokens that are far from a change")
     has_effect(before[:, 1 + window], after[:, 1 + window], "the oldest token in a window")
 
@@ -1116,7 +1116,7 @@ def test_decoder_sees_the_past_and_not_the_future(student, probe):
 @check(DECODER, points=0.4, layer="laws")
 def test_decoder_depends_on_distances_alone(student, probe):
     """With a window, the last tokens get the same context at the end of any longer text."""
-    s, window = LONG, 3
+    s, window = PAIRS, 3
     yours = decoder(student, s, drawn_weights(probe, s), window)
     end = tokens(probe, s, 5)
     others = torch.cat((tokens(probe, s, 2), end[:, 2:]), dim=1)
