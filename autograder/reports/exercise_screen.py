@@ -7,14 +7,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from autograder.reports.feedback import (
-    CheckFeedback,
-    ExerciseFeedback,
-    TensorTable,
-    counted,
-    first_wrong_row,
-)
+from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, counted
 from autograder.reports.screen import Part, Rank, first_rows, kept, last_rows, optional
+from autograder.reports.tensor_tables import TensorTable, first_wrong_row
 from autograder.reports.terminal import (
     INDENT,
     PRINTED,

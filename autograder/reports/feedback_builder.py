@@ -18,8 +18,8 @@ from autograder.reports.feedback import (
     SelfCheckFeedback,
     carried_points,
     counted,
-    tensor_tables,
 )
+from autograder.reports.tensor_tables import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.sanitize import MAX_WORD, line
 

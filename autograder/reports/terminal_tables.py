@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.course_file import CAPTION, Picture
-from autograder.reports.feedback import TensorCell, TensorTable
+from autograder.reports.tensor_tables import TensorCell, TensorTable
 
 SHADES = " ░▒▓█"
 BLOCK = 3  # columns of a shaded cell, so that it is about square

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from autograder.course import Handout, Stage
 from autograder.course_file import Link
 from autograder.errors import UsageError
-from autograder.reports.feedback import TensorCell, TensorRow, TensorTable, shade
 from autograder.reports.html import render
+from autograder.reports.tensor_tables import TensorCell, TensorRow, TensorTable, shade
 from autograder.student.lab_outputs import Output, outputs_after_exercises
 from autograder.student.progress import Progress, Task, first_open, tasks
 
