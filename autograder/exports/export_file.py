@@ -20,7 +20,7 @@ import msgspec
 
 from autograder.disk import replacing_file
 from autograder.errors import GraderError, UsageError
-from autograder.results import CheckResult, Results, Status, SubmissionResult
+from autograder.results import Results, Status, SubmissionResult
 from autograder.sanitize import MAX_WORD, identifier, line
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
@@ -85,14 +85,6 @@ def zero_remarks(result: SubmissionResult) -> tuple[str, ...]:
     if result.status is not Status.UNREADABLE:
         return ()
     return (f"{result.student}: nothing could be graded, so this format writes 0 points.",)
-
-
-def feedback_text(check: CheckResult) -> str:
-    """Return the student's feedback on *check* as plain text; empty if there is none."""
-    parts = [check.message]
-    if check.diagnosis is not None:
-        parts += [check.diagnosis.headline + check.diagnosis.beyond_headline, check.diagnosis.hint]
-    return "\n\n".join(filter(None, parts))
 
 
 def json_file(answer: dict[str, Any], *remarks: str) -> ExportFile:

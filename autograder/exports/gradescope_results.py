@@ -10,11 +10,11 @@ from typing import Any
 
 from autograder.exports.export_file import (
     ExportFile,
-    feedback_text,
     json_file,
     single_submission,
     zero_remarks,
 )
+from autograder.reports.plain import check_text
 from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, SubmissionResult
 
 
@@ -57,7 +57,7 @@ def _test(number: str, exercise: str, check: CheckResult) -> dict[str, Any]:
         "status": "passed" if check.outcome is Outcome.PASSED else "failed",
         "score": check.points,
         "max_score": check.max_points,
-        "output": feedback_text(check),
+        "output": check_text(check),
         "output_format": "text",
         "visibility": "visible",
     }

@@ -17,7 +17,8 @@ from autograder.gradebook.autograded_notebook import (
     unanswered,
 )
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.html import exercise_card, exercise_card_text, render
+from autograder.reports.html import exercise_card, render
+from autograder.reports.plain import exercise_text
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 from autograder.submission.assemble import MAX_NOTEBOOK, NO_LAB
@@ -123,7 +124,7 @@ def _exercise_output(stage: Stage, result: SubmissionResult, name: str) -> CellO
     if feedback is None:
         return _plain_output([f"· {name}: not graded. {result.message}".strip()])
     html = exercise_card(feedback, points=True)
-    return CellOutput(html, exercise_card_text(feedback, points=True))
+    return CellOutput(html, exercise_text(feedback, points=True))
 
 
 def _plain_output(lines: list[str]) -> CellOutput:

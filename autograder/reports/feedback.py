@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from autograder.reports.tensor_tables import TensorTable
-from autograder.results import Diagnosis
+from autograder.reports.blocks import Block, Message, Printed, Title
 
+PASSED: Final = "✓"
 UNWRITTEN: Final = "not written yet"
 
 
@@ -21,17 +21,17 @@ class CheckFeedback:
     word: str
     points: float
     max_points: float
-    message: str = ""
-    mistake: str = ""
-    diagnosis: Diagnosis | None = None
-    same_mistake: str = ""  # where the mistake is described, such as "above"
-    tables: tuple[TensorTable, ...] = ()
-    printed: str = ""
+    blocks: tuple[Block, ...] = ()
 
     @property
-    def silent(self) -> bool:
-        """Whether the check adds nothing to earlier checks."""
-        return not (self.message or self.mistake or self.tables or self.printed)
+    def titled(self) -> tuple[Block, ...]:
+        """The blocks below the title."""
+        return (Title(self.title), *self.blocks)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What was observed, without the mistake and the numbers."""
+        return tuple(block for block in self.blocks if isinstance(block, Message))
 
 
 @dataclass(frozen=True)
@@ -53,28 +53,47 @@ class ExerciseFeedback:
     carried: str = ""
 
     @property
+    def mark(self) -> str:
+        """The mark of the first problem, or that of an exercise that passes."""
+        return self.first.mark if self.first else PASSED
+
+    @property
     def complete(self) -> bool:
         """Whether the exercise has full points."""
         return self.score == self.max_score
 
     @property
-    def printed(self) -> str:
-        """The output of the first check that printed something, if no check failed."""
-        if self.first is not None:
-            return ""
-        return next((check.printed for check in self.passed if check.printed), "")
+    def points(self) -> str:
+        """The points as a phrase."""
+        points = f"{self.score:g} of {self.max_score:g} points"
+        return f"{points}, {self.carried}" if self.carried else points
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def problem(self) -> tuple[Block, ...]:
+        """The first problem; empty if its mark and word are enough."""
+        if self.first is None or self.unwritten or not self.first.blocks:
+            return ()
+        return self.first.titled
+
+    @property
+    def printed(self) -> tuple[Printed, ...]:
+        """The output of the first check that printed something, if no check failed."""
+        blocks = (block for check in self.passed for block in check.blocks)
+        printed = [block for block in blocks if isinstance(block, Printed)]
+        return () if self.first else tuple(printed[:1])
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
         """The messages of checks with full points; the state describes carried points.
 
         If a check ran in both suites, the message of the public suite is used, which comes first.
         """
         said: dict[str, str] = {}
         for check in self.passed:
-            if check.message and check.points == check.max_points and not self.carried:
-                said.setdefault(check.title, check.message)
-        return tuple(said.values())
+            for message in check.messages:
+                if check.points == check.max_points and not self.carried:
+                    said.setdefault(check.title, message.text)
+        return tuple(Message(f"Note: {text}") for text in said.values())
 
     @property
     def unwritten(self) -> bool:

@@ -1,15 +1,15 @@
 """Builds feedback from a record, the most important problem first."""
 
-import dataclasses
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
 from autograder.course import Course, Stage
+from autograder.reports.blocks import Aside, Block, Message, Mistake, Printed, Tables
 from autograder.reports.feedback import (
+    PASSED,
     UNWRITTEN,
     CheckFeedback,
     ExerciseFeedback,
@@ -25,7 +25,7 @@ from autograder.sanitize import MAX_WORD, line
 
 HINTS: Final = ("A first nudge", "A stronger hint", "Nearly the answer")
 MARKS: Final = {
-    Outcome.PASSED: ("✓", "passed"),
+    Outcome.PASSED: (PASSED, "passed"),
     Outcome.FAILED: ("✗", "not right yet"),
     Outcome.ERRORED: ("!", "ended with an error"),
     Outcome.SKIPPED: ("·", "not checked yet"),
@@ -62,7 +62,7 @@ def build_feedback(
         encouragement=encouragement,
         message="" if internal else result.message,
         next_step=_next_step(course, stage) if stage and _is_full(result) else "",
-        exercises=_without_repetitions(_exercises(stage, result)),
+        exercises=_exercises(stage, result, is_page=True),
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
@@ -142,42 +142,28 @@ def _next_step(course: Course, stage: Stage) -> str:
     return "This was the last stage. Congratulations on the whole course!"
 
 
-def _exercises(stage: Stage | None, result: SubmissionResult) -> tuple[ExerciseFeedback, ...]:
+def _exercises(
+    stage: Stage | None, result: SubmissionResult, *, is_page: bool = False
+) -> tuple[ExerciseFeedback, ...]:
+    """Build the feedback on all exercises; a page describes each mistake only where it is first."""
     hints = {exercise.name: exercise.hints for exercise in stage.exercises} if stage else {}
+    places: dict[str, str] = {}
     return tuple(
-        _exercise(number, item, hints.get(item.name, ()), result.message)
+        _exercise(number, item, hints.get(item.name, ()), result.message, places if is_page else {})
         for number, item in enumerate(result.exercises, start=1)
     )
 
 
-def _without_repetitions(exercises: tuple[ExerciseFeedback, ...]) -> tuple[ExerciseFeedback, ...]:
-    """Return *exercises* with each mistake described only where it was found first."""
-    places: dict[str, str] = {}
-    found = []
-    for exercise in exercises:
-        refer = partial(_refer, places=places, exercise=exercise.name)
-        first = refer(exercise.first) if exercise.first else None
-        later = tuple(map(refer, exercise.later))
-        found.append(dataclasses.replace(exercise, first=first, later=later))
-    return tuple(found)
-
-
-def _refer(check: CheckFeedback, places: dict[str, str], exercise: str) -> CheckFeedback:
-    """Return *check*, with a reference if another exercise already describes its mistake."""
-    if check.diagnosis is None:
-        return check
-    place = places.setdefault(check.diagnosis.explanation, exercise)
-    if place == exercise:
-        return check
-    return dataclasses.replace(check, diagnosis=None, same_mistake=f"in {place}")
-
-
 def _exercise(
-    number: int, result: ExerciseResult, hints: tuple[str, ...], shown: str
+    number: int,
+    result: ExerciseResult,
+    hints: tuple[str, ...],
+    shown: str,
+    places: dict[str, str],
 ) -> ExerciseFeedback:
     problems = [check for check in result.checks if check.outcome is not Outcome.PASSED]
     passed = [check for check in result.checks if check.outcome is Outcome.PASSED]
-    found = _checks(_most_useful_first(problems), shown)
+    found = list(_checks(_most_useful_first(problems), shown, result.name, places))
     return ExerciseFeedback(
         number=number,
         name=result.name,
@@ -186,7 +172,7 @@ def _exercise(
         state=_state(result, problems),
         first=found[0] if found else None,
         later=tuple(found[1:]),
-        passed=tuple(_checks(passed, shown)),
+        passed=tuple(_checks(passed, shown, result.name, {})),
         hints=tuple(zip(HINTS, filter(None, hints), strict=False)) if problems else (),
         carried=carried_points(result.carried, result.credited),
     )
@@ -219,41 +205,51 @@ def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
     return MARKS[Outcome.SKIPPED][1] if skipped else "in progress"
 
 
-def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
-    """Build the feedback on *checks*; *shown* is the message about the whole submission, if any."""
-    messages: set[str] = set()
-    mistakes: set[str] = set()
-    found = []
+def _checks(
+    checks: Sequence[CheckResult], shown: str, exercise: str, places: dict[str, str]
+) -> Iterator[CheckFeedback]:
+    """Build the feedback on *checks* of *exercise*, without repetitions.
+
+    *shown* is the message about the whole submission, if any. *places* maps each explanation to the
+    exercise that describes it.
+    """
+    messages, mistakes = {""}, set[str]()
     for check in checks:
-        mistake = check.diagnosis.misconception if check.diagnosis else ""
-        mark, word = _mark(check)
         # A skipped check would only repeat a message about the whole file.
-        repeated = check.message in messages or (
+        is_repeated = check.message in messages or (
             shown and (shown in check.message or check.outcome is Outcome.SKIPPED)
         )
-        found.append(
-            CheckFeedback(
-                title=check.title,
-                mark=mark,
-                word=word,
-                points=check.points,
-                max_points=check.max_points,
-                message="" if repeated else check.message,
-                mistake=check.diagnosis.headline if check.diagnosis else "",
-                diagnosis=None if mistake in mistakes else check.diagnosis,
-                same_mistake="above" if mistake in mistakes else "",
-                tables=tensor_tables(check.grid) if check.grid else (),
-                printed=check.printed,
-            )
-        )
+        place = ""
+        if check.diagnosis and check.diagnosis.misconception in mistakes:
+            place = "above"
+        elif check.diagnosis:
+            described = places.setdefault(check.diagnosis.explanation, exercise)
+            place = f"in {described}" if described != exercise else ""
+        blocks = check_blocks(replace(check, message="") if is_repeated else check, place)
+        mark, word = _mark(check)
+        yield CheckFeedback(check.title, mark, word, check.points, check.max_points, tuple(blocks))
         messages.add(check.message)
-        mistakes |= {mistake} - {""}
-    return found
+        mistakes |= {check.diagnosis.misconception} - {""} if check.diagnosis else set()
+
+
+def check_blocks(check: CheckResult, place: str = "") -> Iterator[Block]:
+    """Yield the blocks about *check*; its mistake is described already in *place*, if any."""
+    if check.message:
+        yield Message(check.message)
+    if place:
+        yield Aside(f"The mistake is the same as {place}.")
+    elif check.diagnosis:
+        found = check.diagnosis
+        yield Mistake(found.headline, found.beyond_headline, found.hint)
+    if check.grid:
+        yield Tables(tensor_tables(check.grid))
+    if check.printed:
+        yield Printed(check.printed)
 
 
 def _mark(check: CheckResult) -> tuple[str, str]:
     if check.given:
-        return "✓", "carried forward"
+        return PASSED, "carried forward"
     if check.status is Status.NOT_IMPLEMENTED:
         return "·", UNWRITTEN
     if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:

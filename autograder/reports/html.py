@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from textwrap import indent
 from types import MappingProxyType
 from typing import Final
 
@@ -23,6 +22,7 @@ from markupsafe import Markup
 
 from autograder.course import Course
 from autograder.errors import UsageError
+from autograder.reports.blocks import LEAD
 from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
 from autograder.reports.class_report import OPEN_MISTAKES, build_stage_reports
 from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
@@ -106,26 +106,6 @@ def exercise_card(exercise: ExerciseFeedback, *, points: bool, note: str = "") -
     return render("exercise_card.html", exercise=exercise, points=points, note=note)
 
 
-def exercise_card_text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
-    """Return the card as plain lines, for terminals, logs and viewers without HTML."""
-    first = exercise.first
-    mark = first.mark if first else "✓"
-    carried = f", {exercise.carried}" if exercise.carried else ""
-    earned = f" {exercise.score:g} of {exercise.max_score:g} points{carried}." if points else ""
-    lines = [f"{mark} {exercise.name}: {exercise.state}.{earned}"]
-    if first and not exercise.unwritten:
-        lines += [first.title, first.message] if first.message else [first.title]
-        if first.diagnosis:
-            mistake = f"It looks like this: {first.mistake}{first.diagnosis.beyond_headline}"
-            lines += [mistake, first.diagnosis.hint]
-        if first.printed:
-            lines += ["Printed by your code:", indent(first.printed, "  ")]
-    if exercise.printed:
-        lines += ["Printed by your code:", indent(exercise.printed, "  ")]
-    lines += [check.message for check in exercise.passed if check.message]
-    return "\n".join([*lines, note] if note else lines)
-
-
 def render(template: str, **values: object) -> str:
     """Fill a template in ``templates/`` with *values*."""
     return _environment().get_template(template).render(values)
@@ -151,7 +131,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["percent"] = percent
+    environment.globals |= {"percent": percent, "LEAD": LEAD}
     environment.filters["g"] = "{:g}".format  # 7.5, not 7.50, and 10, not 10.0
     environment.filters["breakable"] = breakable
+    environment.filters["kind"] = lambda block: type(block).__name__
     return environment

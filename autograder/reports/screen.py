@@ -1,6 +1,6 @@
 """Fits the parts of a screen into the rows of a terminal, by shrinking unimportant ones first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ def spaced(rank: Rank, *shown: RenderableType) -> Part:
     return Part(((BLANK, *shown), shown, ()), (Rank.GAPS, rank))
 
 
-def whole(parts: Sequence[Part]) -> list[RenderableType]:
+def whole(parts: Iterable[Part]) -> list[RenderableType]:
     """Return *parts* in their largest layouts."""
     return [item for part in parts for item in part.layouts[0]]
 

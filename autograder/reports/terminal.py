@@ -10,6 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.course import Course
+from autograder.reports.blocks import (
+    LEAD,
+    Aside,
+    Block,
+    Message,
+    Mistake,
+    Printed,
+    Tables,
+    Title,
+)
 from autograder.reports.feedback import (
     PRACTICE,
     CheckFeedback,
@@ -28,7 +38,6 @@ WIDE = 60  # columns; a narrower overview leaves out the states
 INDENT = 2
 BLOCKS = 20  # length of a bar, which fits next to the points in 40 columns
 MAX_PATH = 400  # characters; a student's own path may be long
-PRINTED = "Printed by your code:"
 COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "·": "dim"}
 
 
@@ -44,31 +53,36 @@ def self_check_text(feedback: SelfCheckFeedback, here: Path, width: int, *, colo
     return render(_self_check(feedback, here, width), width, colour=colour)
 
 
-def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
-    """Yield the first problem of *exercise*, with the diagnosis before the details."""
-    first = exercise.first
-    if first is None:
-        yield from passed_parts(exercise)
-        return
-    yield verdict(exercise)
-    if not (exercise.unwritten or first.silent):
-        title = Text(first.title, style="bold")
-        parts = (*diagnosis_parts(first), title, *_facts(first, width - INDENT))
-        yield Padding(Group(*parts), (0, 0, 0, INDENT))
+def draw(blocks: Iterable[Block], width: int, *, indent: int = 0) -> tuple[RenderableType, ...]:
+    """Return *blocks* as rich draws them in *width* columns, *indent* of which stay empty."""
+    drawn = [part for block in blocks for part in _block(block, width - indent)]
+    return (Padding(Group(*drawn), (0, 0, 0, indent)),) if drawn and indent else tuple(drawn)
 
 
 def verdict(exercise: ExerciseFeedback) -> Text:
-    """Return the first line about an *exercise* that does not pass."""
-    first = exercise.first
-    assert first is not None  # noqa: S101  # the callers have checked this
-    return Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
+    """Return the first line about *exercise*."""
+    passed = exercise.state if exercise.carried else ""
+    word = exercise.first.word if exercise.first else passed
+    return Text.assemble((f"{exercise.mark} {exercise.name}", COLOURS[exercise.mark]), f"  {word}")
 
 
-def passed_parts(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
-    """Yield the line that *exercise* passes, then notes and printed output."""
-    yield Text(f"✓ {exercise.name} passes.", style="bold green")
-    yield from _notes(exercise)
-    yield from _printed_by(exercise)
+def _block(block: Block, width: int) -> Iterator[RenderableType]:
+    match block:
+        case Title(text):
+            yield Text(text, style="bold")
+        case Message(text):
+            yield Text(text)
+        case Mistake(name, more, question):
+            yield Text.assemble(LEAD, (name, "bold"), more)
+            yield Text(question, style="italic cyan")
+        case Aside(text):
+            yield Text(text, style="dim")
+        case Tables(tables):
+            yield from [""] if len(tables) > 1 else []
+            yield from tensor_parts(tables, width)
+        case Printed(text, title):
+            yield Text(title, style="dim")
+            yield Padding(Text(text), (0, 0, 0, INDENT))
 
 
 def console(width: int, *, colour: bool) -> Console:
@@ -103,9 +117,10 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     if feedback.message:
         yield from (Text(_sentence(feedback.message), style="red"), "")
     if feedback.printed and not feedback.complete:
-        yield from (*printed_parts("Printed when your file was imported:", feedback.printed), "")
+        printed = Printed(feedback.printed, "Printed when your file was imported:")
+        yield from (*draw([printed], width), "")
     for exercise in feedback.exercises:
-        yield from _checked_exercise(exercise, width - INDENT)
+        yield from _checked_exercise(exercise, width)
     for notice in feedback.notices:
         yield Text(f"Note: {_sentence(notice)}", style="dim")
     yield ""
@@ -132,17 +147,11 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
 
 
 def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
-    first = exercise.first
-    if first is None:
-        given = f"  {exercise.state}" if exercise.carried else ""
-        yield Text.assemble((f"✓ {exercise.name}", "green"), given)
-        yield from _notes(exercise)
-        yield from _printed_by(exercise)
-        return
     yield verdict(exercise)
-    if not (exercise.unwritten or first.silent):
-        title = Text(first.title, style="bold")
-        yield Padding(Group(title, *_details(first, width)), (0, 0, 1, INDENT))
+    if exercise.first is None:
+        yield from draw((*exercise.notes, *exercise.printed), width, indent=INDENT)
+    elif exercise.problem:
+        yield from (*draw(exercise.problem, width, indent=INDENT), "")
 
 
 def _sentence(text: str) -> str:
@@ -167,7 +176,8 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
         yield from ("", _overview(feedback.exercises, states=width >= WIDE))
     for exercise in feedback.done:
         if exercise.notes:
-            yield from ("", Text(f"✓ {exercise.name}", "green"), *_notes(exercise))
+            notes = draw(exercise.notes, width, indent=INDENT)
+            yield from ("", Text(f"✓ {exercise.name}", "green"), *notes)
     for exercise in feedback.open:
         yield from _exercise(exercise, width - INDENT)
     yield from _list("Good to know:", feedback.notices)
@@ -187,9 +197,7 @@ def _overview(exercises: Iterable[ExerciseFeedback], *, states: bool) -> Table:
 
 def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
     yield ""
-    points = f"{exercise.score:g} of {exercise.max_score:g} points"
-    carried = f", {exercise.carried}" if exercise.carried else ""
-    yield Text.assemble((exercise.name, "bold underline"), "  ", (points + carried, "dim"))
+    yield Text.assemble((exercise.name, "bold underline"), "  ", (exercise.points, "dim"))
     parts: list[RenderableType] = []
     if exercise.first:
         parts += _problem(exercise.first, width)
@@ -198,71 +206,19 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
             Text(f"Stuck? `autograder hint {exercise.name}` has three hints.", style="dim")
         )
     for check in exercise.later:
-        parts += [] if check.silent else ["", *_problem(check, width)]
-    silent = sum(check.silent for check in exercise.later)
+        parts += ["", *_problem(check, width)] if check.blocks else []
+    silent = sum(not check.blocks for check in exercise.later)
     if silent:
         parts += ["", Text(f"· {silent} more failed in the same way", style="dim")]
     if exercise.passed:
         parts += ["", Text(f"✓ {len(exercise.passed)} passed already", style="green")]
-        parts += _notes(exercise)
+        parts += draw(exercise.notes, width, indent=INDENT)
     yield Padding(Group(*parts), (0, 0, 0, INDENT))
 
 
 def _problem(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     yield Text.assemble((f"{check.mark} {check.word}: ", COLOURS[check.mark]), check.title)
-    yield from _details(check, width)
-
-
-def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
-    if check.message:
-        yield Text(check.message)
-    yield from diagnosis_parts(check)
-    yield from _values(check, width)
-
-
-def _facts(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
-    if check.message:
-        yield Text(check.message)
-    yield from _values(check, width)
-
-
-def diagnosis_parts(check: CheckFeedback, *, beyond: bool = True) -> Iterator[RenderableType]:
-    """Yield the mistake behind *check* and its guiding question.
-
-    Without *beyond*, only the name of the mistake is shown and not the rest of the explanation.
-    """
-    if check.diagnosis:
-        title = (check.mistake, "bold")
-        more = check.diagnosis.beyond_headline if beyond else "."
-        yield Text.assemble("It looks like this: ", title, more)
-        yield Text(check.diagnosis.hint, style="italic cyan")
-    elif check.same_mistake:
-        yield Text(f"The mistake is the same as {check.same_mistake}.", style="dim")
-
-
-def _values(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
-    if check.tables:
-        yield ""
-        yield from tensor_parts(check.tables, width)
-    if check.printed:
-        yield from printed_parts(PRINTED, check.printed)
-
-
-def _notes(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
-    for note in exercise.notes:
-        yield Padding(Text(f"Note: {note}"), (0, 0, 0, INDENT))
-
-
-def _printed_by(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
-    if exercise.printed:
-        parts = printed_parts(PRINTED, exercise.printed)
-        yield Padding(Group(*parts), (0, 0, 0, INDENT))
-
-
-def printed_parts(title: str, text: str) -> Iterator[RenderableType]:
-    """Yield the output of the student's code, below a *title*."""
-    yield Text(title, style="dim")
-    yield Padding(Text(text), (0, 0, 0, INDENT))
+    yield from draw(check.blocks, width)
 
 
 def _bar(percent: float) -> Text:

@@ -21,9 +21,10 @@ from autograder.course import Handout, Stage
 from autograder.course_file import CAPTION
 from autograder.disk import replace_file
 from autograder.errors import UsageError
+from autograder.reports.exercise_screen import exercise_screen
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.terminal import exercise_parts
+from autograder.reports.screen import whole
 from autograder.reports.terminal_tables import pictures_parts
 from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
@@ -193,7 +194,7 @@ class Hunt:
         for exercise in self._stage.exercises:
             feedback = build_exercise_feedback(self._stage, result, exercise.name)
             if feedback is not None and feedback.first is not None:
-                parts += exercise_parts(feedback, width)
+                parts += whole(exercise_screen(feedback, width))
                 break
         return Report([*parts, "", *self._task()])
 

@@ -19,7 +19,8 @@ from autograder.course import handout
 from autograder.errors import AutograderError, GraderError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.html import exercise_card, exercise_card_text
+from autograder.reports.html import exercise_card
+from autograder.reports.plain import exercise_text
 from autograder.results import SubmissionResult
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student.check import CheckTarget, check_with_suite, find_target
@@ -72,7 +73,7 @@ class ExerciseCheck:
         self._note = note
 
     def __repr__(self) -> str:
-        return exercise_card_text(self._feedback, points=False, note=self._note)
+        return exercise_text(self._feedback, points=False, note=self._note)
 
     def _repr_html_(self) -> str:
         return exercise_card(self._feedback, points=False, note=self._note)

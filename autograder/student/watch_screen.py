@@ -57,7 +57,7 @@ def _page(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
         shown = [*exercise_list(state.own, state.progress, state.task), "", progress_bar(state)]
         start = page_of(shown, HERE, width, size)
     else:
-        shown = whole(list(_content(state, width)))
+        shown = whole(_content(state, width))
     return (*page(shown, width, size, start + state.page), _one_row(PAGE_KEYS, width))
 
 
@@ -84,7 +84,7 @@ def _content(state: "Watch", width: int) -> Iterator[Part]:
         yield from finished_stage(state, state.finished, width)
     else:
         if state.just_passed is not None:
-            yield passed_screen(state.just_passed)
+            yield passed_screen(state.just_passed, width)
             yield optional(Rank.GAPS, "")
         yield from _exercise(state, width)
 
@@ -172,7 +172,7 @@ def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[R
 def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
     """Show that *stage* is done, its picture, and what comes next."""
     if state.just_passed is not None:
-        yield passed_screen(state.just_passed)
+        yield passed_screen(state.just_passed, width)
         yield optional(Rank.GAPS, "")
     yield kept(Text(f"This stage is done: {stage.title}. Well done!", style="bold green"))
     if state.weights is not None:

@@ -16,7 +16,6 @@ from autograder.exports.export_file import (
     csv_content,
     csv_id,
     csv_text,
-    feedback_text,
     formula_warnings,
     is_formula,
     number,
@@ -24,7 +23,7 @@ from autograder.exports.export_file import (
     read_csv,
     single_submission,
 )
-from autograder.results import CheckResult, Outcome, SubmissionResult
+from autograder.results import SubmissionResult
 from tests.kit.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
 
 
@@ -56,14 +55,6 @@ def test_no_grade_is_not_a_zero(broken: SubmissionResult, results: MakeResults):
     """A missing grade is an error in a format that could only write a zero."""
     with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
         single_submission(results(broken))
-
-
-def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, failed_check: CheckResult):
-    """Message and diagnosis are separate paragraphs; a check that passed has none."""
-    assert feedback_text(failed_check) == (
-        "It differs.\n\nThe numbers were squared.\n\nWhat is twice three?"
-    )
-    assert feedback_text(check(Outcome.PASSED)) == ""
 
 
 @pytest.mark.parametrize("formula", FORMULAS)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from autograder.reports.blocks import Message, Printed, Title
 from autograder.reports.feedback import (
     CheckFeedback,
     ExerciseFeedback,
@@ -43,20 +44,33 @@ def test_a_message_next_to_full_points_is_not_a_problem():
     assert replace(FEEDBACK, score=4.0).message_title == "No points lost, but worth knowing"
 
 
-def test_a_check_that_adds_nothing_is_silent():
-    """A check without a message adds nothing to the page."""
-    check = CheckFeedback(title="a", mark="✗", word="not right yet", points=0.0, max_points=1.0)
+def test_a_problem_has_a_title_unless_its_word_is_enough():
+    """The first problem is a title with its blocks, and empty without blocks or without code."""
+    check = CheckFeedback("Adds.", "✗", "not right yet", points=0.0, max_points=1.0)
+    differs = Message("It differs.")
+    found = replace(EXERCISE, first=replace(check, blocks=(differs,)))
 
-    assert check.silent
-    assert not replace(check, message="It differs.").silent
+    assert found.problem == (Title("Adds."), differs)
+    assert replace(EXERCISE, first=check).problem == ()
+    assert replace(found, state="not written yet").problem == ()
+
+
+def test_output_is_shown_once_and_only_if_no_check_failed():
+    """An exercise that passes has the output of its first check that printed something."""
+    one, two = (Printed(text) for text in ("one", "two"))
+    passed = [CheckFeedback("a", "✓", "passed", 1.0, 1.0, (block,)) for block in (one, two)]
+    complete = replace(EXERCISE, passed=tuple(passed))
+
+    assert complete.printed == (one,)
+    assert replace(complete, first=passed[0]).printed == ()
 
 
 def test_notes_are_messages_of_checks_with_full_points():
     """Notes leave out withheld and carried points, and repeat no message of the public suite."""
-    full = CheckFeedback("a", "✓", "passed", points=1.0, max_points=1.0, message="Unclear.")
+    full = CheckFeedback("a", "✓", "passed", 1.0, 1.0, (Message("Unclear."),))
     withheld = replace(full, points=0.0)
-    hidden = replace(full, message="Unclear; run the public suite.")
+    hidden = replace(full, blocks=(Message("Unclear; run the public suite."),))
     noted = replace(EXERCISE, passed=(full, hidden, withheld))
 
-    assert noted.notes == ("Unclear.",)
+    assert noted.notes == (Message("Note: Unclear."),)
     assert replace(noted, carried="of which 1 by error carried forward").notes == ()

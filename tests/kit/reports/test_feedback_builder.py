@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.course import Course
+from autograder.reports.blocks import Aside, Message, Mistake
 from autograder.reports.feedback import FinalGrade
 from autograder.reports.feedback_builder import (
     build_exercise_feedback,
@@ -14,6 +15,11 @@ from autograder.reports.feedback_builder import (
 )
 from autograder.results import CheckResult, Diagnosis, ExerciseResult, Outcome, Status
 from tests.kit.factories import MakeCheck, MakeSubmission, WriteCourse
+
+
+def mistake_of(diagnosis: Diagnosis) -> tuple[Mistake]:
+    """The block about *diagnosis*."""
+    return (Mistake(diagnosis.headline, diagnosis.beyond_headline, diagnosis.hint),)
 
 
 def test_full_marks_name_the_next_stage(
@@ -63,9 +69,9 @@ def test_a_message_is_not_repeated(
     failed = check(Outcome.FAILED, message="Other values.", diagnosis=diagnosis)
     exercise = build_feedback(tiny, submission(failed, failed)).exercises[0]
 
-    assert exercise.first.diagnosis == diagnosis
-    assert [(item.message, item.diagnosis, item.same_mistake) for item in exercise.later] == [
-        ("", None, "above")
+    assert exercise.first.blocks == (Message("Other values."), *mistake_of(diagnosis))
+    assert [item.blocks for item in exercise.later] == [
+        (Aside("The mistake is the same as above."),)
     ]
 
 
@@ -78,11 +84,12 @@ def test_a_mistake_is_described_once_on_a_page(
     result = submission(exercises=exercises)
     first, second = (item.first for item in build_feedback(tiny, result).exercises)
     card = build_exercise_feedback(tiny.stages[0], result, "v2")
+    message = Message("Other values.")
 
-    assert (first.diagnosis, first.same_mistake) == (diagnosis, "")
-    assert (second.diagnosis, second.same_mistake) == (None, "in v1")
+    assert first.blocks == (message, *mistake_of(diagnosis))
+    assert second.blocks == (message, Aside("The mistake is the same as in v1."))
     assert card is not None
-    assert card.first.diagnosis == diagnosis
+    assert card.first.blocks == first.blocks
 
 
 def test_a_named_mistake_comes_before_wrong_numbers_without_a_name(
@@ -109,7 +116,7 @@ def test_an_import_error_is_shown_once(tiny: Course, check: MakeCheck, submissio
     feedback = build_feedback(tiny, submission(lost, message="line 3 is broken"))
 
     assert feedback.message == "line 3 is broken"
-    assert feedback.exercises[0].first.message == ""
+    assert feedback.exercises[0].first.blocks == ()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +217,7 @@ def test_a_carried_check_passes_with_its_sentence(
     exercise = build_feedback(tiny, checks).exercises[0]
 
     assert [item.word for item in exercise.passed] == ["passed", *["carried forward"] * 2]
-    assert [bool(item.message) for item in exercise.passed] == [False, True, False]
+    assert [bool(item.messages) for item in exercise.passed] == [False, True, False]
     assert exercise.state == "right, given your half"
     assert exercise.complete
 

@@ -19,11 +19,11 @@ from autograder.reports.html import (
     breakable,
     class_page,
     exercise_card,
-    exercise_card_text,
     feedback_page,
     render,
     write_pages,
 )
+from autograder.reports.plain import exercise_text
 from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
 from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission
 
@@ -440,7 +440,7 @@ def test_a_complete_card_lists_what_passed(complete: ExerciseFeedback):
     assert "✓  double  complete" in text
     assert "2 checks pass" in text
     assert "Nothing is nothing." in text
-    assert exercise_card_text(complete, points=False) == "✓ double: complete."
+    assert exercise_text(complete, points=False) == "✓ double: complete."
 
 
 def test_an_unwritten_exercise_shows_no_problems(unwritten: ExerciseFeedback):
@@ -450,17 +450,17 @@ def test_an_unwritten_exercise_shows_no_problems(unwritten: ExerciseFeedback):
     assert "·  double  not written yet" in text
     assert "to look at afterwards" not in text
     assert "Twice one is two." not in text
-    assert exercise_card_text(unwritten, points=False) == "· double: not written yet."
+    assert exercise_text(unwritten, points=False) == "· double: not written yet."
 
 
-@pytest.mark.parametrize("form", [exercise_card, exercise_card_text], ids=["html", "text"])
+@pytest.mark.parametrize("form", [exercise_card, exercise_text], ids=["html", "text"])
 def test_points_are_shown_only_where_they_count(form, incorrect: ExerciseFeedback):
     """A card of the public suite shows no points."""
     assert "2 of 6 points" in form(incorrect, points=True)
     assert "points" not in form(incorrect, points=False)
 
 
-@pytest.mark.parametrize("form", [exercise_card, exercise_card_text], ids=["html", "text"])
+@pytest.mark.parametrize("form", [exercise_card, exercise_text], ids=["html", "text"])
 def test_a_note_comes_last(form, complete: ExerciseFeedback):
     """A note about the card as a whole comes last; without one the card ends before."""
     noted = form(complete, points=False, note="Ask me.")
@@ -473,7 +473,7 @@ def test_a_note_comes_last(form, complete: ExerciseFeedback):
 def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
     """The card contains every word of the plain lines."""
     exercise = request.getfixturevalue(kind)
-    plain = exercise_card_text(exercise, points=True, note="Ask me.")
+    plain = exercise_text(exercise, points=True, note="Ask me.")
     page = Read(exercise_card(exercise, points=True, note="Ask me."))
 
     assert words(plain) <= words(page.text)
@@ -531,14 +531,14 @@ def test_hostile_words_look_the_same_in_every_card(
 @pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
 def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Results, number: int):
     """A card has no escapes, controls or lone surrogates, and a limited number of lines."""
-    plain = exercise_card_text(exercise_feedback(hostile.submissions[number]), points=True)
+    plain = exercise_text(exercise_feedback(hostile.submissions[number]), points=True)
 
     assert all(character == "\n" or character.isprintable() for character in plain)
     assert len(plain) < LARGEST_CARD
     assert plain.encode()
 
 
-@pytest.mark.parametrize("form", [exercise_card, exercise_card_text])
+@pytest.mark.parametrize("form", [exercise_card, exercise_text])
 def test_a_card_says_what_its_points_are_given(
     form, exercise_feedback, submission: MakeSubmission, carried_check: CheckResult
 ):

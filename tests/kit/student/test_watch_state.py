@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Stage, handouts
+from autograder.reports.blocks import Message
 from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
 from autograder.reports.terminal import render
 from autograder.student.attention_weights import Weights
@@ -36,7 +37,7 @@ class KnownAnswers:
     def check(self, task: Task) -> CheckAnswer:
         """Answer at once."""
         name = task.exercise.name
-        wrong = CheckFeedback("A sentence.", "✗", "not right yet", 0.0, 1.0, message="No.")
+        wrong = CheckFeedback("A sentence.", "✗", "not right yet", 0.0, 1.0, (Message("No."),))
         first = None if task.key in self.right else wrong
         return CheckAnswer(ExerciseFeedback(1, name, 0.0, 1.0, "in progress", first, (), (), ()))
 
