@@ -21,7 +21,7 @@ class Title(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What was observed, in one or more lines."""
+    """The observation of a check, in one or more lines."""
 
     text: str
 

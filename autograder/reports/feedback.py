@@ -30,7 +30,7 @@ class CheckFeedback:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What was observed, without the mistake and the numbers."""
+        """The observations, without the mistake and the numbers."""
         return tuple(block for block in self.blocks if isinstance(block, Message))
 
 
