@@ -17,7 +17,7 @@ from autograder.course import Course, Stage, course_secret
 from autograder.errors import ClusterError
 from autograder.grading.journal import Journal
 from autograder.grading.run import Run, RunOptions, on_cluster
-from autograder.reports.class_report import class_tables, missing_labs
+from autograder.reports.class_report import class_table, missing_labs
 from autograder.reports.feedback import counted
 from autograder.reports.terminal import feedback_text
 from autograder.results import Results, Status
@@ -250,13 +250,11 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
 
 def _print_results(course: Course, results: Results, names: Mapping[str, str]) -> None:
-    """Print the tables of the class, after the full feedback if there is only one submission."""
+    """Print the table of the class, after the full feedback if there is only one submission."""
     if len(results.submissions) == 1:
         width, colour = output.terminal()
         typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
-    console = Console(highlight=False)
-    for table in class_tables(results, console.width, names):
-        console.print(table)
+    Console(highlight=False).print(class_table(results, names))
     output.print_lines(missing_labs(results))
 
 

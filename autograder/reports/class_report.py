@@ -1,14 +1,11 @@
 """Summarizes a class: a table for the terminal, scores, mistakes, and submissions to review."""
 
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean, median
 from typing import Final
 
 import msgspec
-from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +22,6 @@ from autograder.stored_results import scores_of
 
 # Full marks have their own bar.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")
-MAX_ROWS: Final = 500  # of one table in the terminal
 OPEN_MISTAKES: Final = 10  # shown for one stage; rarer ones are folded
 
 
@@ -73,51 +69,8 @@ class SubmissionRow(msgspec.Struct, frozen=True):
         return " ".join([state, *more])
 
 
-class StageRows:
-    """The rows of one stage, each made from its result only when it is needed."""
-
-    def __init__(
-        self,
-        submissions: Sequence[SubmissionResult],
-        indices: Sequence[int],
-        pages: PageNames,
-        names: Mapping[str, str],
-    ) -> None:
-        self._submissions = submissions
-        self._indices = indices
-        self._pages = pages
-        self._names = names
-
-    def __iter__(self) -> Iterator[SubmissionRow]:
-        return map(self.row, range(len(self._indices)))
-
-    def results(self) -> Iterator[SubmissionResult]:
-        """Yield the result of each row."""
-        return map(self.result, range(len(self._indices)))
-
-    def result(self, number: int) -> SubmissionResult:
-        """Return the result of row *number*."""
-        return self._submissions[self._indices[number]]
-
-    def row(self, number: int) -> SubmissionRow:
-        """Return row *number*."""
-        item = self.result(number)
-        return SubmissionRow(
-            student=item.student,
-            name=line(self._names.get(item.student, ""), MAX_WORD) or item.student,
-            page=self._pages.of(self._indices[number], item),
-            status=item.status,
-            score=item.score,
-            max_score=item.max_score,
-            problem=first_problem(item),
-            carried=item.carried,
-            review=tuple(review_reasons(item)),
-            lacks_lab=lacks_lab(item),
-        )
-
-
 class StageReport(msgspec.Struct, frozen=True):
-    """The results of one stage; *review* are the numbers of the rows that need manual review."""
+    """The results of one stage."""
 
     title: str
     facts: list[tuple[str, str]]
@@ -126,8 +79,12 @@ class StageReport(msgspec.Struct, frozen=True):
     checks: list[CheckStatistics]
     mistakes: list[MistakeCount]
     similar: list[SimilarGroup]
-    review: Sequence[int]
-    rows: StageRows
+    rows: Sequence[SubmissionRow]
+
+    @property
+    def review(self) -> list[SubmissionRow]:
+        """The submissions that need manual review."""
+        return [row for row in self.rows if row.review]
 
 
 def build_stage_reports(
@@ -138,53 +95,64 @@ def build_stage_reports(
     *names* maps ids to the known names of students.
     """
     titles = {stage.name: stage.title for stage in course.stages}
-    pages = PageNames(scores_of(results))
-    indices: dict[str, array[int]] = defaultdict(partial(array, "L"))
+    page_names = PageNames(scores_of(results))
+    indices: dict[str, list[int]] = defaultdict(list)
     for index, score in enumerate(scores_of(results)):
         indices[score.stage].append(index)
     for name in dict.fromkeys((*titles, *indices)):  # stages that are not in the course come last
         if name in indices:
-            rows = StageRows(results.submissions, indices[name], pages, names)
-            yield _stage(titles.get(name) or name, rows)
+            found = ((index, results.submissions[index]) for index in indices[name])
+            pages = ((page_names.of(index, result), result) for index, result in found)
+            yield _stage(titles.get(name) or name, pages, names)
 
 
-def _stage(title: str, rows: StageRows) -> StageReport:
-    """Summarize a stage; read each result once, and those with equal code again."""
-    shares, carried = array("d"), 0.0  # the percentages of all graded submissions
-    count, without_lab, review = 0, 0, array("L")
-    exercises: dict[str, list[int]] = {}
+def _stage(
+    title: str, pages: Iterable[tuple[str, SubmissionResult]], names: Mapping[str, str]
+) -> StageReport:
+    """Summarize the results of a stage, each with the name of its page."""
+    rows: list[SubmissionRow] = []
+    exercises: dict[str, list[bool]] = defaultdict(list)  # whether each has all points
     checks, mistakes, code = CheckTally(), MistakeTally(), SimilarCode()
-    for count, result in enumerate(rows.results(), 1):
-        if result.score is not None and result.max_score:
-            shares.append(percent(result.score, result.max_score))
-        without_lab += lacks_lab(result)
-        if any(review_reasons(result)):
-            review.append(count - 1)
+    for number, (page, result) in enumerate(pages):
+        rows.append(_row(result, page, names))
         for exercise in result.exercises:
-            full = exercises.setdefault(exercise.name, [0, 0])
-            full[0] += exercise.score == exercise.max_score
-            full[1] += 1
-        carried = add((carried, result.carried))
+            exercises[exercise.name].append(exercise.score == exercise.max_score)
         checks.add(result)
-        mistakes.add(count - 1, result)
-        code.add(count - 1, result)
+        mistakes.add(number, result)
+        code.add(number, result)
+    shares = [
+        percent(row.score, row.max_score) for row in rows if row.score is not None and row.max_score
+    ]
     return StageReport(
         title=title or "Stage unknown",
-        facts=_facts(count, shares, carried, without_lab),
+        facts=_facts(rows, shares),
         bars=_bars(shares),
-        exercises=[ExerciseShare(name, full, of) for name, (full, of) in exercises.items()],
+        exercises=[ExerciseShare(name, sum(full), len(full)) for name, full in exercises.items()],
         checks=checks.statistics(),
         mistakes=mistakes.most_common(),
-        similar=code.groups(rows.result),
-        review=review,
+        similar=code.groups(),
         rows=rows,
     )
 
 
-def _facts(
-    count: int, shares: Sequence[float], carried: float, without_lab: int
-) -> list[tuple[str, str]]:
-    facts = [("submissions", str(count)), ("graded", str(len(shares)))]
+def _row(result: SubmissionResult, page: str, names: Mapping[str, str]) -> SubmissionRow:
+    return SubmissionRow(
+        student=result.student,
+        name=line(names.get(result.student, ""), MAX_WORD) or result.student,
+        page=page,
+        status=result.status,
+        score=result.score,
+        max_score=result.max_score,
+        problem=first_problem(result),
+        carried=result.carried,
+        review=tuple(review_reasons(result)),
+        lacks_lab=lacks_lab(result),
+    )
+
+
+def _facts(rows: Sequence[SubmissionRow], shares: Sequence[float]) -> list[tuple[str, str]]:
+    """Return the numbers at the top of a stage; *shares* are percentages of the points."""
+    facts = [("submissions", str(len(rows))), ("graded", str(len(shares)))]
     if shares:
         full = sum(share == 100 for share in shares)  # noqa: PLR2004  # the share is in percent
         facts += [
@@ -192,8 +160,11 @@ def _facts(
             ("median", f"{median(shares):.0f} %"),
             ("mean", f"{mean(shares):.0f} %"),
         ]
-    facts += [("points carried forward", f"{carried:g}")] if carried else []
-    return [*facts, ("without written answers", str(without_lab))] if without_lab else facts
+    if carried := add(row.carried for row in rows):
+        facts.append(("points carried forward", f"{carried:g}"))
+    if without_lab := sum(row.lacks_lab for row in rows):
+        facts.append(("without written answers", str(without_lab)))
+    return facts
 
 
 def _bars(shares: Sequence[float]) -> list[HistogramBar]:
@@ -218,52 +189,23 @@ def missing_labs(results: Results) -> Iterator[str]:
             yield f"{stage}: {have} no lab.ipynb, so the written answers count as missing."
 
 
-def class_tables(
-    results: Results, width: int, names: Mapping[str, str] | None = None
-) -> Iterator[Table]:
-    """Yield tables, at most *width* wide, with student, stage, points and first problem.
+def class_table(results: Results, names: Mapping[str, str]) -> Table:
+    """Return a table with student, stage, points and first problem.
 
-    *names* maps ids to the known names of students. A large class gets several tables, which look
-    like one, because rich needs some KiB for each row.
+    *names* maps ids to the known names of students.
     """
     found = results.submissions
     title = f"{counted(len(found), 'submission')}, isolation {results.isolation}"
-    who = partial(_name_and_id, names=names or {})
-    students, stages, points = _widths(found, width, who) if len(found) > MAX_ROWS else (None,) * 3
-    for first in range(0, max(1, len(found)), MAX_ROWS):
-        is_first = first == 0
-        table = Table(
-            title=title if is_first else None,
-            title_justify="left",
-            show_header=is_first,
-            box=None,
-            pad_edge=False,
-        )
-        table.add_column("student", overflow="fold", width=students)
-        table.add_column("stage", overflow="fold", width=stages)
-        table.add_column("points", justify="right", no_wrap=True, width=points)
-        table.add_column("first problem", overflow="fold", ratio=1)
-        for result in found[first : first + MAX_ROWS]:
-            stage, problem = Text(result.stage or "?"), Text(first_problem(result))
-            table.add_row(Text(who(result.student)), stage, _points(result), problem)
-        yield table
-
-
-def _name_and_id(student: str, names: Mapping[str, str]) -> str:
-    return name_and_id(names.get(student, ""), student)
-
-
-def _widths(
-    submissions: Sequence[SubmissionResult], width: int, who: Callable[[str], str]
-) -> tuple[int, int, int]:
-    """Return the widths of the columns of students, stages and points in all tables."""
-    most = width // 4  # longer names are folded
-    students, stages, points = (len(head) for head in ("student", "stage", "points"))
-    for result in submissions:
-        students = max(students, cell_len(who(result.student)))
-        stages = max(stages, cell_len(result.stage))
-        points = max(points, *map(cell_len, _points(result).plain.split("\n")))
-    return min(students, most), min(stages, most), points
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("student", overflow="fold")
+    table.add_column("stage", overflow="fold")
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("first problem", overflow="fold", ratio=1)
+    for result in found:
+        who = name_and_id(names.get(result.student, ""), result.student)
+        stage, problem = Text(result.stage or "?"), Text(first_problem(result))
+        table.add_row(Text(who), stage, _points(result), problem)
+    return table
 
 
 def _points(result: SubmissionResult) -> Text:

@@ -4,11 +4,7 @@ Only digests in the record are compared. The result is never called copying, bec
 have few correct answers.
 """
 
-import hashlib
-from array import array
 from collections import defaultdict
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -40,43 +36,29 @@ class SimilarGroup(msgspec.Struct, frozen=True):
 
 
 class SimilarCode:
-    """Collects digests of the code of one stage, eight bytes each, without unwritten code."""
+    """Collects the digests of the code of one stage, without unwritten code."""
 
     def __init__(self) -> None:
-        self._digests = array("Q")
-        self._indices = array("L")
+        self._rows: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self._students: dict[str, set[str]] = defaultdict(set)
+        self._wrong: set[str] = set()
 
-    def add(self, index: int, result: SubmissionResult) -> None:
-        """Add the submission in row *index*."""
+    def add(self, row: int, result: SubmissionResult) -> None:
+        """Add the submission in *row*."""
         if result.sha256 and _is_written(result):
-            self._digests.append(_short(result))
-            self._indices.append(index)
+            code = result.syntax_sha256 or result.sha256
+            self._rows[code][result.sha256].append(row)
+            self._students[code].add(result.student)
+            self._wrong |= set() if _is_full(result) else {code}
 
-    def groups(self, result_of: Callable[[int], SubmissionResult]) -> list[SimilarGroup]:
-        """Return the groups, those with wrong code first, then by size; results are read again."""
-        shared = {one for one, other in pairwise(sorted(self._digests)) if one == other}
-        found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-        students: dict[str, set[str]] = defaultdict(set)
-        wrong = set()
-        for index, digest in zip(self._indices, self._digests, strict=True):
-            if digest in shared:
-                result = result_of(index)
-                code = result.syntax_sha256 or result.sha256
-                found[code][result.sha256].append(index)
-                students[code].add(result.student)
-                wrong |= set() if _is_full(result) else {code}
+    def groups(self) -> list[SimilarGroup]:
+        """Return the groups, those with wrong code first, then by size."""
         groups = [
-            SimilarGroup(tuple(map(tuple, files.values())), full=code not in wrong)
-            for code, files in found.items()
-            if len(students[code]) > 1
+            SimilarGroup(tuple(map(tuple, files.values())), full=code not in self._wrong)
+            for code, files in self._rows.items()
+            if len(self._students[code]) > 1
         ]
         return sorted(groups, key=lambda group: (group.full, -group.size))[:MAX_GROUPS]
-
-
-def _short(result: SubmissionResult) -> int:
-    """Return eight bytes of a digest of the code, which distinguish most submissions."""
-    code = result.syntax_sha256 or result.sha256
-    return int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
 
 
 def _is_full(result: SubmissionResult) -> bool:

@@ -9,11 +9,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.reports.class_report import class_tables
 from autograder.reports.difference import compare
-from autograder.reports.html import class_page_parts
 from autograder.results import (
     Outcome,
     Results,
@@ -154,29 +151,15 @@ def test_of_many_changes_the_first_are_named():
 
 # The memory that one more submission takes, in the readers of a record
 
-FEW, MANY = 1000, 1400  # enough for several tables in the terminal
+FEW, MANY = 1000, 1400
 MOST = 500  # bytes, as a set grows in steps; one of these results takes about 3,000
-Use = Callable[[Course, Path], object]
-
-
-def report(course: Course, record: Path) -> None:
-    """Write the class report, and forget it."""
-    for part in class_page_parts(course, read_record(record)):
-        assert len(part) < 50_000
-
-
-def table(_course: Course, record: Path) -> None:
-    """Lay out the tables of the terminal, one after the other."""
-    for _ in class_tables(read_record(record), 100):
-        pass
+Use = Callable[[Path], object]
 
 
 USES = {
-    "diff": lambda _course, record: compare(read_record(record), read_record(record)),
-    "changes": lambda _course, record: score_changes(read_record(record), read_record(record)),
-    "record": lambda _course, record: [None for _ in json_parts(read_record(record))],
-    "report": report,
-    "table": table,
+    "diff": lambda record: compare(read_record(record), read_record(record)),
+    "changes": lambda record: score_changes(read_record(record), read_record(record)),
+    "record": lambda record: [None for _ in json_parts(read_record(record))],
 }
 
 
@@ -213,21 +196,21 @@ def measuring() -> Iterator[None]:
     gc.unfreeze()
 
 
-def peak(use: Use, course: Course, record: Path) -> int:
+def peak(use: Use, record: Path) -> int:
     """Return how much memory a use takes at most."""
     before, _ = tracemalloc.get_traced_memory()
     tracemalloc.reset_peak()
-    use(course, record)
+    use(record)
     return tracemalloc.get_traced_memory()[1] - before
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("measuring")
 @pytest.mark.parametrize("name", USES)
-def test_a_class_is_never_in_memory(name: str, tiny: Course, write: Callable[[int], Path]):
+def test_a_class_is_never_in_memory(name: str, write: Callable[[int], Path]):
     """One more submission takes a few hundred bytes of memory, so a class is not kept."""
     records = [write(count) for count in (FEW, MANY)]
-    peak(USES[name], tiny, records[1])  # fills caches, which are of bounded size
-    few, many = (peak(USES[name], tiny, record) for record in records)
+    peak(USES[name], records[1])  # fills caches, which are of bounded size
+    few, many = (peak(USES[name], record) for record in records)
 
     assert many - few < MOST * (MANY - FEW)

@@ -27,7 +27,7 @@ def similar_groups(class_: Sequence[SubmissionResult]) -> list[SimilarGroup]:
     code = SimilarCode()
     for index, result in enumerate(class_):
         code.add(index, result)
-    return code.groups(class_.__getitem__)
+    return code.groups()
 
 
 def test_the_same_file_is_a_group(student: Student):
