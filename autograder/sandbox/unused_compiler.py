@@ -1,9 +1,9 @@
-"""Avoids the import of torch's compiler in code that is not compiled.
+"""Avoids the import of torch's compiler and of SymPy, which takes seconds of a worker's time.
 
 Optimizers and ``torch.func.grad`` import the compiler, ``torch._dynamo``, on first use, only to
 mark functions that it must not compile. A backward pass from a given gradient imports the module of
-symbolic shapes, and with it SymPy, only to compare two shapes. Each import takes up to some seconds
-of a worker's time. Until something else is used, a small module answers these calls.
+symbolic shapes, and with it SymPy, only to compare two shapes. Small modules answer these calls,
+until code needs any other name.
 """
 
 import contextlib
@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -21,71 +22,25 @@ COMPILER = "torch._dynamo"
 SHAPES = "torch.fx.experimental.symbolic_shapes"
 
 
-class Postponed(ModuleType):
-    """Takes the place of a module of torch until code needs a name that is not defined here."""
+class _Postponed(ModuleType):
+    """Replaces a module of torch until code needs a name that is not defined here."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return the attribute *name* of torch's module."""
         if name.startswith("__"):  # requested by code that inspects all modules
             raise AttributeError(name)
-        return getattr(import_now(self.__name__), name)
+        return getattr(_import_now(self.__name__), name)
 
 
-class UnusedCompiler(Postponed):
-    """Answers torch's calls to its compiler in code that is not compiled."""
-
-    compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
-
-    def __init__(self) -> None:
-        super().__init__(COMPILER)
-        self.__path__ = []  # ``_Submodules`` finds the modules inside
-
-    def disable(self, fn: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:
-        """Return *fn* itself, because nothing compiles it."""
-        return fn
-
-    def graph_break(self, msg: str = "") -> None:
-        """Do nothing: there is no graph."""
-
-
-class PlainShapes(Postponed):
-    """Compares shapes that contain numbers only."""
-
-    def __init__(self) -> None:
-        super().__init__(SHAPES)
-
-    def sym_eq(self, x: Any, y: Any) -> Any:
-        """Return whether two shapes are equal; torch's module compares any other values."""
-        if _is_plain(x) and _is_plain(y):
-            return x == y
-        return import_now(SHAPES).sym_eq(x, y)
-
-    def expect_true(self, a: Any, skip: int = 0) -> Any:
-        """Return *a*; torch's module examines a condition that is not a plain one."""
-        return a if isinstance(a, bool) else import_now(SHAPES).expect_true(a, skip)
-
-
-def _is_plain(shape: object) -> bool:
-    return isinstance(shape, torch.Size) and all(type(size) is int for size in shape)
-
-
-class _Submodules(MetaPathFinder):
-    """Imports the compiler before one of its submodules is imported."""
+class _Submodules(MetaPathFinder, Loader):
+    """Imports the compiler before a submodule, which the compiler may then have loaded."""
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        del path
-        if not name.startswith(f"{COMPILER}."):
-            return None
-        compiler = import_now(COMPILER)
-        if name in sys.modules:
-            return ModuleSpec(name, _Imported())
-        return PathFinder.find_spec(name, compiler.__path__, target)
-
-
-class _Imported(Loader):
-    """Loads a module that the import of the compiler has already loaded."""
+        if name.startswith(f"{COMPILER}."):
+            _import_now(COMPILER)
+            return ModuleSpec(name, self) if name in sys.modules else None
+        return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return sys.modules[spec.name]
@@ -96,18 +51,36 @@ class _Imported(Loader):
 
 def postpone_compiler() -> None:
     """Let torch import its compiler and SymPy only if code needs them."""
-    if SHAPES not in sys.modules:
-        sys.modules[SHAPES] = PlainShapes()
     if COMPILER not in sys.modules:
-        sys.modules[COMPILER] = UnusedCompiler()
-        vars(torch)["_dynamo"] = sys.modules[COMPILER]  # as an import would do
+        vars(torch)["_dynamo"] = sys.modules[COMPILER] = _Postponed(COMPILER)  # as by an import
+        vars(sys.modules[COMPILER]).update(
+            __path__=[str(Path(torch.__file__).with_name("_dynamo"))],
+            disable=_unchanged,
+            graph_break=lambda _message="": None,
+            compiled_autograd=SimpleNamespace(_disable=contextlib.nullcontext),
+        )
         sys.meta_path.insert(0, _Submodules())
+    if SHAPES not in sys.modules:
+        sys.modules[SHAPES] = _Postponed(SHAPES)
+        vars(sys.modules[SHAPES]).update(sym_eq=_sym_eq, expect_true=_expect_true)
 
 
-def import_now(name: str) -> ModuleType:
+def _unchanged(function: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:
+    return function  # nothing compiles it
+
+
+def _sym_eq(x: Any, y: Any) -> Any:
+    if all(isinstance(one, torch.Size) and {*map(type, one)} <= {int} for one in (x, y)):
+        return x == y
+    return _import_now(SHAPES).sym_eq(x, y)
+
+
+def _expect_true(a: Any, skip: int = 0) -> Any:
+    return a if isinstance(a, bool) else _import_now(SHAPES).expect_true(a, skip)
+
+
+def _import_now(name: str) -> ModuleType:
     """Import torch's module *name*, and remove the module that replaces it."""
-    if isinstance(sys.modules.get(name), Postponed):
-        if name == COMPILER:
-            sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Submodules)]
+    if isinstance(sys.modules.get(name), _Postponed):
         del sys.modules[name]
     return import_module(name)

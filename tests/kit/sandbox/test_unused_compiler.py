@@ -17,7 +17,7 @@ weight = torch.ones(2, requires_grad=True)
 {code}
 print(type(sys.modules["torch._dynamo"]).__name__, "sympy" in sys.modules)
 """
-POSTPONED, IMPORTED = "UnusedCompiler", "module"
+POSTPONED, IMPORTED = "_Postponed", "module"
 
 
 def imported_after(code: str) -> list[str]:
