@@ -35,9 +35,9 @@ from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.programs import Programs, channel_of
 from autograder.diagnosis.rounded_values import compact
 from autograder.errors import CourseError
-from autograder.suite.alarm import ticking
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
+from autograder.suite.limits import ticking
 from autograder.suite.noise import is_same
 
 SAMPLE = 5  # misconceptions, and other programs; digests show whether the rest is stale

@@ -23,9 +23,9 @@ from autograder.diagnosis.slip_finder import Slip, find_slip
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.static_names import Definition
-from autograder.suite.alarm import ticking
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
+from autograder.suite.limits import ticking
 from autograder.suite.student_proxy import Channel
 
 

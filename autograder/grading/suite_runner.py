@@ -29,9 +29,8 @@ from autograder.grading.outcomes import (
     submission_result,
     submission_status,
 )
-from autograder.grading.pytest_session import collected_items, run_item
+from autograder.grading.pytest_session import CHECK, collected_items, run_item
 from autograder.grading.slip_prices import GradedExercise, priced
-from autograder.grading.time_limit import limited
 from autograder.grading.withheld_points import withhold
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
@@ -42,6 +41,7 @@ from autograder.suite.checks import CollectedCheck, Layer, collected_check, spec
 from autograder.suite.constructors import WrongOrder
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
+from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel
@@ -205,14 +205,14 @@ class SuiteRunner:
         """
         if not isinstance(channel, Session) or self._public:
             return self._run_anew(item, channel)
-        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
+        with channel.charged(CHECK_SECONDS), limit_check(channel.seconds_left, CHECK):
             return self._run_unless_known(item, channel)
 
     def _run_anew(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel* without the cache, because stand-ins may answer there."""
         if not isinstance(channel, Session):
             return self._observe(item, channel)
-        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
+        with channel.charged(CHECK_SECONDS), limit_check(channel.seconds_left, CHECK):
             return self._observe(item, channel)
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:

@@ -31,7 +31,7 @@ from autograder.sandbox.protocol import (
     request_of,
 )
 from autograder.sandbox.static_names import Definition, definitions, parse
-from autograder.suite.run_limits import OutOfTimeError, limited, room_for_memory
+from autograder.suite.limits import OutOfTimeError, limit_request, room_for_memory
 from autograder.suite.steps import StepCounter
 
 MAX_BYTES = 1 << 26  # of an answer; more than any solution needs
@@ -165,7 +165,7 @@ class LocalChannel:
 
     def _limits(self, requests: Sequence[Request]) -> contextlib.AbstractContextManager[None]:
         """Limit the time and memory of *requests* together, because setting a limit is slow."""
-        return limited(self._seconds_for(requests), MEMORY_MIB)
+        return limit_request(self._seconds_for(requests), MEMORY_MIB)
 
     def _require_memory(self, kind: object) -> None:
         """Raise ``MemoryError`` if memory ran out, unless the code alone used too much of it."""
