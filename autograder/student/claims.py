@@ -5,7 +5,7 @@ from math import inf, isnan
 from random import Random
 from typing import Final, NamedTuple
 
-from autograder.student.attention_weights import Weights
+from autograder.student.stage_picture import Weights
 
 CLEAR: Final = 0.02  # a difference that two printed digits show
 CHOICES: Final = 4

@@ -17,7 +17,7 @@ from autograder.student.lab_outputs import Output, outputs_after_exercises
 from autograder.student.progress import Progress, Task, first_open, tasks
 
 if TYPE_CHECKING:  # it imports torch
-    from autograder.student.attention_weights import Weights
+    from autograder.student.stage_picture import Weights
 
 Draw = Callable[[Stage], "Weights | None"]
 

@@ -29,8 +29,8 @@ from autograder.reports.terminal_tables import pictures_parts
 from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
 from autograder.student import claims, learner_folder
-from autograder.student.attention_weights import Weights
 from autograder.student.learner_code import LONGEST, LearnerCode, is_right
+from autograder.student.stage_picture import Weights
 from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
 
 FOLDER: Final = "hunt"  # in the learner's folder; holds a folder for each stage

@@ -12,9 +12,9 @@ from autograder.sandbox.protocol import BadMessageError
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.tensors import decode
 from autograder.sanitize import line
-from autograder.student import attention_weights
-from autograder.student.attention_weights import Weights
+from autograder.student import stage_picture
 from autograder.student.check import check_with_suite
+from autograder.student.stage_picture import Weights
 from autograder.submission import Code, Submission
 
 if TYPE_CHECKING:  # the fork server starts before the runner is loaded
@@ -67,13 +67,13 @@ class LearnerCode:
 
     def weights(self, text: str) -> Weights | None:
         """Return the attention weights that the module *text* computes; None if there are none."""
-        return attention_weights.attention_weights(self._open, self.stage, self._code(text))
+        return stage_picture.attention_weights(self._open, self.stage, self._code(text))
 
     def run_tests(self, tests: str, module: str) -> Verdict:
         """Run the learner's *tests* on *module*, in a worker."""
         run = f"from {WORKER_TESTS} import run_tests"
-        code = attention_weights.with_code(self._code(module), run)
-        session = attention_weights.open_session(self._open, self.stage, code)
+        code = stage_picture.with_code(self._code(module), run)
+        session = stage_picture.open_session(self._open, self.stage, code)
         try:
             reply = session.ask("call", name="run_tests", args=(tests,))
             problem = reply.problem.text if reply.problem is not None else ""

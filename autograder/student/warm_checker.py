@@ -24,7 +24,7 @@ from autograder.submission import collect
 
 if TYPE_CHECKING:  # they import torch
     from autograder.grading.suite_runner import SuiteRunner
-    from autograder.student.attention_weights import Weights
+    from autograder.student.stage_picture import Weights
 
 
 class CheckAnswer(NamedTuple):
@@ -64,7 +64,7 @@ class WarmChecker:
 
     def picture(self, stage: Stage) -> "Weights | None":
         """Return the attention weights that the learner's module computes, or None."""
-        from autograder.student.attention_weights import attention_weights  # noqa: PLC0415  # imports torch
+        from autograder.student.stage_picture import attention_weights  # noqa: PLC0415  # imports torch
 
         with contextlib.suppress(AutograderError, OSError):  # a stage can be finished without it
             submission = next(collect(student_file(stage.source, stage), self._own.stages, stage))

@@ -27,7 +27,7 @@ from autograder.student.learner_folder import gone, location
 from autograder.student.progress import Progress, Task, first_open, tasks
 
 if TYPE_CHECKING:  # the first imports torch
-    from autograder.student.attention_weights import Weights
+    from autograder.student.stage_picture import Weights
     from autograder.student.watch_state import Watch
 
 BLOCKS: Final = 20  # of the progress bar

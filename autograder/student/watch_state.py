@@ -15,7 +15,7 @@ from autograder.student.warm_checker import CheckAnswer
 
 if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
     from autograder.reports.feedback import ExerciseFeedback
-    from autograder.student.attention_weights import Weights
+    from autograder.student.stage_picture import Weights
 
 PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
 RESTORED: Final = (

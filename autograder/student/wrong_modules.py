@@ -9,9 +9,9 @@ import msgspec
 
 from autograder.results import Outcome, SubmissionResult
 from autograder.student import claims
-from autograder.student.attention_weights import Weights
 from autograder.student.learner_code import LearnerCode
 from autograder.student.learner_folder import span_of
+from autograder.student.stage_picture import Weights
 
 UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
 # Takes a text and ranges of its lines; yields, for each change, a description and the new text.

@@ -10,8 +10,8 @@ from autograder.course import Stage, handouts
 from autograder.reports.blocks import Message
 from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
 from autograder.reports.terminal import render
-from autograder.student.attention_weights import Weights
 from autograder.student.progress import Progress, Task, tasks
+from autograder.student.stage_picture import Weights
 from autograder.student.warm_checker import CheckAnswer
 from autograder.student.watch_screen import CHECKING, screen
 from autograder.student.watch_state import Watch

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.course import load
 from autograder.sandbox.supervisor import ForkServer
-from autograder.student.attention_weights import attention_weights
+from autograder.student.stage_picture import attention_weights
 from autograder.submission import Code
 
 ROOT = Path(__file__).parents[3]
