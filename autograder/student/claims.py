@@ -1,22 +1,11 @@
 """Lists statements about attention weights, the multiple-choice answers of a bug hunt."""
 
-from collections.abc import Callable, Sequence
-from math import inf, isnan
-from random import Random
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from math import isnan
 
-from autograder.student.stage_picture import Weights
-
-CLEAR: Final = 0.02  # a difference that two printed digits show
-CHOICES: Final = 4
-
-
-class Claim(NamedTuple):
-    """A *sentence* about weights, a test whether it *holds*, and what it *shows* if it is false."""
-
-    sentence: str
-    holds: Callable[[Weights, Weights], bool]  # arguments: the wrong weights, the right ones
-    shows: Callable[[Weights], str]
+from autograder.student.quiz import Claim
+from autograder.student.stage_picture import CLEAR, differs
+from autograder.student.stage_picture import PictureRows as Weights
 
 
 def _sums(weights: Weights) -> list[float]:
@@ -99,7 +88,7 @@ def _largest(weights: Weights) -> str:
     return f"The largest weights of the rows are {_numbers([max(row) for row in weights])}."
 
 
-CLAIMS: Final = (
+CLAIMS = (
     Claim(  # first, because a row with nan does not sum to one either
         "Some weights are nan.",
         _no_number,
@@ -144,37 +133,3 @@ CLAIMS: Final = (
         lambda _: "The largest weight of at least one row also differs from yours.",
     ),
 )
-
-
-def true_claims(wrong: Weights, right: Weights) -> list[int]:
-    """List the indices of the claims that hold for the *wrong* weights but not for *right*."""
-    return [
-        index
-        for index, claim in enumerate(CLAIMS)
-        if claim.holds(wrong, right) and not claim.holds(right, right)
-    ]
-
-
-def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
-    """Choose the claims to offer, in random order: the first true claim and some false ones.
-
-    If the two pictures differ clearly, there is always a true claim.
-    """
-    true = true_claims(wrong, right)[:1]
-    false = [index for index, claim in enumerate(CLAIMS) if not claim.holds(wrong, right)]
-    chosen = [*true, *random.sample(false, min(CHOICES - 1, len(false)))]
-    random.shuffle(chosen)
-    return chosen
-
-
-def differs(wrong: Weights, right: Weights) -> bool:
-    """Whether two printed digits show a difference between *wrong* and *right*."""
-    return max(_gaps(wrong, right)) > CLEAR
-
-
-def _gaps(wrong: Weights, right: Weights) -> list[float]:
-    """Return the largest difference in each row; infinity for a row of *wrong* that has a nan."""
-    return [
-        max(inf if isnan(one) else abs(one - other) for one, other in zip(row, wanted, strict=True))
-        for row, wanted in zip(wrong, right, strict=True)
-    ]

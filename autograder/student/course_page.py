@@ -17,9 +17,9 @@ from autograder.student.lab_outputs import Output, outputs_after_exercises
 from autograder.student.progress import Progress, Task, first_open, tasks
 
 if TYPE_CHECKING:  # it imports torch
-    from autograder.student.stage_picture import Weights
+    from autograder.student.stage_picture import PictureRows
 
-Draw = Callable[[Stage], "Weights | None"]
+Draw = Callable[[Stage], "PictureRows | None"]
 
 
 class Chapter(NamedTuple):
@@ -76,7 +76,7 @@ def _chapter(stage: Stage, progress: Progress, draw: Draw) -> Chapter:
     return Chapter(stage, passed, _table(stage, weights) if weights else None, tuple(outputs))
 
 
-def _table(stage: Stage, weights: "Weights") -> TensorTable | None:
+def _table(stage: Stage, weights: "PictureRows") -> TensorTable | None:
     """Return the *weights* of the stage's picture as a table."""
     picture = stage.file.picture
     if picture is None:

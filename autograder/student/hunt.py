@@ -28,15 +28,17 @@ from autograder.reports.screen import whole
 from autograder.reports.terminal_tables import pictures_parts
 from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
-from autograder.student import claims, learner_folder
+from autograder.student import learner_folder
+from autograder.student.claims import CLAIMS
 from autograder.student.learner_code import LONGEST, LearnerCode, is_right
-from autograder.student.stage_picture import Weights
+from autograder.student.quiz import Claim, choose, true_claims
+from autograder.student.stage_picture import PictureRows
 from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
 
 FOLDER: Final = "hunt"  # in the learner's folder; holds a folder for each stage
 STATE: Final = ".hunt.json"
 TEST: Final = "test_hunt.py"
-PICTURE: Final = "weights.png"
+PICTURE: Final = "picture.png"
 BANK: Final = 12  # wrong modules in a hunt; a good test catches all of them
 SEARCH_SECONDS: Final = 30.0  # the learner waits, and fewer wrong modules are also enough
 EITHER: Final = "Either: "  # begins a title that lists several mistakes
@@ -51,7 +53,7 @@ import torch
 import {module}
 
 
-def test_attention():
+def test_result():
     raise NotImplementedError("write your test here, and end it with an assert")
 '''
 
@@ -64,9 +66,9 @@ class HuntState(msgspec.Struct):
     """
 
     right: str
-    weights: Weights
+    rows: PictureRows
     mistakes: list[WrongModule]
-    choices: list[int]  # indices of ``claims.CLAIMS``
+    choices: list[int]  # indices of the course's claims; empty if nothing is asked
     is_seen: bool = False
     is_fixed: bool = False
     has_bank: bool = False
@@ -92,7 +94,8 @@ class Hunt:
         self._stage = stage
         self.folder = own.root / FOLDER / stage.name
         self.module = self.folder / stage.stub.name
-        self._state = _read(self.folder / STATE)
+        self._claims = CLAIMS
+        self._state = _read(self.folder / STATE, self._claims)
         self._code = LearnerCode(own, stage)
         self._wrong_modules = WrongModules(self._code, small_changes)
 
@@ -113,18 +116,18 @@ class Hunt:
     def begin(self) -> None:
         """Write a wrong module for the learner; raise ``UsageError`` if the stage is not done."""
         text = _text(self._stage.stub)
-        weights = self._right_weights(text)
-        chosen = first_named(self._wrong_modules.search(text, weights))
+        rows = self._right_picture(text)
+        chosen = first_named(self._wrong_modules.search(text, rows))
         if chosen is None:
             msg = "No small change to your code would show in the picture. Try another stage."
             raise UsageError(msg)
-        choices = claims.choose(chosen.weights, weights, random.Random())  # noqa: S311  # a hunt is a game
-        self._state = HuntState(text, weights, [chosen], choices)
+        choices = choose(self._claims, chosen.rows, rows, random.Random())  # noqa: S311  # a hunt is a game
+        self._state = HuntState(text, rows, [chosen], choices)
         self.folder.mkdir(parents=True, exist_ok=True)
         replace_file(self.module, chosen.text.encode())
         template = TEMPLATE.format(module=self._stage.module)
         replace_file(self.folder / TEST, template.encode())
-        self._draw(chosen.weights)
+        self._draw(chosen.rows)
         self._save()
 
     def go_on(self, answer: int | None, width: int) -> Report:
@@ -157,20 +160,30 @@ class Hunt:
             if not wrong:
                 state.is_seen = True
                 self._save()
-                return Report([_seen(state, answer), *self._task()])
+                what = self._claims[state.choices[answer - 1]].sentence
+                return Report([Text(f"✓ Right. {what}", style="green"), *self._task()])
             parts += [Text(f"Not quite. {wrong} Look again."), ""]
         else:
             parts += [*self._pictures(state, width), ""]
-        return Report([*parts, *_question(state)], asks=True)
+        if not state.choices:
+            state.is_seen = True
+            self._save()
+            return Report([*parts, *self._task()])
+        return Report([*parts, *self._question(state)], asks=True)
+
+    def _question(self, state: HuntState) -> Iterator[RenderableType]:
+        yield Text("How does the picture of this module differ from yours?", style="bold")
+        for number, index in enumerate(state.choices, start=1):
+            yield Text(f"  {number}  {self._claims[index].sentence}")
 
     def _objection(self, state: HuntState, answer: int) -> str:
         """Return the reason why *answer* is wrong; empty if it is right."""
         if not 1 <= answer <= len(state.choices):
             return f"Answer with a number from 1 to {len(state.choices)}."
         index = state.choices[answer - 1]
-        if index in claims.true_claims(state.wrong.weights, state.weights):
+        if index in true_claims(self._claims, state.wrong.rows, state.rows):
             return ""
-        return claims.CLAIMS[index].shows(state.wrong.weights)
+        return self._claims[index].shows(state.wrong.rows)
 
     def _pictures(self, state: HuntState, width: int) -> Iterator[RenderableType]:
         picture = self._stage.file.picture
@@ -178,7 +191,7 @@ class Hunt:
         module = f"{FOLDER}/{self._stage.name}/{self.module.name}"
         yield Text(f"One place in a copy of your code has been changed: {module}")
         yield ""
-        pictures = {"The wrong result:": state.wrong.weights, "Your result:": state.weights}
+        pictures = {"The wrong result:": state.wrong.rows, "Your result:": state.rows}
         yield from pictures_parts(pictures, picture, width)
         if (self.folder / PICTURE).is_file():
             yield Text(f"In colour: {FOLDER}/{self._stage.name}/{PICTURE}", style="dim")
@@ -215,8 +228,8 @@ class Hunt:
         missed = [one for one, seen in zip(state.mistakes, caught, strict=True) if not seen]
         return Report([*fixed, "", *_score(state, missed, test)], done=not missed)
 
-    def _right_weights(self, text: str) -> Weights:
-        """Return the weights of the learner's code; raise ``UsageError`` if the code is wrong."""
+    def _right_picture(self, text: str) -> PictureRows:
+        """Return the picture of the learner's code; raise ``UsageError`` if the code is wrong."""
         name = self._stage.name
         if self._stage.file.picture is None:
             msg = f"{name} has no picture for a bug hunt. Try another stage."
@@ -233,20 +246,20 @@ class Hunt:
         if not is_right(result):
             msg = f"A bug hunt needs a finished stage. See what is missing: autograder check {name}"
             raise UsageError(msg)
-        weights = self._code.weights(text)
-        if weights is None:
+        rows = self._code.picture(text)
+        if rows is None:
             msg = (
                 f"Your module of {name} passes, but its picture can't be drawn. Try another stage."
             )
             raise UsageError(msg)
-        return weights
+        return rows
 
     def _fill_bank(self, state: HuntState) -> None:
         """Search once for the other mistakes of the hunt."""
         if state.has_bank:
             return
         end = time.monotonic() + SEARCH_SECONDS
-        with closing(self._wrong_modules.search(state.right, state.weights)) as found:
+        with closing(self._wrong_modules.search(state.right, state.rows)) as found:
             for one in found:
                 if one.text != state.wrong.text:
                     state.mistakes.append(one)
@@ -255,8 +268,8 @@ class Hunt:
         state.has_bank = True
         self._save()
 
-    def _draw(self, weights: Weights) -> None:
-        """Save a heatmap of *weights* as PNG if matplotlib is installed."""
+    def _draw(self, rows: PictureRows) -> None:
+        """Save the picture *rows* as PNG if matplotlib is installed."""
         picture = self._stage.file.picture
         if picture is None:
             return
@@ -264,7 +277,7 @@ class Hunt:
 
         labels = LABELS if picture.caption == CAPTION else ("", "")
         with suppress(ModuleNotFoundError):  # the picture in the terminal shows the same
-            drawn = {"the wrong module": weights}
+            drawn = {"the wrong module": rows}
             [figure] = heatmap_figures(drawn, picture.tokens, picture.columns, labels=labels)
             figure.savefig(self.folder / PICTURE)
 
@@ -273,17 +286,17 @@ class Hunt:
         replace_file(self.folder / STATE, text.encode())
 
 
-def _read(file: Path) -> HuntState | None:
-    """Read the state of a hunt; None if the file is missing or damaged."""
+def _read(file: Path, claims: Sequence[Claim]) -> HuntState | None:
+    """Read the state of a hunt; None if it is missing or damaged, or *claims* have changed."""
     try:
         found = msgspec.convert(json.loads(file.read_bytes()), HuntState)
     except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
     if not found.mistakes:
         return None
-    true = claims.true_claims(found.wrong.weights, found.weights)
-    known = all(0 <= index < len(claims.CLAIMS) for index in found.choices)
-    return found if known and set(true) & set(found.choices) else None  # else outdated
+    true = true_claims(claims, found.wrong.rows, found.rows)
+    known = all(0 <= index < len(claims) for index in found.choices)
+    return found if known and bool(true) == bool({*true} & {*found.choices}) else None
 
 
 def _text(file: Path) -> str:
@@ -299,17 +312,6 @@ def _is_same_code(text: str, other: str) -> bool:
         return ast.dump(ast.parse(text)) == ast.dump(ast.parse(other))
     except (SyntaxError, ValueError, RecursionError):
         return text == other
-
-
-def _question(state: HuntState) -> Iterator[RenderableType]:
-    yield Text("How does the picture of this module differ from yours?", style="bold")
-    for number, index in enumerate(state.choices, start=1):
-        yield Text(f"  {number}  {claims.CLAIMS[index].sentence}")
-
-
-def _seen(state: HuntState, answer: int) -> RenderableType:
-    what = claims.CLAIMS[state.choices[answer - 1]].sentence
-    return Text(f"✓ Right. {what}", style="green")
 
 
 def _solved(state: HuntState) -> Iterator[RenderableType]:

@@ -14,7 +14,7 @@ from autograder.sandbox.tensors import decode
 from autograder.sanitize import line
 from autograder.student import stage_picture
 from autograder.student.check import check_with_suite
-from autograder.student.stage_picture import Weights
+from autograder.student.stage_picture import PictureRows
 from autograder.submission import Code, Submission
 
 if TYPE_CHECKING:  # the fork server starts before the runner is loaded
@@ -65,9 +65,9 @@ class LearnerCode:
 
         return grade_one(runner, self._open, self._submission(text), exercise=exercise)
 
-    def weights(self, text: str) -> Weights | None:
-        """Return the attention weights that the module *text* computes; None if there are none."""
-        return stage_picture.attention_weights(self._open, self.stage, self._code(text))
+    def picture(self, text: str) -> PictureRows | None:
+        """Return the picture that the module *text* computes; None if there is none."""
+        return stage_picture.picture_rows(self._open, self.stage, self._code(text))
 
     def run_tests(self, tests: str, module: str) -> Verdict:
         """Run the learner's *tests* on *module*, in a worker."""

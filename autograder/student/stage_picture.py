@@ -1,4 +1,7 @@
-"""Computes the attention weights that the picture of a stage shows, with a learner's code."""
+"""Computes the picture of a stage with a learner's code: a table of numbers."""
+
+from math import isnan
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -10,8 +13,9 @@ from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.tensors import decode
 from autograder.submission import Code
 
-Weights = tuple[tuple[float, ...], ...]  # a row for each query
-NAME = "attention_picture"  # the function that the code in stage.toml defines
+PictureRows = tuple[tuple[float, ...], ...]  # the numbers of a picture
+CLEAR: Final = 0.02  # a difference that two printed digits show
+NAME: Final = "stage_picture"  # the function that the code in stage.toml defines
 
 
 def with_code(code: Code, more: str) -> Code:
@@ -25,7 +29,7 @@ def open_session(server: Workers, stage: Stage, code: Code) -> Session:
     return Session(server, stage.module, code.cells, notebook=is_notebook)
 
 
-def attention_weights(server: Workers, stage: Stage, code: Code) -> Weights | None:
+def picture_rows(server: Workers, stage: Stage, code: Code) -> PictureRows | None:
     """Compute the stage's picture with *code* in a worker.
 
     Return None if there is no picture, or if the code's picture has the wrong shape.
@@ -46,7 +50,16 @@ def attention_weights(server: Workers, stage: Stage, code: Code) -> Weights | No
     return _table(found, (len(picture.tokens), len(picture.columns)))
 
 
-def _table(found: object, shape: tuple[int, int]) -> Weights | None:
+def differs(wrong: PictureRows, right: PictureRows) -> bool:
+    """Whether two printed digits show a difference between the pictures *wrong* and *right*."""
+    return any(
+        isnan(one) or abs(one - other) > CLEAR
+        for row, wanted in zip(wrong, right, strict=True)
+        for one, other in zip(row, wanted, strict=True)
+    )
+
+
+def _table(found: object, shape: tuple[int, int]) -> PictureRows | None:
     from torch import Tensor  # noqa: PLC0415  # takes half a second, and only pictures need it
 
     if not isinstance(found, Tensor) or tuple(found.shape) != shape or found.is_complex():

@@ -24,7 +24,7 @@ from autograder.submission import collect
 
 if TYPE_CHECKING:  # they import torch
     from autograder.grading.suite_runner import SuiteRunner
-    from autograder.student.stage_picture import Weights
+    from autograder.student.stage_picture import PictureRows
 
 
 class CheckAnswer(NamedTuple):
@@ -62,15 +62,15 @@ class WarmChecker:
             if self._server is not None and self._runner is not None:
                 self._server.prepare(task.stage.module, notebook=self._is_notebook)
 
-    def picture(self, stage: Stage) -> "Weights | None":
-        """Return the attention weights that the learner's module computes, or None."""
-        from autograder.student.stage_picture import attention_weights  # noqa: PLC0415  # imports torch
+    def picture(self, stage: Stage) -> "PictureRows | None":
+        """Return the picture that the learner's module computes, or None."""
+        from autograder.student.stage_picture import picture_rows  # noqa: PLC0415  # imports torch
 
         with contextlib.suppress(AutograderError, OSError):  # a stage can be finished without it
             submission = next(collect(student_file(stage.source, stage), self._own.stages, stage))
             if submission.code is not None and self._server is not None:
                 self._server.wait_ready()
-                return attention_weights(self._server, stage, submission.code)
+                return picture_rows(self._server, stage, submission.code)
         return None
 
     def check_hidden(self, task: Task) -> CheckAnswer:

@@ -27,7 +27,7 @@ from autograder.student.learner_folder import gone, location
 from autograder.student.progress import Progress, Task, first_open, tasks
 
 if TYPE_CHECKING:  # the first imports torch
-    from autograder.student.stage_picture import Weights
+    from autograder.student.stage_picture import PictureRows
     from autograder.student.watch_state import Watch
 
 BLOCKS: Final = 20  # of the progress bar
@@ -175,13 +175,13 @@ def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
         yield passed_screen(state.just_passed, width)
         yield optional(Rank.GAPS, "")
     yield kept(Text(f"This stage is done: {stage.title}. Well done!", style="bold green"))
-    if state.weights is not None:
-        yield from stage_picture(stage, state.weights, width)
+    if state.picture is not None:
+        yield from stage_picture(stage, state.picture, width)
     following = first_open(state.own, state.progress, Task(stage, stage.exercises[-1]))
     if following is None:
         yield _course_done(state)
         return
-    if state.weights is not None:
+    if state.picture is not None:
         hunt = f"A bug hunt in this stage: autograder hunt {stage.name}"
         yield optional(Rank.TITLE, Text(hunt, style="dim"))
     comes = following.stage
@@ -191,13 +191,13 @@ def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
     yield kept(Text("Press n to go on.", style="dim"))
 
 
-def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Part]:
-    """Show the weights that the learner's code has just computed, and their meaning."""
+def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Part]:
+    """Show the picture that the learner's code has just computed, and its meaning."""
     picture = stage.file.picture
     if picture is None:
         return
     title = "The result of your code:"
-    shown = tuple(picture_parts(title, picture, weights, width))
+    shown = tuple(picture_parts(title, picture, rows, width))
     away = Text("The picture has more rows than fit here: press d", style="dim")
     yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
     yield spaced(Rank.MESSAGE, Text(picture.meaning))

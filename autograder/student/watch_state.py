@@ -15,7 +15,7 @@ from autograder.student.warm_checker import CheckAnswer
 
 if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
     from autograder.reports.feedback import ExerciseFeedback
-    from autograder.student.stage_picture import Weights
+    from autograder.student.stage_picture import PictureRows
 
 PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
 RESTORED: Final = (
@@ -32,7 +32,7 @@ class Checker(Protocol):
     def check_hidden(self, task: Task) -> CheckAnswer:
         """Run the hidden suite on the exercise."""
 
-    def picture(self, stage: Stage) -> "Weights | None":
+    def picture(self, stage: Stage) -> "PictureRows | None":
         """Compute the picture of a stage."""
 
     def prepare(self, task: Task) -> None:
@@ -50,7 +50,7 @@ class Watch:
         self.answer = CheckAnswer()
         self.just_passed: ExerciseFeedback | None = None
         self.finished: Stage | None = None
-        self.weights: Weights | None = None  # of the finished stage
+        self.picture: PictureRows | None = None  # of the finished stage
         self.hidden: CheckAnswer | None = None  # the answer of the hidden suite, until the next key
         self.broken: list[Task] = []  # exercises that passed before and fail now
         self.waiting: deque[Task] = deque()  # to be checked after the answer is shown
@@ -79,7 +79,7 @@ class Watch:
             stage = self.task.stage
             if following is None or (stop_after_stage and self.progress.is_done(stage)):
                 self.finished = stage
-                self.weights = self.checker.picture(stage)
+                self.picture = self.checker.picture(stage)
                 return
             self.task = following
 

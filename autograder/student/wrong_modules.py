@@ -8,10 +8,9 @@ from typing import Final
 import msgspec
 
 from autograder.results import Outcome, SubmissionResult
-from autograder.student import claims
 from autograder.student.learner_code import LearnerCode
 from autograder.student.learner_folder import span_of
-from autograder.student.stage_picture import Weights
+from autograder.student.stage_picture import PictureRows, differs
 
 UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
 # Takes a text and ranges of its lines; yields, for each change, a description and the new text.
@@ -19,13 +18,13 @@ SmallChanges = Callable[[str, Sequence[range]], Iterable[tuple[str, str]]]
 
 
 class WrongModule(msgspec.Struct, frozen=True):
-    """A wrong module: the *change* in an *exercise*, the mistake's *name*, and its *weights*."""
+    """A wrong module: the *change* in an *exercise*, the mistake's *name*, and its picture."""
 
     change: str
     exercise: str
     name: str
     text: str
-    weights: Weights
+    rows: PictureRows
 
 
 class WrongModules:
@@ -34,18 +33,18 @@ class WrongModules:
     def __init__(self, code: LearnerCode, small_changes: SmallChanges) -> None:
         self._code, self._small_changes = code, small_changes
 
-    def search(self, text: str, right: Weights) -> Generator[WrongModule, None, None]:
+    def search(self, text: str, right: PictureRows) -> Generator[WrongModule, None, None]:
         """Yield wrong modules with a different picture and a failed check, in random order."""
         changed = list(self._changed(text))
         random.shuffle(changed)
         with self._code.open_suite() as runner:
             for exercise, change, wrong in changed:
-                weights = self._code.weights(wrong)
-                if weights is None or not claims.differs(weights, right):
+                rows = self._code.picture(wrong)
+                if rows is None or not differs(rows, right):
                     continue
                 result = self._code.check_exercise(runner, wrong, exercise)
                 if _fails_by_value(result):
-                    yield WrongModule(change, exercise, _name(result), wrong, weights)
+                    yield WrongModule(change, exercise, _name(result), wrong, rows)
 
     def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
         """Yield, for each small change, the exercise, a description and the changed module."""
@@ -66,7 +65,7 @@ class WrongModules:
         """Whether the picture depends on the exercise *name*: without it, there is no picture."""
         lines = text.splitlines()
         without = [*lines[: span[0] - 1], f"{name} = None", *lines[span[1] :]]
-        return self._code.weights("\n".join(without)) is None
+        return self._code.picture("\n".join(without)) is None
 
 
 def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None:

@@ -164,4 +164,4 @@ def picture_of(stage: Stage) -> Tensor:
     code = f"import torch\n{stage.file.picture.code}"
     exec(stage.solution.read_text("utf-8"), names)  # noqa: S102  # the course's own code
     exec(code, names)  # noqa: S102  # the course's own code
-    return names["attention_picture"]().detach()  # type: ignore[operator]
+    return names["stage_picture"]().detach()  # type: ignore[operator]

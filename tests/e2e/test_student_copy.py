@@ -110,4 +110,4 @@ def test_watch_and_hunt_work_alone(copy: Path):
     assert "This stage is done" in finished
     assert "Answer with: autograder hunt 4 --answer NUMBER" in begun
     assert (hunted / "self_attention.py").read_text() != solution
-    assert not (hunted / "weights.png").exists()
+    assert not (hunted / "picture.png").exists()

@@ -15,7 +15,7 @@ PICTURE = """
 [picture]
 tokens = ["a", "b"]
 meaning = "Each row sums to one."
-code = "def attention_picture(): return None"
+code = "def stage_picture(): return None"
 """
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.course import load
 from autograder.sandbox.supervisor import ForkServer
-from autograder.student.stage_picture import attention_weights
+from autograder.student.stage_picture import picture_rows
 from autograder.submission import Code
 
 ROOT = Path(__file__).parents[3]
@@ -22,7 +22,7 @@ def module(text: str) -> Code:
 @pytest.mark.parametrize("stage", [pytest.param(stage, id=stage.name) for stage in STAGES])
 def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
     """The weights of right code have a row and a column for each token; each row sums to one."""
-    weights = attention_weights(fork_server, stage, module(stage.solution.read_text("utf-8")))
+    weights = picture_rows(fork_server, stage, module(stage.solution.read_text("utf-8")))
 
     assert weights is not None
     assert [sum(row) for row in weights] == pytest.approx([1.0] * len(weights), abs=1e-3)
@@ -38,4 +38,4 @@ def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
 )
 def test_code_that_is_not_right_gives_no_picture(text: str, fork_server: ForkServer):
     """Wrong code gives no picture and raises no error."""
-    assert attention_weights(fork_server, STAGES[1], module(text)) is None
+    assert picture_rows(fork_server, STAGES[1], module(text)) is None

@@ -11,7 +11,7 @@ from autograder.reports.blocks import Message
 from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, Task, tasks
-from autograder.student.stage_picture import Weights
+from autograder.student.stage_picture import PictureRows
 from autograder.student.warm_checker import CheckAnswer
 from autograder.student.watch_screen import CHECKING, screen
 from autograder.student.watch_state import Watch
@@ -41,7 +41,7 @@ class KnownAnswers:
         first = None if task.key in self.right else wrong
         return CheckAnswer(ExerciseFeedback(1, name, 0.0, 1.0, "in progress", first, (), (), ()))
 
-    def picture(self, stage: Stage) -> Weights:
+    def picture(self, stage: Stage) -> PictureRows:
         """Return weights for the tokens of stage 04."""
         return tuple((1.0,) + (0.0,) * 5 for _ in stage.file.picture.tokens)
 

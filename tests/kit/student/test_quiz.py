@@ -5,7 +5,9 @@ from math import nan
 
 import pytest
 
-from autograder.student.claims import CLAIMS, choose, differs, true_claims
+from autograder.student.claims import CLAIMS
+from autograder.student.quiz import choose, true_claims
+from autograder.student.stage_picture import differs
 
 RANDOM = random.Random(1)  # noqa: S311  # no secret depends on it
 RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
@@ -33,12 +35,12 @@ RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
 )
 def test_a_claim_is_true_of_the_wrong_picture_alone(wrong, sentence):
     """One claim among the choices is true of the wrong weights and false of the correct ones."""
-    true = [CLAIMS[index].sentence for index in true_claims(wrong, RIGHT)]
-    chosen = choose(wrong, RIGHT, RANDOM)
+    true = [CLAIMS[index].sentence for index in true_claims(CLAIMS, wrong, RIGHT)]
+    chosen = choose(CLAIMS, wrong, RIGHT, RANDOM)
 
     assert any(text.startswith(sentence) for text in true)
-    assert len(set(chosen) & set(true_claims(wrong, RIGHT))) == 1
-    assert not true_claims(RIGHT, RIGHT)
+    assert len(set(chosen) & set(true_claims(CLAIMS, wrong, RIGHT))) == 1
+    assert not true_claims(CLAIMS, RIGHT, RIGHT)
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -48,17 +50,17 @@ def test_the_true_symptom_is_always_among_the_answers(seed: int):
     wrong = tuple(
         tuple(entry + draw.uniform(-1, 1) * draw.random() for entry in row) for row in RIGHT
     )
-    true = true_claims(wrong, RIGHT)
+    true = true_claims(CLAIMS, wrong, RIGHT)
 
     assert differs(wrong, RIGHT)
-    assert len(set(choose(wrong, RIGHT, draw)) & set(true)) == 1
+    assert len(set(choose(CLAIMS, wrong, RIGHT, draw)) & set(true)) == 1
 
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_nan_is_asked_about_before_its_sums(rows: int):
     """If a picture contains nan, the true answer is the claim about nan, not about sums."""
     wrong = (*((nan,) * 3,) * rows, *RIGHT[rows:])
-    (asked,) = set(choose(wrong, RIGHT, RANDOM)) & set(true_claims(wrong, RIGHT))
+    (asked,) = set(choose(CLAIMS, wrong, RIGHT, RANDOM)) & set(true_claims(CLAIMS, wrong, RIGHT))
 
     assert CLAIMS[asked].sentence == "Some weights are nan."
 

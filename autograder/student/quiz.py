@@ -1,0 +1,42 @@
+"""Asks which statement about two pictures is true: the first question of a bug hunt."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final, NamedTuple
+
+from autograder.student.stage_picture import PictureRows
+
+CHOICES: Final = 4
+
+
+class Claim(NamedTuple):
+    """A *sentence* about a picture, whether it *holds*, and what the picture *shows* if not."""
+
+    sentence: str
+    holds: Callable[[PictureRows, PictureRows], bool]  # arguments: the wrong picture, the right one
+    shows: Callable[[PictureRows], str]
+
+
+def true_claims(claims: Sequence[Claim], wrong: PictureRows, right: PictureRows) -> list[int]:
+    """List the indices of the *claims* that hold for the *wrong* picture but not for *right*."""
+    return [
+        index
+        for index, claim in enumerate(claims)
+        if claim.holds(wrong, right) and not claim.holds(right, right)
+    ]
+
+
+def choose(
+    claims: Sequence[Claim], wrong: PictureRows, right: PictureRows, random: Random
+) -> list[int]:
+    """Choose the claims to offer, in random order: the first true one and some false ones.
+
+    Without a true claim, there is no question, and the list is empty.
+    """
+    true = true_claims(claims, wrong, right)[:1]
+    if not true:
+        return []
+    false = [index for index, claim in enumerate(claims) if not claim.holds(wrong, right)]
+    chosen = [*true, *random.sample(false, min(CHOICES - 1, len(false)))]
+    random.shuffle(chosen)
+    return chosen
