@@ -29,9 +29,8 @@ from autograder.reports.terminal_tables import pictures_parts
 from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
 from autograder.student import learner_folder
-from autograder.student.claims import CLAIMS
 from autograder.student.learner_code import LONGEST, LearnerCode, is_right
-from autograder.student.quiz import Claim, choose, true_claims
+from autograder.student.quiz import Claim, choose, claims_of, true_claims
 from autograder.student.stage_picture import PictureRows
 from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
 
@@ -94,7 +93,7 @@ class Hunt:
         self._stage = stage
         self.folder = own.root / FOLDER / stage.name
         self.module = self.folder / stage.stub.name
-        self._claims = CLAIMS
+        self._claims = claims_of(stage.source)
         self._state = _read(self.folder / STATE, self._claims)
         self._code = LearnerCode(own, stage)
         self._wrong_modules = WrongModules(self._code, small_changes)

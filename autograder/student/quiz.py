@@ -1,12 +1,18 @@
-"""Asks which statement about two pictures is true: the first question of a bug hunt."""
+"""Asks which statement about two pictures is true: the first question of a bug hunt.
+
+A course lists its statements as ``CLAIMS`` in ``quiz.py`` of its own modules.
+"""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
+from autograder.student.course_modules import course_module, module_names
 from autograder.student.stage_picture import PictureRows
 
 CHOICES: Final = 4
+MODULE: Final = "quiz"
 
 
 class Claim(NamedTuple):
@@ -15,6 +21,14 @@ class Claim(NamedTuple):
     sentence: str
     holds: Callable[[PictureRows, PictureRows], bool]  # arguments: the wrong picture, the right one
     shows: Callable[[PictureRows], str]
+
+
+def claims_of(folder: Path) -> Sequence[Claim]:
+    """Return the claims of the course of the stage in *folder*; it may have none."""
+    if MODULE not in module_names(folder):
+        return ()
+    claims: Sequence[Claim] = course_module(folder, MODULE).CLAIMS
+    return claims
 
 
 def true_claims(claims: Sequence[Claim], wrong: PictureRows, right: PictureRows) -> list[int]:

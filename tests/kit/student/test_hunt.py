@@ -2,6 +2,7 @@
 
 import copy
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -55,6 +56,13 @@ def _lent_server(fork_server: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def quiz(handed_out: Path, pytestconfig: pytest.Config) -> None:
+    """The course's modules next to the stage, with the claims for a hunt."""
+    shared = pytestconfig.rootpath / "assignments" / "course"
+    shutil.copytree(shared, handed_out.parent / "course")
+
+
+@pytest.fixture
 def hunt(handed_out: Path, solution: str) -> Iterator[Hunt]:
     """A hunt in a finished stage, outside a course."""
     (handed_out / "self_attention.py").write_text(solution)
@@ -68,6 +76,7 @@ def step(hunt: Hunt, answer: int | None = None) -> str:
     return render(hunt.go_on(answer, 80).parts, 80, colour=False)
 
 
+@pytest.mark.usefixtures("quiz")
 def test_see_fix_and_catch(hunt: Hunt, solution: str):
     """A hunt goes from the picture to the fix and to a test that catches every mistake."""
     hunt.begin()
@@ -106,6 +115,18 @@ def test_see_fix_and_catch(hunt: Hunt, solution: str):
     assert "catches 3 of 3 mistakes" in step(hunt)
 
 
+def test_a_course_without_a_quiz_asks_nothing(hunt: Hunt):
+    """The pictures are followed by the task at once, and then the fix is checked."""
+    hunt.begin()
+    shown, then = step(hunt), step(hunt)
+
+    assert re.search("The wrong result: +Your result:", shown)
+    assert "differ from yours?" not in shown
+    assert "Now find the bug" in shown
+    assert "You have not changed anything yet." in then
+
+
+@pytest.mark.usefixtures("quiz")
 def test_a_hunt_goes_on_where_it_stopped(hunt: Hunt):
     """The state of a hunt is in a file; a damaged one begins a new hunt."""
     hunt.begin()

@@ -1,70 +1,36 @@
-"""Tests the statements about wrong attention weights that a hunt offers."""
+"""Tests the first question of a hunt: which statement is true of the wrong picture alone."""
 
-import random
-from math import nan
+from pathlib import Path
+from random import Random
 
-import pytest
+from autograder.student.quiz import Claim, choose, claims_of, true_claims
 
-from autograder.student.claims import CLAIMS
-from autograder.student.quiz import choose, true_claims
-from autograder.student.stage_picture import differs
-
-RANDOM = random.Random(1)  # noqa: S311  # no secret depends on it
-RIGHT = ((1.0, 0.0, 0.0), (0.6, 0.4, 0.0), (0.2, 0.3, 0.5))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        pytest.param(((1, 0, 0), (0.6, 0.1, 0), (0.2, 0.3, 0.5)), "At least one row", id="sum"),
-        pytest.param(((1, 0, 0), (0, 0.7, 0.3), (0, 0.3, 0.7)), "Each column", id="columns"),
-        pytest.param(((0.4, 0.6, 0), (0.6, 0.4, 0), (0.2, 0.3, 0.5)), "A token", id="future"),
-        pytest.param(
-            ((1, 0, 0), (0.3, 0.7, 0), (0.2, 0.3, 0.5)), "In at least one row", id="moved"
-        ),
-        pytest.param(((1, 0, 0), (1, 0, 0), (0.2, 0.3, 0.5)), "Rows are sharper", id="sharper"),
-        pytest.param(((1, 0, 0), (0.5, 0.5, 0), (0.2, 0.3, 0.5)), "Rows are flatter", id="flatter"),
-        pytest.param(((1, 0, 0), (0.5, 0.5, 0), (0.1, 0.1, 0.8)), "Some rows are", id="mixed"),
-        pytest.param(((1, 0, 0), (0.6, 0.4, 0), (0.4, 0.1, 0.5)), "Only weights", id="smaller"),
-        pytest.param(
-            ((1, 0, 0), (1.2, -0.2, 0), (0.2, 0.3, 0.5)), "At least one weight", id="sign"
-        ),
-        pytest.param(((nan, nan, nan), *RIGHT[1:]), "Some weights are", id="nan"),
-        pytest.param(((1 / 3,) * 3,) * 3, "In each row", id="even"),
-    ],
+RIGHT, WRONG = ((1.0, 0.0),), ((2.0, 0.0),)
+CLAIMS = tuple(
+    Claim(f"The first number is {number}.", lambda wrong, _, n=number: wrong[0][0] == n, str)
+    for number in range(9)
 )
-def test_a_claim_is_true_of_the_wrong_picture_alone(wrong, sentence):
-    """One claim among the choices is true of the wrong weights and false of the correct ones."""
-    true = [CLAIMS[index].sentence for index in true_claims(CLAIMS, wrong, RIGHT)]
-    chosen = choose(CLAIMS, wrong, RIGHT, RANDOM)
-
-    assert any(text.startswith(sentence) for text in true)
-    assert len(set(chosen) & set(true_claims(CLAIMS, wrong, RIGHT))) == 1
-    assert not true_claims(CLAIMS, RIGHT, RIGHT)
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_the_true_symptom_is_always_among_the_answers(seed: int):
-    """Any two pictures that differ clearly have one true claim among the choices."""
-    draw = random.Random(seed)  # noqa: S311  # a picture, not a secret
-    wrong = tuple(
-        tuple(entry + draw.uniform(-1, 1) * draw.random() for entry in row) for row in RIGHT
-    )
-    true = true_claims(CLAIMS, wrong, RIGHT)
+def test_one_true_claim_is_offered_among_false_ones():
+    """Four claims are offered, and only one of them is true of the wrong picture."""
+    chosen = choose(CLAIMS, WRONG, RIGHT, Random(1))  # noqa: S311  # no secret depends on it
 
-    assert differs(wrong, RIGHT)
-    assert len(set(choose(CLAIMS, wrong, RIGHT, draw)) & set(true)) == 1
+    assert len(chosen) == 4
+    assert {*chosen} & {*true_claims(CLAIMS, WRONG, RIGHT)} == {2}
 
 
-@pytest.mark.parametrize("rows", [1, 3])
-def test_nan_is_asked_about_before_its_sums(rows: int):
-    """If a picture contains nan, the true answer is the claim about nan, not about sums."""
-    wrong = (*((nan,) * 3,) * rows, *RIGHT[rows:])
-    (asked,) = set(choose(CLAIMS, wrong, RIGHT, RANDOM)) & set(true_claims(CLAIMS, wrong, RIGHT))
-
-    assert CLAIMS[asked].sentence == "Some weights are nan."
+def test_a_claim_that_is_also_true_of_the_right_picture_is_no_answer():
+    """What does not tell the pictures apart is not a true claim, and then nothing is asked."""
+    assert true_claims(CLAIMS, RIGHT, RIGHT) == []
+    assert choose(CLAIMS, RIGHT, RIGHT, Random(1)) == []  # noqa: S311  # no secret depends on it
 
 
-def test_equal_pictures_do_not_differ():
-    """Two equal pictures do not count as different."""
-    assert not differs(RIGHT, RIGHT)
+def test_a_course_without_a_quiz_has_no_claims(tmp_path: Path):
+    """The claims are in `quiz.py` of the course's own modules, which a course may lack."""
+    assert claims_of(tmp_path / "01_words") == ()
+
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "quiz.py").write_text("CLAIMS = ('a claim',)")
+
+    assert claims_of(tmp_path / "01_words") == ("a claim",)

@@ -1,12 +1,13 @@
 """Tests the attention picture of each stage, computed by the stage's solution in a worker."""
 
+from math import nan
 from pathlib import Path
 
 import pytest
 
 from autograder.course import load
 from autograder.sandbox.supervisor import ForkServer
-from autograder.student.stage_picture import picture_rows
+from autograder.student.stage_picture import differs, picture_rows
 from autograder.submission import Code
 
 ROOT = Path(__file__).parents[3]
@@ -39,3 +40,12 @@ def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
 def test_code_that_is_not_right_gives_no_picture(text: str, fork_server: ForkServer):
     """Wrong code gives no picture and raises no error."""
     assert picture_rows(fork_server, STAGES[1], module(text)) is None
+
+
+def test_pictures_differ_if_their_printed_numbers_do():
+    """A difference below a printed digit does not count, and a nan does."""
+    right = ((0.25, 0.75), (0.5, 0.5))
+
+    assert not differs(((0.26, 0.74), (0.5, 0.5)), right)
+    assert differs(((0.25, 0.75), (0.4, 0.6)), right)
+    assert differs(((0.25, 0.75), (nan, nan)), right)
