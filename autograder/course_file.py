@@ -89,7 +89,7 @@ CAPTION: Final = "Rows: queries. Columns: keys. Fuller cells: larger weights."
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Describes a picture of attention weights, which the code of a finished stage computes.
+    """Describes a picture of numbers that the code of a finished stage computes.
 
     *code* runs in the learner's module and defines ``stage_picture()``. This function returns a
     tensor with a row for each of *tokens* and a column for each of *keys*, by default the same

@@ -121,7 +121,7 @@ class Lab:
 
     @property
     def course(self) -> CourseModules:
-        """The course's own modules for labs: ``lab.course.letter_tasks`` imports one."""
+        """The course's own modules: ``lab.course.texts`` imports ``source/course/texts.py``."""
         return CourseModules(self._folder)
 
     def module(self) -> LiveModule:

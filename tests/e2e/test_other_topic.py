@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course import load
 from autograder.student.lab import Lab
+from autograder.student.quiz import MODULE as QUIZ
 from tests.kit.commands import run
 
 FOREIGN = re.compile(r"attention|quer(?:y|ies)\b|\btokens?\b|\bheads?\b", re.IGNORECASE)
@@ -29,6 +31,25 @@ def test_no_word_of_attention_reaches_its_students(other: Path):
 
     assert built
     assert not found
+
+
+def test_the_engine_names_nothing_of_the_course(pytestconfig: pytest.Config):
+    """No file of the engine names a stage, a class that students write, or a module of labs."""
+    course = load(pytestconfig.rootpath)
+    classes = {one.name for stage in course.every_stage for one in stage.exercises}
+    names = {stage.name for stage in course.every_stage} | {
+        *(name for name in classes if re.search("[a-z][A-Z_]", name) and name[0].isupper()),
+        *(path.stem for path in course.shared_source.glob("*.py") if path.stem != QUIZ),
+    }
+    of_course = re.compile(rf"\b({'|'.join(names)})\b")
+    files = [
+        path
+        for path in (pytestconfig.rootpath / "autograder").rglob("*.[pthim]*")
+        if path.suffix != ".pyc"
+    ]
+
+    assert len(names) > 30
+    assert [path for path in files if of_course.search(path.read_text("utf-8"))] == []
 
 
 def test_the_course_has_a_module_for_its_learners(other: Path):
