@@ -21,7 +21,7 @@ def test_one_true_claim_is_offered_among_false_ones():
 
 
 def test_a_claim_that_is_also_true_of_the_right_picture_is_no_answer():
-    """What does not tell the pictures apart is not a true claim, and then nothing is asked."""
+    """A claim about both pictures is not an answer; without an answer, nothing is asked."""
     assert true_claims(CLAIMS, RIGHT, RIGHT) == []
     assert choose(CLAIMS, RIGHT, RIGHT, Random(1)) == []  # noqa: S311  # no secret depends on it
 
