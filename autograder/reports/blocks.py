@@ -26,7 +26,7 @@ class Message(msgspec.Struct, frozen=True):
     text: str
 
 
-class Mistake(msgspec.Struct, frozen=True):
+class NamedMistake(msgspec.Struct, frozen=True):
     """The *name* of a mistake, the rest of its explanation, and a guiding *question*."""
 
     name: str
@@ -53,9 +53,9 @@ class Printed(msgspec.Struct, frozen=True):
     title: str = "Printed by your code:"
 
 
-Block = Title | Message | Mistake | Aside | Tables | Printed
+Block = Title | Message | NamedMistake | Aside | Tables | Printed
 
 
 def mistake_first(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Return *blocks* with the mistake in front, for learners who are working on it."""
-    return tuple(sorted(blocks, key=lambda block: not isinstance(block, Mistake | Aside)))
+    return tuple(sorted(blocks, key=lambda block: not isinstance(block, NamedMistake | Aside)))

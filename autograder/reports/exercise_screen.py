@@ -9,7 +9,7 @@ from autograder.reports.blocks import (
     Aside,
     Block,
     Message,
-    Mistake,
+    NamedMistake,
     Printed,
     Tables,
     Title,
@@ -31,7 +31,7 @@ def exercise_screen(exercise: ExerciseFeedback, width: int) -> Iterator[Part]:
         return
     yield kept(verdict(exercise))
     blocks = mistake_first(exercise.problem)
-    is_explained = any(isinstance(block, Mistake | Aside) for block in blocks)
+    is_explained = any(isinstance(block, NamedMistake | Aside) for block in blocks)
     for block in blocks:
         layouts, ranks = _layouts(block, width - INDENT, is_explained=is_explained)
         yield Part(tuple(draw(shown, width, indent=INDENT) for shown in layouts), ranks)
@@ -50,7 +50,7 @@ def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
     Unless the problem *is_explained* by another block, the first row of a message always stays.
     """
     match block:
-        case Mistake():
+        case NamedMistake():
             return ([block], [replace(block, more=".")]), (Rank.EXPLANATION,)
         case Title():
             return ([block], []), (Rank.TITLE,)

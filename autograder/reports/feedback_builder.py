@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from autograder.course import Course, Stage
-from autograder.reports.blocks import Aside, Block, Message, Mistake, Printed, Tables
+from autograder.reports.blocks import Aside, Block, Message, NamedMistake, Printed, Tables
 from autograder.reports.feedback import (
     PASSED,
     UNWRITTEN,
@@ -240,7 +240,7 @@ def check_blocks(check: CheckResult, place: str = "") -> Iterator[Block]:
         yield Aside(f"The mistake is the same as {place}.")
     elif check.diagnosis:
         found = check.diagnosis
-        yield Mistake(found.headline, found.beyond_headline, found.hint)
+        yield NamedMistake(found.headline, found.beyond_headline, found.hint)
     if check.grid:
         yield Tables(tensor_tables(check.grid))
     if check.printed:

@@ -7,7 +7,7 @@ from autograder.reports.blocks import (
     Aside,
     Block,
     Message,
-    Mistake,
+    NamedMistake,
     Printed,
     Tables,
     Title,
@@ -36,7 +36,7 @@ def _lines(block: Block, lead: str = LEAD) -> list[str]:
     match block:
         case Title(text) | Message(text) | Aside(text):
             return [text]
-        case Mistake(name, more, question):
+        case NamedMistake(name, more, question):
             return list(filter(None, (f"{lead}{name}{more}", question)))
         case Printed(text, title):
             return [title, indent(text, "  ")]

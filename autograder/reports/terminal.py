@@ -15,7 +15,7 @@ from autograder.reports.blocks import (
     Aside,
     Block,
     Message,
-    Mistake,
+    NamedMistake,
     Printed,
     Tables,
     Title,
@@ -72,7 +72,7 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
             yield Text(text, style="bold")
         case Message(text):
             yield Text(text)
-        case Mistake(name, more, question):
+        case NamedMistake(name, more, question):
             yield Text.assemble(LEAD, (name, "bold"), more)
             yield Text(question, style="italic cyan")
         case Aside(text):

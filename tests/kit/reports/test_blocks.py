@@ -8,7 +8,7 @@ from autograder.reports.blocks import (
     Aside,
     Block,
     Message,
-    Mistake,
+    NamedMistake,
     Printed,
     Tables,
     Title,
@@ -29,9 +29,9 @@ CELL = ((HOSTILE,),)
 BLOCKS = [
     Title(HOSTILE),
     Message(HOSTILE),
-    Mistake(HOSTILE, " and so on.", "Why?"),
-    Mistake("A name", HOSTILE, "Why?"),
-    Mistake("A name", ".", HOSTILE),
+    NamedMistake(HOSTILE, " and so on.", "Why?"),
+    NamedMistake("A name", HOSTILE, "Why?"),
+    NamedMistake("A name", ".", HOSTILE),
     Aside(HOSTILE),
     Tables(tensor_tables(Grid(CELL, CELL, CELL, ((True,),), (HOSTILE,)))),
     Printed(HOSTILE),
@@ -102,7 +102,11 @@ def test_plain_text_shows_a_block_as_it_was_written(block: Block):
 
 def test_the_mistake_comes_first_for_learners_and_the_rest_keeps_its_order():
     """The name of a mistake moves to the front, and so does a reference to it."""
-    title, message, mistake = Title("Adds."), Message("It differs."), Mistake("Off.", "", "Why?")
+    title, message, mistake = (
+        Title("Adds."),
+        Message("It differs."),
+        NamedMistake("Off.", "", "Why?"),
+    )
 
     assert mistake_first((title, message, mistake)) == (mistake, title, message)
     assert mistake_first((title, message, Aside("As above."))) == (

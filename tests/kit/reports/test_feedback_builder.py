@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.reports.blocks import Aside, Message, Mistake
+from autograder.reports.blocks import Aside, Message, NamedMistake
 from autograder.reports.feedback import FinalGrade
 from autograder.reports.feedback_builder import (
     build_exercise_feedback,
@@ -17,9 +17,9 @@ from autograder.results import CheckResult, Diagnosis, ExerciseResult, Outcome, 
 from tests.kit.factories import MakeCheck, MakeSubmission, WriteCourse
 
 
-def mistake_of(diagnosis: Diagnosis) -> tuple[Mistake]:
+def mistake_of(diagnosis: Diagnosis) -> tuple[NamedMistake]:
     """The block about *diagnosis*."""
-    return (Mistake(diagnosis.headline, diagnosis.beyond_headline, diagnosis.hint),)
+    return (NamedMistake(diagnosis.headline, diagnosis.beyond_headline, diagnosis.hint),)
 
 
 def test_full_marks_name_the_next_stage(
