@@ -1,88 +1,176 @@
-"""Tests that each module has one test file under the mirrored path, and a unique name."""
+"""Tests the layout of the engine: names, sizes, and that each package's tests reach all of it."""
 
 import ast
+import re
 from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "autograder"
-TESTS = ROOT / "tests" / "kit"
+TESTS = ROOT / "tests"
+PACKAGES = sorted(path.parent.name for path in ENGINE.glob("*/__init__.py"))
+MOST_LINES = 500  # of a module; a longer one begins a sentence of its docstring with REASON
+REASON = "It is long because"
+MOST_LINES_OF_FUNCTION = 50
+WORD = re.compile(r"(?:.*[.:])?([\w-]+)")  # the last word of `package.module:name`
 
-TESTS_WITHOUT_MODULE = {
-    "test_layout.py": "tests the folders",
+REACHED_ELSEWHERE = {
+    "Below": "tests/e2e/test_carried_errors.py grades with it",
+    "Diagnostician": "tests/e2e/test_carried_errors.py grades with it",
+    "Findings": "tests/e2e/test_carried_errors.py grades with it",
+    "NoGradients": "tests/kit/diagnosis compares it with the faults of wrong programs",
+    "superseded": "tests/kit/gradebook/test_collection.py collects files that were uploaded again",
 }
-MODULES_WITHOUT_TEST = {
-    "gradebook/exchange.py": "tests/e2e/test_exchange.py plays the whole exchange",
-}
 
 
-def modules():
-    """List the modules of the engine, relative to it; a package's own files need no test."""
-    return sorted(
-        path.relative_to(ENGINE)
-        for path in ENGINE.rglob("*.py")
-        if path.name not in {"__init__.py", "__main__.py"}
-    )
+class Definition(NamedTuple):
+    """A function, a class or a constant of a module."""
+
+    module: Path
+    name: str
 
 
-def files_of_tests():
-    """List the test files of the engine, relative to their root."""
-    return sorted(path.relative_to(TESTS) for path in TESTS.rglob("test_*.py"))
+def modules() -> list[Path]:
+    """List the modules of the engine."""
+    return sorted(ENGINE.rglob("*.py"))
 
 
-def test_each_test_file_has_its_module():
-    """Each test file tests a module: tests/kit/a/test_b.py tests autograder/a/b.py."""
-    expected = {path.with_name(f"test_{path.name}") for path in modules()}
-    without = [path.as_posix() for path in files_of_tests() if path not in expected]
-
-    assert [path for path in without if path not in TESTS_WITHOUT_MODULE] == []
+@cache
+def tree_of(module: Path) -> ast.Module:
+    """Parse a module once."""
+    return ast.parse(module.read_text("utf-8"))
 
 
-def test_each_module_has_its_test_file():
-    """Each module has a test file: tests/kit/a/test_b.py tests autograder/a/b.py."""
-    present = set(files_of_tests())
-    without = [
-        path.as_posix() for path in modules() if path.with_name(f"test_{path.name}") not in present
+@cache
+def words_of(test: Path) -> frozenset[str]:
+    """Return the words of a test file."""
+    return frozenset(words(ast.parse(test.read_text("utf-8"))))
+
+
+def words(tree: ast.AST) -> Iterator[str]:
+    """Yield the names in a tree, also those in strings: commands and dotted paths."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                yield name.rpartition(".")[2]
+            case ast.Constant(value=str(text)) if found := WORD.fullmatch(text):
+                yield found[1].replace("-", "_")
+
+
+def definitions(path: Path) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the functions, classes and constants of a module, with their names."""
+    for node in tree_of(path).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, node
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                yield from ((name, node) for target in targets for name in words(target))
+
+
+@cache
+def used_words(package: str) -> dict[Definition, frozenset[str]]:
+    """Return the words that each definition of *package* uses; without a name, of all packages."""
+    return {
+        Definition(path, name): frozenset(words(node))
+        for path in modules()
+        if path.is_relative_to(ENGINE / package)
+        for name, node in definitions(path)
+    }
+
+
+@cache
+def unreached(package: str) -> list[str]:
+    """List the public functions and classes that the tests of their package do not reach.
+
+    A test reaches what it names, and what a definition that it reaches names. Without a name, the
+    modules outside the packages are meant, which every package uses.
+    """
+    used = used_words(package)
+    public = defaultdict(set)
+    for one in used:
+        public[one.name].add(one)
+    tests = [
+        path for folder in (f"kit/{package}", "e2e") for path in (TESTS / folder).rglob("*.py")
     ]
+    named = frozenset().union(*map(words_of, tests))
+    todo = [one for one in used if one.name.rstrip("_") in named]
+    reached = set(todo)
+    while todo:
+        one = todo.pop()
+        for word in used[one]:
+            own = Definition(one.module, word)
+            found = {own} if own in used else public[word] if word[0] != "_" else set()
+            todo += found - reached
+            reached |= found
+    missed = (one for one in used.keys() - reached if is_public(one))
+    return sorted(one.name for one in missed if package or one.module.parent == ENGINE)
 
-    assert [path for path in without if path not in MODULES_WITHOUT_TEST] == []
+
+def is_public(one: Definition) -> bool:
+    """Return whether other modules may use a definition; pytest calls its own hooks."""
+    return not one.name.startswith(("_", "pytest_")) and not one.name.isupper()
+
+
+@pytest.mark.parametrize("package", ["", *PACKAGES])
+def test_the_tests_of_a_package_reach_its_public_functions(package: str):
+    """The tests in tests/kit/a or tests/e2e reach each public function and class of a."""
+    assert [name for name in unreached(package) if name not in REACHED_ELSEWHERE] == []
+
+
+def test_each_exception_is_still_needed():
+    """A function that the tests of its package reach is not listed as an exception."""
+    found = {name for package in ("", *PACKAGES) for name in unreached(package)}
+
+    assert REACHED_ELSEWHERE.keys() <= found
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_package_has_tests(package: str):
+    """The folder tests/kit/a contains the tests of autograder/a."""
+    assert list((TESTS / "kit" / package).glob("test_*.py"))
+
+
+def test_no_module_is_long_without_a_reason():
+    """A module of more than 500 lines gives the reason in its docstring."""
+    long = [path for path in modules() if len(path.read_text("utf-8").splitlines()) > MOST_LINES]
+
+    assert [path for path in long if REASON not in (ast.get_docstring(tree_of(path)) or "")] == []
+
+
+def test_no_function_is_long():
+    """No function has more than 50 lines."""
+    lengths = {
+        f"{path.stem}.{node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for path in modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert {name for name, lines in lengths.items() if lines > MOST_LINES_OF_FUNCTION} == set()
 
 
 def test_no_module_name_occurs_twice():
     """No module name occurs twice, so a name without its package is enough."""
     paths = defaultdict(list)
     for path in modules():
-        paths[path.name].append(path.as_posix())
+        paths[path.name].append(path.relative_to(ENGINE).as_posix())
+    repeated = [found for name, found in paths.items() if len(found) > 1 and name[0] != "_"]
 
-    assert [found for found in paths.values() if len(found) > 1] == []
+    assert repeated == []
 
 
 def test_no_class_name_occurs_twice():
     """No class name occurs twice, so a class is known by its name."""
     owners = defaultdict(list)
     for path in modules():
-        for node in ast.walk(ast.parse((ENGINE / path).read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
-                owners[node.name].append(path.as_posix())
+                owners[node.name].append(path.relative_to(ENGINE).as_posix())
 
     assert [found for found in owners.values() if len(found) > 1] == []
-
-
-@pytest.mark.parametrize("path", TESTS_WITHOUT_MODULE)
-def test_each_excepted_test_file_exists(path):
-    """Each test file that is listed as having no module exists, and has no module."""
-    module = (ENGINE / path).with_name(Path(path).name.removeprefix("test_"))
-
-    assert (TESTS / path).is_file()
-    assert not module.exists()
-
-
-@pytest.mark.parametrize("path", MODULES_WITHOUT_TEST)
-def test_each_excepted_module_exists(path):
-    """Each module that is listed as having no test file exists, and has no test file."""
-    test = (TESTS / path).with_name(f"test_{Path(path).name}")
-
-    assert (ENGINE / path).is_file()
-    assert not test.exists()

@@ -365,3 +365,12 @@ def test_fingerprints_with_another_title_are_a_finding(added: Course):
         (found,) = verify.wrong_records(stage, recorder)
 
     assert f"its text about {first.id} is different" in found
+
+
+def test_the_prices_of_a_stage_are_those_of_its_wrong_modules(added: Course):
+    """Each stage has a table of the points that modules with known mistakes earn."""
+    [prices] = verify.stage_prices(added, added.stages[:1])
+
+    assert (prices.stage, prices.hollow) == ("01_tiny", 0.0)
+    assert prices.one
+    assert all(one.module.slips and one.score < 10 for one in prices.one)

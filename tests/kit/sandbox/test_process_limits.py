@@ -3,16 +3,33 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import autograder
+from autograder.sandbox.process_limits import MIB, limit_memory, limit_processor_time
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS does not enforce the limits")
+
+
+def end_of(limit: Callable, value: float, code: str) -> "subprocess.CompletedProcess[str]":
+    """Run *code* in a process that has set *limit*."""
+    script = f"from {limit.__module__} import {limit.__name__}\n{limit.__name__}({value})\n{code}"
+    root = Path(autograder.__file__).parents[1]
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, cwd=root, check=False, capture_output=True, text=True)  # noqa: S603  # our own script
 
 
 def test_a_process_that_computes_too_long_is_ended():
     """The system ends a process that exceeds its limit of processor time."""
-    script = "from autograder.sandbox.process_limits import limit_processor_time\n"
-    script += "limit_processor_time(0.1)\n"
-    command = [sys.executable, "-c", script + "while True: pass"]
-    done = subprocess.run(command, cwd=Path(autograder.__file__).parents[1], check=False)  # noqa: S603  # it runs our own script
+    assert end_of(limit_processor_time, 0.1, "while True: pass").returncode == -signal.SIGXCPU
 
-    assert done.returncode == -signal.SIGXCPU
+
+def test_a_process_that_needs_too_much_memory_gets_none():
+    """A process gets the memory of its limit, and an exception if it asks for more."""
+    ended = end_of(limit_memory, 64 * MIB, "bytearray(1 << 24)\nbytearray(1 << 28)")
+
+    assert "line 4" in ended.stderr
+    assert "MemoryError" in ended.stderr

@@ -16,7 +16,9 @@ from autograder.suite.checks import (
     Rule,
     WrongAnswer,
     check,
+    collected_check,
     expect,
+    layer_of,
     read_rules,
     spec_of,
 )
@@ -42,7 +44,7 @@ class Item:
 
     def __init__(self, function) -> None:
         self.function = function
-        self.name = function.__name__
+        self.name = self.nodeid = function.__name__
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         """Return the mark *name* of the function."""
@@ -55,9 +57,43 @@ def test_the_spec_of_a_check_has_the_arguments_of_its_decorator():
     assert spec_of(Item(marked)) == CheckSpec("double", 2, Layer.PROBE, ("Scale",))
 
 
+@pytest.mark.skip
+@check("double", points=2)
+def skipped():
+    """A check that some machines would not run."""
+
+
+def test_a_check_has_a_layer():
+    """A check has the layer of its decorator."""
+    assert layer_of(Item(marked)) is Layer.PROBE
+
+
 def test_an_ordinary_test_has_no_spec():
-    """A test without ``@check`` has no spec and no points."""
+    """A test without ``@check`` has no spec, no layer and no points."""
     assert spec_of(Item(unmarked)) is None
+    assert layer_of(Item(unmarked)) is None
+
+
+def test_a_collected_check_has_its_spec():
+    """A check is collected with the arguments of its decorator."""
+    item = Item(marked)
+
+    assert collected_check(item) == CollectedCheck(
+        item, CheckSpec("double", 2, "probe", ("Scale",))
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        pytest.param(unmarked, "unmarked has no @check", id="no-decorator"),
+        pytest.param(skipped, "skipped is marked skip, but every check is graded", id="skipped"),
+    ],
+)
+def test_a_suite_contains_only_checks_that_every_machine_runs(function, words: str):
+    """A function without ``@check``, or with a marker that skips it, is the course's fault."""
+    with pytest.raises(CourseError, match=words):
+        collected_check(Item(function))
 
 
 def test_an_unknown_layer_is_refused():

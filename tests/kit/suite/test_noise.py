@@ -14,6 +14,7 @@ from autograder.suite.noise import (
     SAME,
     Agreement,
     agreement,
+    is_same,
     rounded,
     scale_of,
     varies,
@@ -49,6 +50,19 @@ def test_distances_are_relative_to_the_largest_entry(
     assert agreement(left, right) is expected
     assert agreement(left.tolist(), right.tolist()) is expected
     assert agreement({"W_q": left}, {"W_q": right}) is expected
+
+
+@pytest.mark.parametrize(
+    ("distance", "same"),
+    [
+        pytest.param(0.5 * SAME, True, id="noise"),
+        pytest.param(2 * SAME, False, id="in-between"),
+        pytest.param(2 * APART, False, id="apart"),
+    ],
+)
+def test_only_results_that_differ_by_noise_are_the_same(distance: float, same: bool):  # noqa: FBT001  # a case
+    """Results whose agreement is undecided are not the same."""
+    assert is_same(1.0, 1.0 + distance) is same
 
 
 def test_of_several_answers_the_least_agreement_counts():
