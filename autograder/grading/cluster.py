@@ -1,53 +1,50 @@
-"""Grades a class on a cluster: submissions become tasks of ``dask.distributed``.
+"""Grades a class on a cluster: chunks of submissions become tasks of ``dask.distributed``.
 
 The workers have their own copies of the course and its secret, which are never sent. Submissions
-and records are sent over TLS or stay on one machine. A worker with a different kit, torch, suite or
-secret is refused, at the start or when it joins.
+and results are sent over TLS or stay on one machine. A chunk whose worker has died is graded again.
 """
 
+import logging
 import math
-import uuid
+import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Final
 
+import msgspec
+from distributed import CancelledError, Client, Future, wait
+from distributed.client import ClosedClientError
+from distributed.comm.addressing import get_address_host, parse_address
 from distributed.scheduler import KilledWorker
+from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.errors import ClusterError, GraderError
-from autograder.grading.cluster_grader import Answer, ClusterRun, Died, Graded
-from autograder.grading.cluster_workers import (
-    CONNECTION_ERRORS,
-    UNUSABLE,
-    Task,
-    Workers,
-    decode,
-    open_workers,
-    require_equal,
-)
-from autograder.grading.grade import DIED, SIGNAL_SECONDS, Class, OnResult
-from autograder.grading.outcomes import failed_grading, unreadable
+from autograder.errors import ClusterError, GraderError, LostProcessError
+from autograder.grading.chunk import Chunk, grade_chunk
+from autograder.grading.grade import OnResult
+from autograder.grading.outcomes import failed_grading
 from autograder.grading.provenance import Provenance
 from autograder.results import Results, SubmissionResult
 from autograder.sandbox.isolation import Isolation
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
-TASKS_PER_THREAD = 2  # one is graded, the other waits at the worker
-TASKS_LEFT = 8  # for each thread at least, so that all threads end at about the same time
-MAX_TOGETHER = 16  # submissions in a task; dask takes the same time for one as for sixteen
-MAX_BYTES = 2**20  # of code in a task, unless a single submission has more
-KILLED = (
-    "The cluster worker ended each time it graded this submission, the last time while it graded "
-    "nothing else."
+MIN_CHUNK = 50  # starting a process takes as long as grading this many submissions
+MAX_CHUNK = 400  # these are graded again if their worker dies; about 8 MB are sent together
+MAX_RESULT = 2**22  # bytes on average; a result has 20 KB, rarely 2 MB
+WAIT_SECONDS = 60.0  # to wait for a worker, which dask's nanny restarts within seconds
+LOOK_SECONDS = 1.0  # between two counts of the workers
+DIED = "Each worker that graded this submission ended, the last one while it graded nothing else."
+_LOOPBACK: Final = re.compile(r"localhost|::1|127(\.\d+){3}")
+_KEY: Final = attrgetter("audit.key")
+_RESULTS: Final = msgspec.json.Decoder(SubmissionResult)
+_ERRORS = (  # of an address, of a connection, of a worker without this kit, of an invalid answer
+    *(ValueError, TypeError, OSError, RuntimeError, ClosedClientError, CancelledError),
+    *(ImportError, AttributeError, msgspec.MsgspecError),
 )
-
-
-def isolation_of(course: Course, asked: str | None) -> Isolation:
-    """Return the isolation that each worker must provide; this machine need not provide it."""
-    return "process" if (asked or course.grading.isolation) == "process" else "full"
 
 
 def grade_each(
@@ -57,132 +54,112 @@ def grade_each(
     *,
     address: str,
     folder: str = "",
-    isolation: str | None = None,
+    isolation: Isolation | None = None,
     jobs: int | None = None,
-    diagnose: bool = True,
 ) -> Results:
-    """Grade *submissions* as ``grade.grade_each`` does, but on the workers of a cluster.
+    """Grade as ``grade.grade_each`` does, but on the workers of the scheduler at *address*.
 
-    *address* is the address of the scheduler. *folder* is the course's folder on the workers, by
-    default the same as here. At most *jobs* tasks are sent at a time. Raises ``ClusterError``, or
-    the error of a worker.
+    *folder* is the course's folder on the workers, by default the same as here. At most *jobs*
+    chunks are sent at a time. Raises ``ClusterError``.
     """
-    level = isolation_of(course, isolation)
-    provenance = Provenance(course, level, diagnose=diagnose)
-    wanted = stages_with_code(submissions)
-    facts = provenance.facts(stage.name for stage in course.stages if stage.name in wanted)
-    run = ClusterRun(
-        id=uuid.uuid4().hex,
-        course=folder or str(course.root.resolve()),
-        stages=tuple(facts.suites),
-        isolation=level,
-        diagnose=diagnose,
-        facts=facts.digest,
-    )
-    class_ = Class(submissions, provenance, on_result)
-    with open_workers(address, run, facts) as workers:
-        _grade_all(workers, _Tasks(workers, class_, provenance), len(submissions), jobs)
+    level = isolation or course.grading.isolation  # of the workers; this machine may lack it
+    provenance = Provenance(course, level)
+    facts = provenance.facts(stages_with_code(submissions))
+    empty = Chunk(folder or str(course.root.resolve()), level, facts)
+    logging.disable()  # dask logs the tracebacks of errors that become one sentence here
+    try:
+        _require_private(address)
+        with Client(address) as client:
+            _Run(client, submissions, on_result, provenance, empty).grade(jobs or math.inf)
+    except _ERRORS as error:
+        reason = f"{type(error).__name__}: {error}".rstrip(".: ")
+        msg = f"The cluster at {address} can't be used: {reason}. See docs/scaling.md."
+        raise ClusterError(msg) from error
+    finally:
+        logging.disable(logging.NOTSET)
     return provenance.record(())
 
 
-class _Sent(NamedTuple):
-    """A submission that was sent to a worker, and the function that takes its result."""
+@dataclass(frozen=True)
+class _Run:
+    """The run of a class; *sent* has the keys and the indices of each chunk at the workers."""
 
-    number: int
-    submission: Submission
-    add: Callable[[SubmissionResult], None]
+    client: Client
+    submissions: Sequence[Submission]
+    on_result: OnResult
+    provenance: Provenance
+    empty: Chunk
+    sent: dict["Future[bytes]", list[tuple[str, int]]] = field(default_factory=dict)
 
+    def grade(self, jobs: float) -> None:
+        """Grade all chunks; if the workers of one died, its halves are graded alone at the end."""
+        count, suspects = len(self.submissions), list[Sequence[int]]()
+        size = min(MAX_CHUNK, max(MIN_CHUNK, math.ceil(count / self._threads() / 2)))
+        waiting = deque(range(count)[begin : begin + size] for begin in range(0, count, size))
+        while waiting or suspects or self.sent:
+            threads = self._threads()
+            while waiting and len(self.sent) < min(jobs, threads):
+                self._send(waiting.popleft())
+            if not self.sent:
+                self._send(suspects.pop())
+            for chunk in self._receive():
+                if len(chunk) > 1 or waiting or self.sent:
+                    middle = len(chunk) // 2
+                    suspects += filter(len, (chunk[:middle], chunk[middle:]))
+                else:
+                    submission = self.submissions[chunk[0]]
+                    result = failed_grading(submission, GraderError(DIED))
+                    self.on_result(chunk[0], self.provenance.begin(submission)(result))
 
-class _Tasks:
-    """The tasks that are now at the workers."""
+    def _threads(self) -> int:
+        """Count the threads of all workers; wait until there is one."""
+        self.client.wait_for_workers(1, WAIT_SECONDS)
+        threads: dict[str, int] = self.client.nthreads()
+        for address in threads:
+            _require_private(address)
+        return max(1, sum(threads.values()))
 
-    def __init__(self, workers: Workers, class_: Class, provenance: Provenance) -> None:
-        self._workers = workers
-        self._class = class_
-        self._provenance = provenance
-        self._sent: dict[Task, list[_Sent]] = {}
-        self._ended: SimpleQueue[Task] = SimpleQueue()
+    def _send(self, chunk: Sequence[int]) -> None:
+        """Send only the code, not the files that a grading process does not need."""
+        found = [self.submissions[index] for index in chunk]
+        code = tuple(replace(one, lab=None, stamp=None, secret=None) for one in found)
+        data = msgspec.msgpack.encode(replace(self.empty, submissions=code))
+        keys = [self.provenance.key(one.stage, one.digest) for one in found]
+        future = self.client.submit(grade_chunk, data, pure=False)
+        self.sent[future] = sorted(zip(keys, chunk, strict=True))
 
-    def __len__(self) -> int:
-        return len(self._sent)
-
-    def start(self, waiting: deque[int], count: int) -> None:
-        """Read up to *count* waiting submissions, and send them as one task.
-
-        A submission without code gets its result at once.
-        """
-        together: list[_Sent] = []
-        size = 0
-        while waiting and len(together) < count and size < MAX_BYTES:
-            index = waiting.popleft()
-            submission, add = self._class.begin(index)
-            if submission.code is None:
-                add(unreadable(submission))
-            else:
-                together.append(_Sent(index, submission, add))
-                size += sum(map(len, submission.code.cells))
-        if together:
-            future = self._workers.submit([one.submission for one in together])
-            self._sent[future] = together
-            future.add_done_callback(self._ended.put)
-
-    def finish(self, *, alone: bool) -> list[int]:
-        """Take the results that have arrived; list the submissions whose workers died.
-
-        A submission that was sent *alone* then gets no grade, as after two deaths of its process.
-        """
-        killed = []
-        for future, outcome in self._workers.answers(self._some_ended()).items():
-            together = self._sent.pop(future)
-            if not isinstance(outcome, KilledWorker):
-                for one, answer in zip(together, decode(outcome, len(together)), strict=True):
-                    one.add(self._result(one.submission, answer))
-            elif alone:
-                for one in together:
-                    one.add(failed_grading(one.submission, GraderError(KILLED)))
-            else:
-                killed += [one.number for one in together]
+    def _receive(self) -> list[Sequence[int]]:
+        """Wait briefly, and take the results; return the chunks whose workers died."""
+        killed = list[Sequence[int]]()
+        with suppress(TimeoutError):
+            wait(list(self.sent), LOOK_SECONDS, "FIRST_COMPLETED")
+        for future in [one for one in self.sent if one.done()]:
+            try:
+                self._take(future.result(WAIT_SECONDS), self.sent[future])
+            except TimeoutError:  # the results are lost with their worker; dask grades again
+                continue
+            except (KilledWorker, LostProcessError):
+                killed.append([index for _, index in self.sent[future]])
+            del self.sent[future]
         return killed
 
-    def cancel(self) -> None:
-        """Cancel the tasks that no worker has started."""
-        with suppress(*CONNECTION_ERRORS):
-            self._workers.client.cancel(list(self._sent))
-
-    def _some_ended(self) -> list[Task]:
-        """Wait briefly; list the tasks that have ended."""
-        ended = []
-        with suppress(Empty):
-            ended.append(self._ended.get(timeout=SIGNAL_SECONDS))
-            while True:
-                ended.append(self._ended.get_nowait())
-        return ended
-
-    def _result(self, submission: Submission, answer: Answer) -> SubmissionResult:
-        """Return the result in *answer*; raise errors that the submission did not cause."""
-        if isinstance(answer, Died):
-            return failed_grading(submission, GraderError(DIED))
-        require_equal(self._workers.facts, answer)
-        key = self._provenance.key(submission.stage, submission.digest)
-        if isinstance(answer, Graded) and answer.result.audit and answer.result.audit.key == key:
-            return answer.result
-        raise ClusterError(UNUSABLE)
+    def _take(self, lines: bytes, chunk: list[tuple[str, int]]) -> None:
+        """Take the results of *chunk*; raise ``ClusterError`` if their keys are different."""
+        is_bounded = len(lines) <= MAX_RESULT * len(chunk)
+        results = sorted(_RESULTS.decode_lines(lines), key=_KEY) if is_bounded else []
+        if [_KEY(result) for result in results] != [key for key, _ in chunk]:
+            msg = "A worker returned results whose keys differ from those of this machine."
+            raise ClusterError(msg)
+        for (_, index), result in zip(chunk, results, strict=True):
+            self.on_result(index, result)
 
 
-def _grade_all(workers: Workers, tasks: _Tasks, count: int, jobs: int | None) -> None:
-    """Grade *count* submissions; one whose workers died is graded once more, alone."""
-    waiting, suspects, alone = deque(range(count)), list[int](), False
-    try:
-        while waiting or suspects or tasks:
-            workers.look()
-            if not waiting and not tasks:
-                alone = True  # from now on
-                tasks.start(deque([suspects.pop()]), 1)
-            most = min(jobs or math.inf, TASKS_PER_THREAD * workers.threads)
-            while waiting and len(tasks) < most:
-                share = len(waiting) // (TASKS_LEFT * workers.threads)
-                tasks.start(waiting, max(1, min(share, MAX_TOGETHER)))
-            suspects += tasks.finish(alone=alone)
-    except BaseException:
-        tasks.cancel()
-        raise
+def _require_private(address: str) -> None:
+    """Raise ``ClusterError`` if others could read or change the data sent to *address*."""
+    is_encrypted = parse_address(address)[0] in {"tls", "wss", "inproc"}
+    if not is_encrypted and not _LOOPBACK.fullmatch(get_address_host(address)):
+        msg = (
+            f"{address} is not encrypted, so others could read submissions and change grades. "
+            "Start the scheduler and the workers with TLS (docs/scaling.md)."
+        )
+        raise ClusterError(msg)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -25,22 +26,6 @@ KIT = Path(__file__).parents[1]
 _KIT_FILES = frozenset({".py", ".ini", ".toml"})  # templates affect pages but no grades
 _INSTALLED = (".dist-info", ".egg-info")  # folders named after a package and its version
 _CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
-
-
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts that must be the same on every machine that grades for one run."""
-
-    course: str
-    isolation: str
-    settings: Settings
-    suites: dict[str, str]  # the digest of each stage's suite
-    packages: tuple[str, ...]  # names and versions of the installed packages
-    run: str  # the digest of everything except the suites, including the secret
-
-    @property
-    def digest(self) -> str:
-        """The digest of all facts."""
-        return _sha256([msgspec.json.encode(self)])
 
 
 class Provenance:
@@ -78,16 +63,14 @@ class Provenance:
             self._stages[name] = _digest(self._course.root, files) if files else ""
         return self._stages[name]
 
-    def facts(self, stages: Iterable[str]) -> Facts:
-        """Return the facts that affect the grades of *stages*; they contain no secret."""
-        return Facts(
-            course=self._course.id,
-            isolation=self._isolation,
-            settings=self.settings,
-            suites={name: self.suite_sha256(name) for name in stages},
-            packages=tuple(name.decode("utf-8", "replace") for name in sorted(_installed())),
-            run=self._run,
-        )
+    def facts(self, stages: Iterable[str]) -> dict[str, Any]:
+        """Return what decides the grades of *stages*, by name, so that machines can be compared.
+
+        Only the last fact depends on the secret. If all others are equal, the secret differs.
+        """
+        facts: dict[str, Any] = msgspec.to_builtins(self.settings)
+        facts |= {f"the suite or solution of {name}": self.suite_sha256(name) for name in stages}
+        return facts | {"the digest of the course's secret": self.key("", "")}
 
     def key(self, stage: str, digest: str) -> str:
         """Return the digest of everything that affects the grade of a submission of *stage*.

@@ -1,211 +1,210 @@
-"""Tests the handling of workers' answers, with stand-ins for the workers."""
+"""Tests the chunks of a class and the answers to them, with a dask scheduler in this process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import msgspec
 import pytest
+from distributed import LocalCluster
 from distributed.scheduler import KilledWorker
+from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.errors import ClusterError
-from autograder.grading import cluster, cluster_workers
-from autograder.grading.cluster_grader import Died, Graded
-from autograder.grading.grade import Class
-from autograder.grading.provenance import Facts, Provenance
-from autograder.results import Results, Status, SubmissionResult
+from autograder.errors import ClusterError, LostProcessError
+from autograder.grading import cluster
+from autograder.grading.chunk import Chunk
+from autograder.grading.provenance import Provenance
+from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
-from tests.kit.factories import SOLUTION, Submit
+from tests.kit.factories import SOLUTION, Submit, file_of
 
-Answers = Callable[[Submission], object]
-
-
-@pytest.fixture
-def facts(tiny: Course) -> Facts:
-    """The versions and digests of this machine."""
-    return Provenance(tiny, "full").facts(["01_tiny"])
+STUDENTS = ("ada", "bea", "cleo", "dora", "emil")
+Answer = Callable[[Chunk], bytes]
+Grade = Callable[..., dict[str, Status]]
 
 
-class Workers:
-    """Workers that answer at once."""
+class Worker:
+    """The answer of the workers, and the students of each chunk that they got."""
 
-    run = b""
-    threads = 2
-
-    def __init__(self, facts: Facts, answers: Answers) -> None:
-        self.facts = facts
-        self.client = self
-        self.sent: list[list[str]] = []  # the workers that were present at each task
-        self.tasks: list[list[str]] = []
-        self._answers = answers
-        self._there: dict[Task, list[Submission]] = {}
-
-    def look(self) -> None:
-        """Find nothing new."""
-
-    def cancel(self, _tasks: object) -> None:
-        """Give up."""
-
-    def submit(self, submissions: Sequence[Submission]) -> "Task":
-        """Take submissions, as their bytes."""
-        content = msgspec.msgpack.encode(submissions)
-        task = Task()
-        self._there[task] = msgspec.msgpack.decode(content, type=list[Submission])
-        self.tasks.append([one.student for one in submissions])
-        self.sent.append([one.student for each in self._there.values() for one in each])
-        return task
-
-    def answers(self, tasks: Sequence["Task"]) -> dict["Task", object]:
-        """Answer a task; without an answer for one submission, the task has no answer."""
-        return {task: self._answer(self._there.pop(task)) for task in tasks}
-
-    def _answer(self, together: Sequence[Submission]) -> object:
-        found = [self._answers(one) for one in together]
-        strange = [one for one in found if not isinstance(one, Graded | Died)]
-        return strange[0] if strange else msgspec.msgpack.encode(found)
+    answer: Answer
+    chunks: list[list[str]]
 
 
-class Task:
-    """A task that has ended when it begins."""
+def grade_chunk(data: bytes) -> bytes:
+    """Answer as the test says; dask imports this function by its name."""
+    chunk = msgspec.msgpack.decode(data, type=Chunk)
+    Worker.chunks.append([one.student for one in chunk.submissions])
+    return Worker.answer(chunk)
 
-    def add_done_callback(self, call: Callable[["Task"], None]) -> None:
-        """Call the callback at once."""
-        call(self)
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a scheduler with one worker of two threads."""
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+    ) as dask:
+        yield dask.scheduler_address
 
 
 @pytest.fixture
-def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[..., tuple[Results, Workers]]:
-    """Grade ada, bea, a student without a submission, and more, by workers with given answers."""
+def class_(submit: Submit) -> list[Submission]:
+    """Five submissions, with the other files that nbgrader collects."""
+    other = file_of("lab.ipynb", b"{}")
+    return [
+        replace(submit(SOLUTION, student=student), lab=other, stamp=other, secret=other)
+        for student in STUDENTS
+    ]
 
-    def grade(answers: Answers, *more: str) -> tuple[Results, Workers]:
-        nothing = Submission(student="cleo", stage="01_tiny", code=None, problem="No code here.")
-        class_ = [submit(SOLUTION, student="ada"), submit(SOLUTION, student="bea"), nothing]
-        class_ += [submit(SOLUTION, student=student) for student in more]
-        provenance = Provenance(tiny, "full")
-        workers = Workers(facts, answers)
+
+@pytest.fixture
+def grade(
+    tiny: Course, class_: list[Submission], address: str, monkeypatch: pytest.MonkeyPatch
+) -> Grade:
+    """Grade the class in chunks of two by workers that answer as given."""
+    monkeypatch.setattr(cluster, "MAX_CHUNK", 2)
+    monkeypatch.setattr(cluster, "grade_chunk", grade_chunk)
+
+    def run(answer: Answer, address: str = address) -> dict[str, Status]:
+        Worker.answer, Worker.chunks = staticmethod(answer), []
         found: dict[int, SubmissionResult] = {}
-        collected = Class(class_, provenance, found.__setitem__)
-        tasks = cluster._Tasks(workers, collected, provenance)
-        cluster._grade_all(workers, tasks, len(class_), None)
-        return provenance.record(found[index] for index in range(len(class_))), workers
+        cluster.grade_each(tiny, class_, found.__setitem__, address=address)
+        for index, result in found.items():
+            assert result.student == class_[index].student
+        return {result.student: result.status for _, result in sorted(found.items())}
 
-    return grade
+    return run
 
 
 @pytest.fixture
-def graded(tiny: Course) -> Callable[[Submission], Graded]:
-    """Answer as a worker does that gives full marks."""
+def full_marks(tiny: Course) -> Answer:
+    """The answer of a worker that gives full marks, in another order."""
     provenance = Provenance(tiny, "full")
 
-    def answer(submission: Submission) -> Graded:
-        result = SubmissionResult(
-            student=submission.student,
-            stage=submission.stage,
-            status=Status.GRADED,
-            score=10.0,
-            max_score=10.0,
-        )
-        return Graded(provenance.begin(submission)(result))
+    def answer(chunk: Chunk) -> bytes:
+        results = [
+            provenance.begin(one)(
+                SubmissionResult(
+                    student=one.student,
+                    stage=one.stage,
+                    status=Status.GRADED,
+                    score=10.0,
+                    max_score=10.0,
+                )
+            )
+            for one in chunk.submissions
+        ]
+        return b"".join(msgspec.json.encode(result) + b"\n" for result in reversed(results))
 
     return answer
 
 
-def statuses(results: Results) -> list[tuple[str, Status]]:
-    """Return each student with the status."""
-    return [(one.student, one.status) for one in results.submissions]
+def test_each_submission_gets_its_result(grade: Grade, full_marks: Answer):
+    """A class is graded in chunks, and each submission gets its own result."""
+    statuses = grade(full_marks)
+
+    assert statuses == dict.fromkeys(STUDENTS, Status.GRADED)
+    assert sorted(Worker.chunks) == [["ada", "bea"], ["cleo", "dora"], ["emil"]]
 
 
-def test_results_are_in_the_order_of_submissions(run, graded):
-    """Results are in the order of the submissions; a submission without code needs no worker."""
-    results, workers = run(graded)
+def test_only_code_is_sent(grade: Grade, full_marks: Answer):
+    """Notebooks, timestamps and nbgrader's secrets stay on the supervisor's machine."""
+    sent: list[Submission] = []
 
-    assert statuses(results) == [
-        ("ada", Status.GRADED),
-        ("bea", Status.GRADED),
-        ("cleo", Status.UNREADABLE),
-    ]
-    assert workers.sent == [["ada"], ["ada", "bea"]]
+    def answer(chunk: Chunk) -> bytes:
+        sent.extend(chunk.submissions)
+        return full_marks(chunk)
 
+    grade(answer)
 
-def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, graded):
-    """A submission whose workers died has no grade; others on those workers keep theirs."""
-    tried: list[str] = []
-
-    def answers(submission: Submission) -> object:
-        tried.append(submission.student)
-        if submission.student == "ada" or tried == ["ada", "bea"]:
-            return KilledWorker("task", None, 3)
-        return graded(submission)
-
-    results, workers = run(answers)
-
-    assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]
-    assert workers.sent[2:] == [["bea"], ["ada"]]
-    assert tried == ["ada", "bea", "bea", "ada"]
+    assert [(one.lab, one.stamp, one.secret) for one in sent] == [(None, None, None)] * 5
 
 
-def test_many_submissions_travel_together(run, graded):
-    """Submissions are sent in groups while enough are left to keep every worker busy."""
-    students = [f"s{number}" for number in range(60)]
-    results, workers = run(graded, *students)
+@pytest.mark.parametrize(
+    "error", [KilledWorker("task", SimpleNamespace(address=""), 3), LostProcessError()]
+)
+def test_a_submission_that_ends_its_workers_has_no_grade(
+    grade: Grade, full_marks: Answer, error: Exception
+):
+    """A chunk whose workers die is halved and graded alone; only the cause has no grade."""
 
-    assert [one.student for one in results.submissions] == ["ada", "bea", "cleo", *students]
-    assert workers.sent[0] == ["ada", "bea", "s0"]
-    assert sorted({len(task) for task in workers.tasks}) == [1, 2, 3]
-    assert workers.tasks[-1] == ["s59"]
+    def answer(chunk: Chunk) -> bytes:
+        if "bea" in {one.student for one in chunk.submissions}:
+            raise error
+        return full_marks(chunk)
 
+    statuses = grade(answer)
 
-def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, graded):
-    """Submissions of a task that ends its worker are graded again one by one."""
-    students = [f"s{number}" for number in range(60)]
-    results, workers = run(
-        lambda one: KilledWorker("task", None, 3) if one.student == "bea" else graded(one),
-        *students,
-    )
-    others = [one for one in results.submissions if one.student not in {"bea", "cleo"}]
-
-    assert dict(statuses(results))["bea"] is Status.GRADER_ERROR
-    assert {one.status for one in others} == {Status.GRADED}
-    assert workers.sent[-3:] == [["s0"], ["bea"], ["ada"]]
-
-
-def test_a_submission_whose_processes_died_has_no_grade(run, graded):
-    """A submission whose processes died has no grade, after the worker tried it twice."""
-    results, _ = run(lambda one: Died() if one.student == "ada" else graded(one))
-
-    assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]
+    assert statuses == dict.fromkeys(STUDENTS, Status.GRADED) | {"bea": Status.GRADER_ERROR}
+    assert sorted(Worker.chunks[-2:]) == [["ada"], ["bea"]]
 
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode([{"type": "Graded"}]), b"\x90"],
+    [
+        pytest.param(lambda _lines: b"", id="nothing"),
+        pytest.param(lambda lines: lines * 2, id="twice"),
+        pytest.param(lambda lines: lines.replace(b'"key":"', b'"key":"0'), id="other-keys"),
+        pytest.param(lambda lines: b" " * 2 * cluster.MAX_RESULT + lines, id="too-long"),
+    ],
 )
-def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
-    """An answer that is not from a worker of the kit ends the run unrecorded."""
-    with pytest.raises(
-        ClusterError, match="sent an invalid answer, which no worker of this kit sends"
+def test_results_of_other_submissions_are_refused(
+    grade: Grade, full_marks: Answer, answer: Callable[[bytes], bytes]
+):
+    """Results are refused if their keys are not those that this machine computes."""
+    with pytest.raises(ClusterError, match="results whose keys differ from those of this machine"):
+        grade(lambda chunk: answer(full_marks(chunk)))
+
+
+@pytest.mark.parametrize("answer", [b"\x80", b"[]", b'{"student": "ada"}', b"\xff{}"])
+def test_an_answer_that_is_not_a_result_is_refused(grade: Grade, answer: bytes):
+    """An answer that can't be decoded as results ends the run unrecorded."""
+    with pytest.raises(ClusterError, match=r"The cluster at inproc://.* can't be used: \w+Error"):
+        grade(lambda _chunk: answer)
+
+
+def test_a_worker_without_the_kit_ends_the_run(grade: Grade):
+    """The error of a worker that can't import the kit becomes one message."""
+
+    def answer(_chunk: Chunk) -> bytes:
+        import no_kit  # noqa: F401, PLC0415  # fails
+
+        return b""
+
+    with pytest.raises(ClusterError, match="ModuleNotFoundError: No module named 'no_kit'"):
+        grade(answer)
+
+
+def test_a_cluster_without_workers_ends_the_run(
+    grade: Grade, full_marks: Answer, monkeypatch: pytest.MonkeyPatch
+):
+    """A run that finds no worker ends after a while with a message."""
+    monkeypatch.setattr(cluster, "WAIT_SECONDS", 0.1)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as dask,
+        pytest.raises(ClusterError, match="Only 0/1 workers arrived"),
     ):
-        run(lambda _submission: answer)
+        grade(full_marks, dask.scheduler_address)
 
 
-def test_the_record_of_another_submission_is_refused(run, graded, submit: Submit):
-    """A worker's result is refused if its key is not that of the submission that was sent."""
-    other = submit("x = 1", student="ada")
-    with pytest.raises(
-        ClusterError, match="sent an invalid answer, which no worker of this kit sends"
-    ):
-        run(lambda _submission: graded(other))
+@pytest.mark.parametrize(
+    "address", ["tcp://10.0.0.1:8786", "10.0.0.1:8786", "tcp://node1:8786", "ws://127.evil.org:1"]
+)
+def test_an_address_that_others_could_read_is_refused(address: str):
+    """Submissions are not sent unencrypted to other machines."""
+    with pytest.raises(ClusterError, match=f"{address} is not encrypted"):
+        cluster._require_private(address)
 
 
-def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, graded):
-    """The supervisor refuses a large answer of a worker before it decodes it."""
-    monkeypatch.setattr(cluster_workers, "MAX_ANSWER", 10)
-    with pytest.raises(
-        ClusterError, match="sent an invalid answer, which no worker of this kit sends"
-    ):
-        run(graded)
-
-
-def test_an_exception_of_a_task_ends_the_run(run):
-    """An exception of a task, for example if the kit is missing, is not the submission's fault."""
-    with pytest.raises(ClusterError, match="failed on the cluster: ModuleNotFoundError: no kit"):
-        run(lambda _submission: ModuleNotFoundError("no kit"))
+@pytest.mark.parametrize(
+    "address",
+    [
+        "tls://10.0.0.1:1",
+        "wss://node1:1",
+        "tcp://127.0.0.1:1",
+        "tcp://localhost:1",
+        "tcp://[::1]:1",
+    ],
+)
+def test_an_encrypted_or_local_address_is_accepted(address: str):
+    """TLS protects other machines' addresses, and loopback stays on this machine."""
+    cluster._require_private(address)
