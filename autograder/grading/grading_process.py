@@ -25,12 +25,8 @@ def serve(
     client: int,
     pipe: Connection,
     inherited: Sequence[Connection] = (),
-    idle_seconds: float | None = None,
 ) -> None:
-    """Grade the submissions that arrive, until the parent closes the pipe or dies.
-
-    With *idle_seconds*, stop if none has arrived for that time, too.
-    """
+    """Grade the submissions that arrive, until the parent closes the pipe or dies."""
     gc.freeze()  # collections skip the 200,000 objects of torch and the suites
     limit_memory(limits.grader_mib * MIB)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
@@ -38,7 +34,7 @@ def serve(
     for other in inherited:  # open copies would hide from other forks that the parent has died
         other.close()
     with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe or died
-        while pipe.poll(idle_seconds):
+        while True:
             submission = pipe.recv()
             limit_processor_time(limits.grader_seconds)
             answer: SubmissionResult | BaseException
