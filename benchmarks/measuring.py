@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,6 +26,23 @@ def cpu_of_tree(pid: int) -> float:
     stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     ticks = stat.rpartition(")")[2].split()[11:15]  # own and children's, as user and as system
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_below(pid: int) -> float:
+    """Return the seconds of process *pid*, of all processes below it, and of those that ended."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            status = (folder / "stat").read_text("ascii", "replace").rpartition(")")[2].split()
+            parents[int(folder.name)] = int(status[1])
+    below = {pid}
+    while more := {child for child, parent in parents.items() if parent in below} - below:
+        below |= more
+    seconds = 0.0
+    for one in below:
+        with suppress(OSError):
+            seconds += cpu_of_tree(one)
+    return seconds
 
 
 def cpu_of_command(command: Sequence[str], folder: Path) -> float:

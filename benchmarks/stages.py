@@ -7,6 +7,7 @@ processor time of all its processes.
 """
 
 import json
+import os
 import statistics
 import sys
 from pathlib import Path
@@ -16,8 +17,7 @@ from autograder.diagnosis.misconceptions import read
 from autograder.grading.grade import grade
 from autograder.results import SubmissionResult
 from autograder.submission import Submission
-from benchmarks.cluster import spent
-from benchmarks.measuring import MILLISECONDS, numbered_submission
+from benchmarks.measuring import MILLISECONDS, cpu_below, numbered_submission
 
 RIGHT = 9
 WRONG = 10
@@ -51,7 +51,7 @@ def _cost(course: Course, class_: list[Submission], first: int) -> float:
     seen: list[float] = []
 
     def look(_result: SubmissionResult) -> None:
-        seen.append(spent([]).processor)
+        seen.append(cpu_below(os.getpid()))
 
     grade(course, class_, jobs=1, on_result=look)
     return (seen[-1] - seen[first]) / (len(seen) - 1 - first) * MILLISECONDS
