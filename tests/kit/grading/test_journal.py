@@ -1,5 +1,6 @@
 """Tests that the journal resumes a run with the record of an uninterrupted run."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -115,6 +116,25 @@ def test_an_interrupted_run_goes_on_where_it_stopped(run, graded: list[str], tin
 
     assert graded == [*STUDENTS]
     assert to_json(without_times(resumed)) == to_json(without_times(run(fresh=True)))
+
+
+def test_joined_journals_of_two_machines_are_the_journal_of_the_class(
+    run, graded: list[str], tiny: Course, class_: Path, tmp_path: Path, record: Path
+):
+    """After two machines have graded half of a class each, nobody is graded for its record."""
+    journals = []
+    for name, students in (("a", STUDENTS[:2]), ("b", STUDENTS[2:])):
+        for student in students:
+            shutil.copytree(class_ / student, tmp_path / name / student)
+        half = LazySubmissions.of([find(tmp_path / name, tiny.stages)])
+        with Journal(tmp_path / f"{name}.json") as journal:
+            grade_with_journal(tiny, half, journal, isolation="process")
+        journals.append(journal_of(tmp_path / f"{name}.json").read_bytes())
+    journal_of(record).write_bytes(b"".join(journals))
+    results = run()
+
+    assert graded == [*STUDENTS]
+    assert [result.student for result in results.submissions] == [*STUDENTS]
 
 
 def test_fresh_grades_all_again(run, graded: list[str]):
