@@ -14,7 +14,7 @@ from autograder.diagnosis.patterns import MIN_ENTRIES, Pattern
 from autograder.suite.noise import Agreement, agreement, varies
 
 Steps = Sequence[tuple[str, Tensor]]  # the names of functions, with their results
-NOT_RESCALED = WrongAnswerPattern.of("dropout_not_rescaled")
+NOT_RESCALED = WrongAnswerPattern.of("rest_not_rescaled")
 
 
 def drops_at_random(steps: Steps) -> bool:

@@ -42,7 +42,7 @@ POWERS = {
 
 Pattern = WrongAnswerPattern | None
 Heuristic = Callable[[Tensor, Tensor], Pattern]
-NOT_REFUSED = WrongAnswerPattern.of("check_missing")
+NOT_REFUSED = WrongAnswerPattern.of("not_refused")
 INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
 
 
@@ -88,7 +88,7 @@ def _result_pattern(answer: object, expected: object) -> Pattern:
 def _gradient_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
     """Recognize that no gradient arrives, otherwise compare the returned values."""
     if _detached(answer.get("gradients"), expected.get("gradients")):
-        return WrongAnswerPattern.of("detached")
+        return WrongAnswerPattern.of("no_gradient_flows")
     return _result_pattern(answer.get("output"), expected.get("output"))
 
 
@@ -144,7 +144,7 @@ def _certain(
 def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Pattern:
     """Describe the axis that is missing, extra, swapped or of the wrong size."""
     if missing := _surplus_axes(expected, answer):
-        key = "axis_missing.which" if len(missing) == 1 else "axis_missing"
+        key = "axis_lost.which" if len(missing) == 1 else "axis_lost"
         return WrongAnswerPattern.of(key, axis=_nth(missing[0]))
     if extra := _surplus_axes(answer, expected):
         key = "axis_extra.which" if len(extra) == 1 else "axis_extra"
@@ -191,7 +191,7 @@ def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
 
 def _transposed(answer: Tensor, expected: Tensor) -> Pattern:
     found = _square(answer) and _close(answer.mT, expected)
-    return WrongAnswerPattern.of("transposed") if found else None
+    return WrongAnswerPattern.of("result_transposed") if found else None
 
 
 def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
@@ -271,7 +271,7 @@ def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
             found = size > 1 and not any(
                 _neighbours_agree(expected, n) for n in _block_sizes(answer)
             )
-            return WrongAnswerPattern.of("heads_repeated", size=size) if found else None
+            return WrongAnswerPattern.of("block_repeated", size=size) if found else None
     return None
 
 

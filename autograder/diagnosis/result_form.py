@@ -8,8 +8,8 @@ from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.patterns import Pattern
 from autograder.sandbox.protocol import OpaqueValue
 
-IN_TUPLE = WrongAnswerPattern.of("result_in_tuple")
-ERROR = WrongAnswerPattern.of("error_returned")
+IN_TUPLE = WrongAnswerPattern.of("tuple_for_result")
+ERROR = WrongAnswerPattern.of("exception_as_result")
 
 
 def find_tuple(answer: object, expected: object) -> Pattern:

@@ -102,7 +102,7 @@ def _other_mask(text: str, exchange: Exchange) -> Pattern:
             return WrongAnswerPattern.of("other_mask.booleans" if boolean else "other_mask.numbers")
     if not BOOLEANS_NEEDED.search(text):
         return None
-    return WrongAnswerPattern.of("mask_of_numbers")
+    return WrongAnswerPattern.of("mask_not_boolean")
 
 
 def _masks(request: Request) -> Iterator[Tensor]:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 from string import Formatter
 
@@ -10,6 +11,8 @@ import pytest
 
 from autograder.diagnosis import description
 from autograder.diagnosis.description import PATTERNS, PatternText, WrongAnswerPattern
+from autograder.diagnosis.exceptions import ERROR_TEXTS
+from autograder.diagnosis.mistakes.kinds import KINDS
 
 MODULES = Path(description.__file__).parent
 KEYS = [
@@ -90,3 +93,10 @@ def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
     """An entry without its sentence for hidden inputs is refused."""
     with pytest.raises(msgspec.ValidationError, match=re.escape(reason)):
         msgspec.convert({"question": "Why?"} | table, PatternText)
+
+
+def test_no_id_has_two_meanings():
+    """A kind of mistake, a pattern and an error text never have the same id in a record."""
+    ids = [*KINDS, *PATTERNS, *dict(ERROR_TEXTS)]
+
+    assert [name for name, count in Counter(ids).items() if count > 1] == []

@@ -68,7 +68,7 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
 @pytest.mark.parametrize(
     ("name", "answer", "expected"),
     [
-        pytest.param("axis_missing", X.sum(1), X, id="summed-over-tokens"),
+        pytest.param("axis_lost", X.sum(1), X, id="summed-over-tokens"),
         pytest.param("axis_extra", X[:, None], X, id="unsqueezed"),
         pytest.param("axes_swapped", X.mT, X, id="other-shape-transposed"),
         pytest.param("axis_size", X[:, :4], X, id="one-token-short"),
@@ -83,7 +83,7 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
         pytest.param("nan_everywhere", filled(X, slice(None)), X, id="zero-times-infinity"),
         pytest.param("nan_everywhere", filled(X[0, :1], 0), X[0, :1], id="one-row-is-every-row"),
         pytest.param("infinite", filled(W, 1, -math.inf), W, id="weights-filled-with-infinity"),
-        pytest.param("transposed", W.mT, W, id="weights-transposed"),
+        pytest.param("result_transposed", W.mT, W, id="weights-transposed"),
         pytest.param("constant_factor", X * 6**0.5, X, id="times-root"),
         pytest.param("columns_sum_to_one", LOGITS.softmax(-2), W, id="softmax-over-queries"),
         pytest.param("first_axis_sums_to_one", LOGITS.softmax(0), W, id="softmax-over-the-batch"),
@@ -97,7 +97,7 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
         pytest.param("rows_not_normalized", LOGITS.exp(), W, id="no-denominator"),
         pytest.param("future_leaks", C + C.mT.triu(1), C, id="above-the-diagonal"),
         pytest.param("rows_equal", X.mean(1, keepdim=True).expand_as(X), X, id="plain-mean"),
-        pytest.param("heads_repeated", X[..., :3].repeat(1, 1, 2), X, id="one-head-twice"),
+        pytest.param("block_repeated", X[..., :3].repeat(1, 1, 2), X, id="one-head-twice"),
         pytest.param("heads_interleaved", X.view(2, 5, 2, 3).mT.flatten(-2), X, id="stacked-last"),
         pytest.param("heads_reordered", X.roll(3, -1), X, id="last-head-first"),
         pytest.param("rows_shifted", X.roll(1, -2), X, id="one-token-later"),
@@ -238,7 +238,7 @@ def test_the_documents_own_draws_are_recognized():
 
 def test_the_first_pattern_of_several_tensors_is_returned():
     """The first pattern in a tuple of tensors is returned."""
-    assert name_of((X, [W.mT]), [X, (W,)]) == "transposed"
+    assert name_of((X, [W.mT]), [X, (W,)]) == "result_transposed"
     assert name_of({"W_q": X.mT}, {"W_q": X}) == ""
 
 
@@ -271,14 +271,14 @@ def test_the_result_next_to_gradients_is_compared():
     ("answer", "expected"),
     [
         pytest.param(X[..., :4], X, id="axis_size"),
-        pytest.param(X.sum(1), X, id="axis_missing"),
+        pytest.param(X.sum(1), X, id="axis_lost"),
         pytest.param(X[:, None], X, id="axis_extra"),
         pytest.param(X.mT, X, id="axes_swapped"),
         pytest.param(torch.cat(X.chunk(2, -1), -2), X, id="axes_traded"),
         pytest.param(filled(C, 1, 0.438), C, id="future_leaks"),
         pytest.param(X * 0.438, X, id="constant_factor"),
         pytest.param(X * 6**0.5, X, id="root-of-a-size"),
-        pytest.param(X[..., :3].repeat(1, 1, 2), X, id="heads_repeated"),
+        pytest.param(X[..., :3].repeat(1, 1, 2), X, id="block_repeated"),
         pytest.param(X.roll(1, -2), X, id="rows_shifted"),
         pytest.param(drawn((5, 6))[40], X[0], id="other_draw"),
     ],
@@ -345,7 +345,7 @@ def test_a_missing_gradient_is_recognized_where_one_is_expected(
     answer: object, expected: object, found
 ):
     """The graph is cut if gradients are expected and none arrives."""
-    assert (name_of(answer, expected, "gradients") == "detached") is found
+    assert (name_of(answer, expected, "gradients") == "no_gradient_flows") is found
 
 
 @pytest.mark.parametrize(

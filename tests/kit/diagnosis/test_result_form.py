@@ -23,7 +23,7 @@ def test_a_tensor_alone_in_a_tuple_is_recognized(answer: object):
     found = find_tuple(answer, X)
 
     assert found is not None
-    assert found.name == "result_in_tuple"
+    assert found.name == "tuple_for_result"
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_other_results_are_not_in_a_tuple(answer: object, expected: object):
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        ("ValueError", "error_returned"),
-        ("Exception", "error_returned"),
+        ("ValueError", "exception_as_result"),
+        ("Exception", "exception_as_result"),
         ("type", None),
         ("object", None),
         ("builtins", None),
@@ -57,8 +57,10 @@ def test_an_exception_as_a_result_is_recognized(kind: str, name: str | None):
 @pytest.mark.parametrize(
     ("check", "result", "name"),
     [
-        pytest.param("return TypeError('sizes')", RIGHT, "error_returned", id="of-another-type"),
-        pytest.param("raise ValueError", "values.sin().cos()[:3],", "result_in_tuple", id="comma"),
+        pytest.param(
+            "return TypeError('sizes')", RIGHT, "exception_as_result", id="of-another-type"
+        ),
+        pytest.param("raise ValueError", "values.sin().cos()[:3],", "tuple_for_result", id="comma"),
     ],
 )
 def test_the_form_is_described(check: str, result: str, name: str, grader: Grader):
