@@ -75,28 +75,28 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def source(self) -> Path:
-        """The folder that nbgrader releases."""
+        """The folder of the authored files for students: lab, ``stage.toml`` and hints."""
         return self.root / "source" / self.name
 
     @property
     def stub(self) -> Path:
-        """The module as students receive it."""
-        return self.source / f"{self.module}.py"
+        """The module as students receive it, built by ``release``."""
+        return self.assignment / f"{self.module}.py"
 
     @property
     def public_suite(self) -> Path:
         """The suite that students run on their own machine, built by ``release``."""
-        return self.source / PUBLIC_SUITE
+        return self.assignment / PUBLIC_SUITE
 
     @property
     def public_record(self) -> Path:
         """The solution's answers in the public suite, built by ``release``."""
-        return self.source / PUBLIC_RECORD
+        return self.assignment / PUBLIC_RECORD
 
     @property
     def fingerprints(self) -> Path:
         """The observations of the public suite on each misconception, built by ``release``."""
-        return self.source / "fingerprints.json"
+        return self.assignment / "fingerprints.json"
 
     @property
     def minutes(self) -> int:
@@ -121,7 +121,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def assignment(self) -> Path:
-        """The folder that students receive."""
+        """The folder that students receive, built by ``release``: nbgrader's release directory."""
         return self.root / ASSIGNMENTS / self.name
 
     @property
@@ -262,10 +262,15 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
 
 class _HandoutStage(Stage, frozen=True, dict=True):
-    """Describes a stage outside a course, whose source is the student's own folder."""
+    """Describes a stage outside a course: all its files are in the student's own folder."""
 
     @property
     def source(self) -> Path:
+        """The student's folder."""
+        return self.root
+
+    @property
+    def assignment(self) -> Path:
         """The student's folder."""
         return self.root
 
@@ -301,6 +306,20 @@ def handout(folder: Path) -> Handout:
     """Read the stage in *folder*, which needs no ``course.toml``."""
     root = folder.resolve()
     return _handout(root, (root.name,))
+
+
+def received(folder: Path) -> Path:
+    """Return the folder that students receive, if *folder* has the authored files of a stage.
+
+    Return any other *folder* as it is.
+    """
+    if is_handout(folder) or not (folder / STAGE_FILE).is_file():
+        return folder
+    try:
+        course = load(find_root(folder))
+    except CourseError:
+        return folder
+    return next((one.assignment for one in course.every_stage if one.source == folder), folder)
 
 
 def installed_handouts() -> Path:

@@ -1,8 +1,7 @@
-"""Builds the versions of a stage's lab: in ``source/``, for instructors and for students.
+"""Builds the versions of a stage's lab, for instructors and for students.
 
-nbgrader's own preprocessors build the students' version in the order of ``nbgrader
-generate_assignment``, so that both commands write the same bytes. Only the hidden suite decides the
-points of an exercise.
+nbgrader's own preprocessors build the students' version. Only the hidden suite decides the points
+of an exercise.
 """
 
 import json
@@ -30,7 +29,7 @@ Notebook = dict[str, Any]
 
 
 def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
-    """Return the lab at *path* as it should be in ``source/``.
+    """Return the authored lab at *path* in its normal form.
 
     *points* maps each exercise to its points. Outputs and the metadata of editors are removed.
     Raises ``CourseError`` if a grade cell is missing, occurs twice, or does not belong to an

@@ -126,6 +126,7 @@ def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> 
         if stage.name in outdated or old != new:
             continue
         made_from = release.sources_digest(stage)
+        stage.assignment.mkdir(parents=True, exist_ok=True)
         record = json.loads(built.public_record.read_bytes())["made_from"]
         text = built.public_record.read_text("utf-8").replace(record, made_from)
         stage.public_record.write_text(text, "utf-8")
@@ -169,11 +170,8 @@ def _stage_files(
     course: Course, stage: Stage, chosen: set[str], missing: Mapping[str, str]
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path in the new folder and the content of each authored file of *stage*."""
-    built = {stage.stub, stage.public_suite, stage.public_record, stage.fingerprints}
     for folder in (stage.solution.parent, stage.source, stage.hidden):
         for path in release.visible_files(folder):
-            if path in built:
-                continue
             content = path.read_bytes()
             if path == stage.lab:
                 content = _lab_without(content.decode(), missing).encode()

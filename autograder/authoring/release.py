@@ -1,7 +1,7 @@
-"""Builds the files for students, in one direction: solutions → source → assignments.
+"""Builds the files for students, in one direction: solutions and source → assignments.
 
-nbgrader copies every file of ``source/<stage>/`` and strips only notebooks, so that folder must
-never contain a solution or a hidden check. Students receive the checks that are not hidden, with a
+Students receive every file of ``source/<stage>/``, so that folder must never contain a solution or
+a hidden check. They receive the checks that are not hidden, with a
 record of the solution's replies, and fingerprints instead of misconceptions. Records and
 fingerprints take minutes to compute, so a digest of their sources shows whether they are stale. A
 built module that somebody has edited is kept; it differs from the digest of the last built stub.
@@ -10,10 +10,9 @@ built module that somebody has edited is kept; it differs from the digest of the
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +26,6 @@ from autograder.errors import CourseError
 from autograder.suite import documented
 from autograder.suite.constructors import constructors_in
 
-Known = TypeVar("Known")
 Report = Callable[[str], None]  # gets a line of progress; must be picklable
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 RECORDS_VERSION = 12  # increase it when the same sources would give different numbers
@@ -39,47 +37,56 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
     Records and fingerprints are read from disk; ``outdated_stages`` lists the stale ones. With
     *stages*, only their files and the guide are built, and the digests of other stubs stay.
     """
+    chosen = stages or course.every_stage
     built: dict[Path, bytes] = {}
     digests = _known_digests(course) if stages else {}
-    for stage in stages or course.every_stage:
+    for stage in chosen:
         stub = stub_of(stage).encode()
         digests[stage.name] = hashlib.sha256(stub).hexdigest()
-        suite = public_suite_of(stage).encode()
-        for path, content in ((stage.stub, stub), (stage.public_suite, suite)):
-            built |= {path: content, stage.assignment / path.name: content}
-        for path in visible_files(stage.source):
-            if path not in built:
-                _reject_secrets(path, course, stage.public_suite)
-                built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
-    for path in visible_files(course.shared_source):
-        _reject_secrets(path, course)
-        built[course.shared / path.relative_to(course.shared_source)] = path.read_bytes()
-    for stage, points in _points_of_labs(course, stages or course.every_stage):
+        built |= {stage.stub: stub, stage.public_suite: public_suite_of(stage).encode()}
+        built |= _copies(course, stage.source, stage.assignment, [*built, *_records(stage)])
+    for stage, points in _points_of_labs(course, chosen):
         lab = lab_notebook.build_source_lab(stage.lab, points)
         student_lab = lab_notebook.build_student_lab(lab, written=stage.written)
-        built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
+        built[stage.assignment / stage.lab.name] = student_lab
+    built |= _copies(course, course.shared_source, course.shared)
     built[course.root / ASSIGNMENTS / GUIDE] = guide(course, course.every_stage)
     built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built
 
 
-def edited_modules(course: Course) -> list[Path]:
-    """List the modules in source/ and assignments/ that were edited after they were built."""
+def _copies(
+    course: Course, source: Path, target: Path, built: Collection[Path] = ()
+) -> dict[Path, bytes]:
+    """Return the files of *source* by their paths in *target*; raise ``CourseError`` for secrets.
+
+    It is an error if *source* contains one of the *built* files.
+    """
+    copies = {target / path.relative_to(source): path for path in visible_files(source)}
+    for copy, path in copies.items():
+        if copy in built:
+            msg = f"{path} has the name of a file that `release` builds as {copy}; delete it."
+            raise CourseError(msg)
+        _reject_secrets(path, course)
+    return {copy: path.read_bytes() for copy, path in copies.items()}
+
+
+def edited_modules(course: Course, stages: Sequence[Stage] = ()) -> list[Path]:
+    """List the modules of *stages*, by default all, that were edited after they were built."""
     known = _known_digests(course)
     return [
-        path
-        for stage in course.every_stage
-        for path in (stage.stub, stage.assignment / stage.stub.name)
-        if path.is_file()
-        and not path.is_symlink()
-        and hashlib.sha256(path.read_bytes()).hexdigest() != known.get(stage.name)
-        and path.read_bytes() != stub_of(stage).encode()
+        stage.stub
+        for stage in stages or course.every_stage
+        if stage.stub.is_file()
+        and not stage.stub.is_symlink()
+        and hashlib.sha256(stage.stub.read_bytes()).hexdigest() != known.get(stage.name)
+        and stage.stub.read_bytes() != stub_of(stage).encode()
     ]
 
 
-def kept(course: Course) -> Iterator[str]:
+def kept(course: Course, stages: Sequence[Stage] = ()) -> Iterator[str]:
     """Report that each edited module is kept, with the command to run."""
-    for path in edited_modules(course):
+    for path in edited_modules(course, stages):
         yield (
             f"{path} was edited, so `release` keeps it, but students must not receive it. "
             "Move your code to your own folder (`autograder start`), "
@@ -89,7 +96,7 @@ def kept(course: Course) -> Iterator[str]:
 
 def _stub_digests(course: Course) -> Path:
     """Return the path of the file with the digests of the last built stubs."""
-    return course.root / "solutions" / "stubs.json"
+    return course.root / ASSIGNMENTS / "stubs.json"
 
 
 def _known_digests(course: Course) -> dict[str, str]:
@@ -157,8 +164,6 @@ def build(
     outdated = outdated_stages(stages or course.every_stage)
     _build_records(course, outdated, report)
     records = {path for stage in outdated for path in _records(stage)}
-    for path in records:
-        built[course.root / "assignments" / path.parent.name / path.name] = path.read_bytes()
     changed = _changed_files(course, built, stages)
     for path in changed:
         if path in built:
@@ -171,7 +176,7 @@ def build(
 def left_out(paths: Iterable[Path]) -> Iterator[str]:
     """Report, for each file of fingerprints in *paths*, how many results are undecided."""
     for path in paths:
-        if path.name == "fingerprints.json" and path.parent.parent.name == "source":
+        if path.name == "fingerprints.json":
             known = json.loads(path.read_bytes())
             count = sum(map(len, known["undecided"].values()))
             shown = sum(len(of) for prints in known["prints"].values() for *_, of in prints)
@@ -274,16 +279,10 @@ def _write_records(course: Course, report: Report, stages: Sequence[Stage]) -> N
             report(f"{stage.name}: computing the record and the fingerprints")
             digest = sources_digest(stage)
             known_text = public_suite_of(stage) + stub_of(stage)
-            record = _first_known(public_record.find, stage, stage.public_record)
-            prints = _first_known(fingerprints.find, stage, stage.fingerprints)
+            record = public_record.find(stage.public_record)
+            prints = fingerprints.find(stage.fingerprints)
             _write(stage.public_record, recorder.record_json(stage, digest, known_text, record))
             _write(stage.fingerprints, recorder.fingerprints_json(stage, digest, prints))
-
-
-def _first_known(find: Callable[[Path], Known | None], stage: Stage, path: Path) -> Known | None:
-    """Read the last built file, or the students' copy of it, so that its numbers can be kept."""
-    copies = (path, stage.assignment / path.name)
-    return next((known for copy in copies if (known := find(copy)) is not None), None)
 
 
 def _changed_files(
@@ -294,7 +293,9 @@ def _changed_files(
     among = stages or course.every_stage
     folders = [course.shared, *(stage.assignment for stage in among)]
     present = {path for folder in folders for path in visible_files(folder)}
-    return tuple(sorted((outdated | (present - built.keys())) - set(edited_modules(course))))
+    records = {path for stage in among for path in _records(stage)}
+    surplus = present - built.keys() - records
+    return tuple(sorted((outdated | surplus) - set(edited_modules(course))))
 
 
 def _has_content(path: Path, content: bytes) -> bool:
@@ -330,13 +331,12 @@ def _read(path: Path, purpose: str) -> str:
     raise CourseError(msg)
 
 
-def _reject_secrets(path: Path, course: Course, public_suite: Path | None = None) -> None:
+def _reject_secrets(path: Path, course: Course) -> None:
     """Raise ``CourseError`` if students must not receive *path*, a file below ``source/``."""
     if path.is_symlink():
         msg = f"{path} is a link, and its target may be anywhere; replace the link with a copy."
         raise CourseError(msg)
-    is_suite = path.match("test_*.py") and path != public_suite
-    if is_suite or path.name in {"misconceptions.py", course.documented.name}:
+    if path.match("test_*.py") or path.name in {"misconceptions.py", course.documented.name}:
         msg = f"{path} would be given to students; move it to {course.documented.parent}."
         raise CourseError(msg)
     for line in stubs.marker_lines(_read_text(path)):

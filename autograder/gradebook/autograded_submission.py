@@ -40,12 +40,21 @@ class AutogradedSubmission(NamedTuple):
 
 
 def read_master(stage: Stage) -> Notebook:
-    """Read the instructor's lab of *stage*; raise ``CourseError`` if there is none."""
-    try:
-        return lab_notebook.instructor_notebook(stage.lab.read_bytes(), written=stage.written)
-    except OSError as error:
+    """Read the instructor's lab of *stage*, with the points of the lab that students receive.
+
+    Raises ``CourseError`` if one of the two is missing.
+    """
+    built = stage.assignment / stage.lab.name
+    if not stage.lab.is_file():
         msg = f"{stage.lab} is missing; nbgrader reads the points of a stage from its lab."
+        raise CourseError(msg)
+    try:
+        points = lab_notebook.grade_cell_points(lab_notebook.decode(built.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        msg = f"{built} is missing or damaged: run `autograder release`."
         raise CourseError(msg) from error
+    lab = lab_notebook.build_source_lab(stage.lab, points)
+    return lab_notebook.instructor_notebook(lab, written=stage.written)
 
 
 def build_autograded(

@@ -4,11 +4,27 @@ from pathlib import Path
 from typing import Any
 
 import nbgrader
-from nbgrader.apps import api, autogradeapp
+from nbgrader.apps import api, autogradeapp, generateassignmentapp
 
 from autograder.errors import UsageError
 from autograder.gradebook.connection import set_options
 from autograder.gradebook.converter import SandboxedAutograde
+from autograder.gradebook.generation import BuiltAssignment
+
+# The converters of nbgrader that the kit replaces: the modules that import each by its name, the
+# kit's own converter, and the command to use if nbgrader has no such name.
+_CONVERTERS = {
+    "Autograde": (
+        (autogradeapp, api),
+        SandboxedAutograde,
+        "`autograder grade submitted --stage … --gradebook`",
+    ),
+    "GenerateAssignment": (
+        (generateassignmentapp, api),
+        BuiltAssignment,
+        "`autograder release`",
+    ),
+}
 
 
 def configure(config: Any, file: str | Path) -> None:
@@ -18,24 +34,25 @@ def configure(config: Any, file: str | Path) -> None:
     with its default settings, so ``nbgrader_config.py`` itself ends the command.
     """
     set_options(config, file)
-    _install_converter()
+    for name in _CONVERTERS:
+        _install_converter(name)
 
 
-def _install_converter() -> None:
-    """Make ``nbgrader autograde`` and formgrader's button use ``SandboxedAutograde``.
+def _install_converter(name: str) -> None:
+    """Make nbgrader's commands and formgrader's buttons use the kit's converter for *name*.
 
-    nbgrader 0.9.6 has no option, entry point or plugin for the class of its converter.
-    ``AutogradeApp.start`` and ``NbGraderAPI.autograde`` create an ``Autograde``, a name that both
-    modules import, so this function replaces the name in both modules. Hooks are not enough,
-    because nbgrader ignores their exceptions. ``exporter_class`` is not enough either, because it
-    takes effect only after nbgrader has dropped the submissions without a notebook.
+    nbgrader 0.9.6 has no option, entry point or plugin for the class of a converter. Its commands
+    and ``NbGraderAPI`` create an object of a class that their modules import by *name*, so this
+    function replaces the name in both modules. Hooks are not enough, because nbgrader ignores their
+    exceptions. ``exporter_class`` is not enough either: it takes effect only after nbgrader has
+    dropped the submissions without a notebook, and removed the folder of an assignment.
     """
-    for module in (autogradeapp, api):
-        if not hasattr(module, "Autograde"):
+    modules, converter, command = _CONVERTERS[name]
+    for module in modules:
+        if not hasattr(module, name):
             msg = (
-                f"nbgrader {nbgrader.__version__} no longer has {module.__name__}.Autograde, so "
-                "it can't grade in the sandbox. Use `autograder grade submitted "
-                "--stage … --gradebook`, or nbgrader 0.9.6."
+                f"nbgrader {nbgrader.__version__} no longer has {module.__name__}.{name}, which "
+                f"the kit replaces. Use {command}, or nbgrader 0.9.6."
             )
             raise UsageError(msg)
-        module.Autograde = SandboxedAutograde
+        setattr(module, name, converter)

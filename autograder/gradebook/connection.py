@@ -15,14 +15,13 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Application, Config
 
-from autograder.course import Course, load
+from autograder.course import ASSIGNMENTS, Course, load
 from autograder.errors import UsageError
 
 CONFIG_FILE = "nbgrader_config.py"
 
 # The only step of nbgrader's own converter. ``SandboxedAutograde`` runs no steps.
 _AUTOGRADE = ["autograder.gradebook.converter.RefuseUnprotected"]
-_NO_QUESTIONS = "autograder.gradebook.written_questions.RemoveQuestions"
 _FEEDBACK = [
     "autograder.gradebook.feedback_grades.FeedbackGrades",
     # Otherwise a student who submits late could read the mark scheme in a friend's copy.
@@ -113,16 +112,11 @@ def set_options(config: Any, file: str | Path) -> None:
     _put_tools_on_path()
     config.CourseDirectory.root = str(root)
     config.CourseDirectory.course_id = course.id
-    config.CourseDirectory.release_directory = "assignments"
+    config.CourseDirectory.release_directory = ASSIGNMENTS
     config.ClearMarkScheme.enforce_metadata = False  # the locked question contains the mark scheme
-    config.Autograde.exclude_overwriting = {
-        stage.name: [stage.stub.name] for stage in course.stages
-    }
     config.Autograde.sanitize_preprocessors = _AUTOGRADE
     config.Autograde.autograde_preprocessors = _AUTOGRADE
     config.GenerateFeedback.preprocessors = _FEEDBACK
-    if not course.grading.written:
-        config.GenerateAssignment.preprocessors.prepend([_NO_QUESTIONS])
     config.ExportApp.plugin_class = "autograder.gradebook.grade_export.CsvExport"
     config.ZipCollectApp.extractor_plugin = "autograder.gradebook.zip_collector.BoundedExtractor"
     config.ZipCollectApp.collector_plugin = "autograder.gradebook.zip_collector.ZipCollector"

@@ -130,7 +130,7 @@ def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
         known = ", ".join(f"{stage.module}.py" for stage in course.every_stage)
         msg = f"{file.name} is not the module of a stage. Rename it to one of these: {known}."
         raise UsageError(msg)
-    return course.stage(submission.stage).source
+    return course.stage(submission.stage).assignment
 
 
 def student_file(folder: Path, stage: Stage) -> Path:

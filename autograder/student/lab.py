@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograder.course import handout
+from autograder.course import handout, received
 from autograder.errors import AutograderError, GraderError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
@@ -111,11 +111,12 @@ class CourseModules:
 class Lab:
     """Gives a notebook the stage in *folder*, by default the notebook's folder.
 
-    The fork server keeps running, so a check takes a fraction of a second.
+    For an author, who runs a lab in ``source/``, the module and the checks are those in
+    ``assignments/``. The fork server keeps running, so a check takes a fraction of a second.
     """
 
     def __init__(self, folder: str | Path = ".") -> None:
-        self._folder = Path(folder).resolve()
+        self._folder = received(Path(folder).resolve())
         self._server: Workers | None = None
         self._file: Path | None = None
 

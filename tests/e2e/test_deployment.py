@@ -120,7 +120,7 @@ def test_git_ignores_all_that_the_documents_create(not_ignored):
 def test_git_keeps_the_files_of_the_course(not_ignored):
     """Git ignores no file of the course as if it were the work of a class."""
     course = [
-        "source/01_a/public.json",
+        "source/01_a/lab.ipynb",
         "assignments/01_a/fingerprints.json",
         "examples/submitted/ada/01_a/a.py",
         "course.toml",

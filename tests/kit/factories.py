@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from autograder import course as courses
-from autograder.authoring import lab_notebook, stubs
+from autograder.authoring import lab_notebook, release
 from autograder.authoring.lab_notebook import Notebook
-from autograder.course import Course
+from autograder.course import Course, Stage
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 from autograder.results import (
     CheckResult,
@@ -401,11 +401,15 @@ def notebook(*cells: Cell, **metadata: object) -> bytes:
     return json.dumps({"cells": cells, **facts}).encode()
 
 
-def authored(path: Path, *cells: Cell, points: dict[str, float] | None = None) -> bytes:
-    """Build the lab that authors wrote as *cells*, at *path*."""
-    path.write_bytes(notebook(*(cells or CELLS)))
-    path.write_bytes(lab_notebook.build_source_lab(path, POINTS if points is None else points))
-    return path.read_bytes()
+def authored(stage: Stage, *cells: Cell, points: dict[str, float] | None = None) -> bytes:
+    """Write the lab of *stage* with *cells*, and build the lab for students from it."""
+    stage.lab.write_bytes(notebook(*(cells or CELLS)))
+    lab = lab_notebook.build_source_lab(stage.lab, POINTS if points is None else points)
+    stage.lab.write_bytes(lab)
+    stage.assignment.mkdir(parents=True, exist_ok=True)
+    built = lab_notebook.build_student_lab(lab, written=stage.written)
+    (stage.assignment / stage.lab.name).write_bytes(built)
+    return lab
 
 
 def ask_alembic_once(patch: pytest.MonkeyPatch) -> None:
@@ -423,8 +427,8 @@ def write_template(root: Path) -> Path:
     write_files(root, course_files((STAGE,)) | {"nbgrader_config.py": CONFIG})
     course = courses.load(root)
     stage = course.stage(STAGE)
-    stage.stub.write_text(stubs.strip_solutions(SOLUTION, "tiny.py"), "utf-8")
-    authored(stage.lab)
+    authored(stage)
+    stage.stub.write_text(release.stub_of(stage), "utf-8")
     Writer(course, [Submission(student="unused", stage=STAGE, code=None)])
     return root
 

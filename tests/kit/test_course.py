@@ -31,7 +31,7 @@ def test_paths_are_derived_from_the_stage_name(tiny: Course):
     stage = tiny.stages[0]
 
     assert stage.solution == tiny.root / "solutions/01_tiny/tiny.py"
-    assert stage.stub == tiny.root / "source/01_tiny/tiny.py"
+    assert stage.stub == tiny.root / "assignments/01_tiny/tiny.py"
     assert stage.hidden_suite == tiny.root / "tests/hidden/01_tiny/test_tiny.py"
 
 

@@ -84,19 +84,17 @@ def notebook(*sources):
 
 
 def test_the_plan_holds_every_built_file(course, stage):
-    """The stub is built in both folders; authored files in source are copied."""
+    """Stub and public suite are built; authored files in source are copied."""
     digest = hashlib.sha256(STUB.encode()).hexdigest()
     digests = f'{{\n  "01_scores": "{digest}"\n}}\n'.encode()
 
     assert release.plan(course) == {
         stage.stub: STUB.encode(),
-        stage.assignment / "scores.py": STUB.encode(),
         stage.assignment / "stage.toml": STAGE.encode(),
         stage.public_suite: release.public_suite_of(stage).encode(),
-        stage.assignment / "test_public.py": release.public_suite_of(stage).encode(),
         stage.assignment / "figures" / "mask.svg": b"<svg/>\n",
         course.root / "assignments" / "START_HERE.md": guide(course, course.every_stage),
-        course.root / "solutions" / "stubs.json": digests,
+        course.root / "assignments" / "stubs.json": digests,
     }
 
 
@@ -116,11 +114,10 @@ def test_everything_is_stale_before_the_first_build(course):
     """Every missing file is stale, and building writes exactly the stale files."""
     stage = course.stages[0]
     records = {stage.public_record, stage.fingerprints}
-    copies = {stage.assignment / path.name for path in records}
     expected = {*release.plan(course), *records}
 
     assert {*release.stale(course)} == expected
-    assert {*release.build(course)} == expected | copies
+    assert {*release.build(course)} == expected
     assert release.stale(course) == ()
 
 
@@ -155,13 +152,12 @@ def test_an_edited_built_file_is_restored(course, stage):
     assert stage.public_suite.read_text() == release.public_suite_of(stage)
 
 
-@pytest.mark.parametrize("folder", ["source", "assignment"])
 @pytest.mark.parametrize("built", [True, False], ids=["built-before", "never-built"])
-def test_an_edited_module_is_kept(course, stage, folder, built):
+def test_an_edited_module_is_kept(course, stage, built):
     """A learner's code is neither overwritten nor called a leak; a message has the next step."""
     if built:
         release.build(course)
-    module = getattr(stage, folder) / "scores.py"
+    module = stage.stub
     write(module, f"def scores(queries, keys):\n    {SOLVED}\n")
     stage.solution.write_text(SOLUTION.replace("each key", "every key"))
     release.build(course)
@@ -242,11 +238,13 @@ def test_nothing_else_is_written(course, tmp_path):
         pytest.param("misconceptions.py", "", id="misconceptions"),
         pytest.param("documented.toml", "", id="documented-tensors"),
         pytest.param("test_scores.py", "", id="hidden-suite"),
+        pytest.param("test_public.py", "", id="built-suite"),
+        pytest.param("scores.py", "", id="built-stub"),
         pytest.param("more/test_public.py", "", id="suite-in-a-folder"),
     ],
 )
 def test_secrets_in_source_stop_the_release(course, stage, name, text):
-    """A secret file in source/ is refused by name, because students would receive it."""
+    """A secret or built file in source/ is refused by name."""
     write(stage.source / name, text)
 
     with pytest.raises(CourseError, match=name):
@@ -344,7 +342,7 @@ def test_a_line_of_the_solution_in_the_hidden_suite_is_a_leak(course, stage):
     )
     release.build(course)
 
-    assert len(list(release.leaks(course))) == 2
+    assert len(list(release.leaks(course))) == 1
 
 
 def test_fingerprints_are_built_once_and_released(tiny):
@@ -408,18 +406,16 @@ def test_a_documented_tensor_makes_only_its_stages_stale(built, other_stage, sta
     assert (stage.fingerprints in release.stale(built)) is stale
 
 
-@pytest.mark.parametrize("lost", [True, False])
-def test_numbers_that_differ_by_rounding_keep_their_digits(built, lost):
-    """Releases on two processors write the same bytes, even if the built files were deleted."""
+def test_numbers_that_differ_by_rounding_keep_their_digits(built):
+    """Releases on two processors write the same bytes."""
     stage = built.stages[0]
     paths = stage.public_record, stage.fingerprints
     for path in paths:  # as a different processor writes them
         other = re.sub(r"\d\.\d{5}", noisy, path.read_text())
         path.write_text(other)
-        (stage.assignment / path.name).write_text(other)
     known = {path: path.read_text() for path in paths}
     for path in paths:
-        path.write_text("" if lost else known[path].replace('"made_from": "', '"made_from": "0'))
+        path.write_text(known[path].replace('"made_from": "', '"made_from": "0'))
 
     release.build(built)
 
@@ -465,8 +461,8 @@ def test_broken_fingerprints_are_stale(built, text):
 
 def test_a_leak_in_fingerprints_is_reported(course, stage):
     """A line of the solution within a JSON string is a leak, too."""
-    path = stage.source / "fingerprints.json"
-    path.write_text(json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
+    path = stage.assignment / "fingerprints.json"
+    write(path, json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
 
     assert list(release.leaks(course)) == [f"{path}:a string: a line of the solution, {SOLVED!r}."]
 
@@ -509,14 +505,14 @@ def with_lab(write_course):
     return course
 
 
-def test_a_lab_is_built_in_both_folders(with_lab):
-    """The built labs have no outputs, and the students' lab has no mark schemes."""
+def test_the_students_lab_is_built_from_the_authored_one(with_lab):
+    """The built lab has no outputs and no mark schemes; the authored lab is left as it is."""
     stage = with_lab.stages[0]
-    source, student = stage.lab.read_text(), (stage.assignment / "lab.ipynb").read_text()
+    student = (stage.assignment / "lab.ipynb").read_text()
 
-    assert "ran" not in source + student
-    assert "Two points." in source
+    assert "ran" not in student
     assert "Two points." not in student
+    assert stage.lab.read_text() == lab("double", "Scale")
     assert release.stale(with_lab) == ()
 
 
@@ -527,15 +523,16 @@ def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
     stage.hidden_suite.write_text(hidden.replace("points=5", "points=7.5"))
     sys.modules.pop("tests.hidden.01_tiny.test_tiny", None)  # imported by the first build
 
-    assert '"points": 5.0' in stage.lab.read_text()
-    assert {stage.assignment / "lab.ipynb", stage.lab} <= set(release.build(with_lab))
-    assert '"points": 7.5' in stage.lab.read_text()
+    built = stage.assignment / "lab.ipynb"
+
+    assert '"points": 5.0' in built.read_text()
+    assert built in release.build(with_lab)
+    assert '"points": 7.5' in built.read_text()
 
 
-@pytest.mark.parametrize("folder", ["source", "assignment"])
-def test_a_lab_that_was_run_is_stale(with_lab, folder):
-    """A lab that was run or edited is stale, and the next build removes the changes."""
-    path = getattr(with_lab.stages[0], folder) / "lab.ipynb"
+def test_a_built_lab_that_was_run_is_stale(with_lab):
+    """A built lab that was run or edited is stale, and the next build removes the changes."""
+    path = with_lab.stages[0].assignment / "lab.ipynb"
     before = path.read_bytes()
     path.write_bytes(before.replace(b'"execution_count": null', b'"execution_count": 7'))
 

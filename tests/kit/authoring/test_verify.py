@@ -317,7 +317,7 @@ RULED = EXTRA | {
             id="a-rule-that-a-check-does-not-name",
         ),
         pytest.param(
-            "source/01_tiny/tiny.py",
+            "assignments/01_tiny/tiny.py",
             "Gradients flow back to every argument.",
             "",
             "01_tiny: checks grade the rule 'gradients', which the stub does not state.",

@@ -17,7 +17,7 @@ def test_release_lists_what_is_stale_and_builds_it(invoke: Invoke, tiny: Course)
 
     assert (before.exit_code, built.exit_code, after.exit_code) == (1, 0, 0)
     assert "tiny.py is stale" in before.output
-    assert "built source/01_tiny/tiny.py" in built.output
+    assert "built assignments/01_tiny/tiny.py" in built.output
     assert "raise NotImplementedError" in tiny.stages[0].stub.read_text()
 
 

@@ -71,7 +71,7 @@ def course(template: Path, tmp_path: Path) -> Iterator[Course]:
 @pytest.fixture
 def write_lab(course: Course) -> WriteLab:
     """Build the lab of the course again, from different cells or with different points."""
-    return partial(authored, course.stage(STAGE).lab)
+    return partial(authored, course.stage(STAGE))
 
 
 @pytest.fixture(scope="session")

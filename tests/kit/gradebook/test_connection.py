@@ -14,7 +14,6 @@ import pytest
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 
-from autograder import course as courses
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.gradebook.connection import NbgraderSetup, set_options
@@ -23,7 +22,6 @@ from autograder.grading.provenance import Provenance
 from autograder.results import Results
 from tests.kit.commands import run
 from tests.kit.factories import (
-    ROOT,
     SOLUTION,
     STAGE,
     Made,
@@ -129,21 +127,6 @@ def test_the_course_is_the_one_next_to_the_file(course: Course, config: Config):
     assert config.CourseDirectory.root == str(course.root.resolve())
     assert config.CourseDirectory.course_id == course.id == "tiny"
     assert config.CourseDirectory.release_directory == "assignments"
-
-
-def test_no_module_of_a_student_is_overwritten(config: Config):
-    """The settings keep nbgrader from replacing a student's module by the stub in source/."""
-    assert config.Autograde.exclude_overwriting == {"01_tiny": ["tiny.py"]}
-
-
-def test_every_stage_of_our_course_is_configured():
-    """The course of this repository has an entry for the stub of each stage."""
-    config = Config()
-    set_options(config, ROOT / "nbgrader_config.py")
-    excluded = config.Autograde.exclude_overwriting
-
-    assert list(excluded) == [stage.name for stage in courses.load(ROOT).stages]
-    assert all((ROOT / "source" / name / stub).is_file() for name, [stub] in excluded.items())
 
 
 def test_every_class_that_is_named_exists(config: Config):
