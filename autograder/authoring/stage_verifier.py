@@ -22,13 +22,13 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
-from autograder.suite.noise import MARGIN
+from autograder.suite.noise import LEAST_MARGIN
 
 GARBAGE_POINTS = 1.0  # lead over blanks that code which computes nothing may have
 PLACEHOLDER_SHARE = 0.2  # share of the points that zeros of the right shapes may earn
 
 
-class Room(NamedTuple):
+class Margin(NamedTuple):
     """The smallest distance of correct code from the bound of a check."""
 
     check: str
@@ -36,7 +36,7 @@ class Room(NamedTuple):
     code: str
 
     def __str__(self) -> str:
-        """Return the room as a line of the report."""
+        """Return the margin as a line of the report."""
         return f"{self.check}: {self.code} is {self.times:.1f} times the noise from its bound"
 
 
@@ -175,7 +175,7 @@ class StageVerifier:
         found = [check.diagnosis for check in _checks(result) if check.diagnosis]
         yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
 
-    def smallest_rooms(self) -> Iterator[Room]:
+    def smallest_margins(self) -> Iterator[Margin]:
         """Yield the smallest distance of correct code for each check with a bound.
 
         Only the full proof measures distances.
@@ -184,10 +184,12 @@ class StageVerifier:
             return
         right = dict(self._importable())
         for check in self._runner.checks(self._stage.name):
-            rooms = {name: self._runner.run(check.item, one).room for name, one in right.items()}
-            closest = min(rooms, key=rooms.__getitem__)
-            if math.isfinite(rooms[closest]):
-                yield Room(check.name, rooms[closest], closest)
+            margins = {
+                name: self._runner.run(check.item, one).margin for name, one in right.items()
+            }
+            closest = min(margins, key=margins.__getitem__)
+            if math.isfinite(margins[closest]):
+                yield Margin(check.name, margins[closest], closest)
 
     def _importable(self) -> Iterator[tuple[str, LocalChannel]]:
         """Yield the correct modules that can be imported; ``check_variants`` reports the others."""
@@ -220,13 +222,13 @@ class StageVerifier:
         return grade_one(self._runner, self._fork_server, submission, exercise=exercise)
 
 
-def narrow_rooms(stage: str, rooms: Sequence[Room]) -> Iterator[str]:
+def narrow_margins(stage: str, margins: Sequence[Margin]) -> Iterator[str]:
     """Report bounds that correct code may cross on a different machine."""
-    for room in rooms:
-        if room.times < MARGIN:
+    for margin in margins:
+        if margin.times < LEAST_MARGIN:
             yield (
-                f"{stage}, {room}: at least {MARGIN:g} are needed, so that correct code passes on "
-                "every machine."
+                f"{stage}, {margin}: at least {LEAST_MARGIN:g} are needed, so that correct code "
+                "passes on every machine."
             )
 
 

@@ -17,12 +17,12 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import ArrayValue, Reply, TensorValue, Value, Verb
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.tensors import decode_tensor, encode_tensor
-from autograder.suite.noise import MARGIN
+from autograder.suite.noise import LEAST_MARGIN
 from autograder.suite.student_proxy import SEND_BYTES, Channel
 
 SHIFT = 1e-6  # relative up to 1 and absolute above; ten times the rounding error of a step
 CLEAR = 3  # a result that survives this multiple of shift and margin is steady
-FAR = 4 * MARGIN  # a program this far from the bound of a check passes on every machine
+FAR = 4 * LEAST_MARGIN  # a program this far from the bound of a check passes on every machine
 WAVES = 1e4  # numbers that differ by 0.001 are shifted differently, equal numbers equally
 ALIKE = {Match.YES, Match.TEXT_ONLY}
 
@@ -79,9 +79,9 @@ def steadiness(
     Otherwise it could be steady in one build and undecided in the next.
     """
     times = 2 if in_doubt else 1
-    if seen.error is None and seen.room >= times * FAR:
+    if seen.error is None and seen.margin >= times * FAR:
         return Steadiness.STEADY
-    is_clear = seen.room >= times * CLEAR * MARGIN
+    is_clear = seen.margin >= times * CLEAR * LEAST_MARGIN
     if isinstance(seen.error, Fault) and not seen.answers and is_clear:  # no number matters
         return Steadiness.STEADY
     if does_not_end(seen.error):  # rounding hardly has an influence, and a run takes long
@@ -93,7 +93,7 @@ def steadiness(
 
 def _holds(seen: Observation, check: pytest.Item, channel: Channel, run: Run, times: float) -> bool:
     """Whether the program still has the results *seen* after shifts of *times* the usual size."""
-    if seen.room < times * MARGIN:
+    if seen.margin < times * LEAST_MARGIN:
         return False
     shifts = (times * SHIFT, -times * SHIFT)
     shifted = (run(check, ShiftedChannel(channel, share)) for share in shifts)

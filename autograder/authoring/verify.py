@@ -18,7 +18,7 @@ from autograder.authoring.prices import STAGE_POINTS, Prices
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.rule_losses import rules_without_loss
 from autograder.authoring.stage_processes import in_processes
-from autograder.authoring.stage_verifier import Room, StageVerifier, narrow_rooms
+from autograder.authoring.stage_verifier import Margin, StageVerifier, narrow_margins
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.errors import CourseError, UsageError
@@ -73,8 +73,8 @@ def verify(
     if not unused:
         proved = documented.proof(wanted)
         lines.append(f"{counted(len(wanted), 'documented tensor')} used and reproduced {proved}")
-    rooms = {name: rows for share in shares for name, rows in share.rooms.items()}
-    details = [f"{stage.name}, {room}" for stage in stages for room in rooms[stage.name]]
+    margins = {name: rows for share in shares for name, rows in share.margins.items()}
+    details = [f"{stage.name}, {margin}" for stage in stages for margin in margins[stage.name]]
     return VerifyReport(tuple(lines), tuple(findings), tuple(details))
 
 
@@ -84,7 +84,7 @@ class _Share(NamedTuple):
     summaries: dict[str, str]  # the line of each stage, by its name
     findings: list[str]
     used: frozenset[str]  # names of documented tensors
-    rooms: dict[str, list[Room]]  # by the name of the stage
+    margins: dict[str, list[Margin]]  # by the name of the stage
 
 
 def _verify_stages(
@@ -97,7 +97,7 @@ def _verify_stages(
     level = detect_capabilities().level  # the strictest that this machine supports
     findings: list[str] = []
     summaries: dict[str, str] = {}
-    rooms: dict[str, list[Room]] = {}
+    margins: dict[str, list[Margin]] = {}
     with ForkServer(level, course.limits) as fork_server:
         with open_suites(course, stages) as runner:  # the fork server imports torch meanwhile
             fork_server.wait_ready()
@@ -110,20 +110,20 @@ def _verify_stages(
                 findings += rules_without_loss(stage, runner)
                 findings += [f"{stage.name}: {problem}" for problem in problems]
                 summaries[stage.name] = verifier.summary()
-                rooms[stage.name] = list(verifier.smallest_rooms())
+                margins[stage.name] = list(verifier.smallest_margins())
             used = runner.used_documented_tensors
         with open_suites(course, stages, public=True, diagnose=False) as runner:
             for stage in stages:
                 verifier = StageVerifier(runner, fork_server, stage, full=full)
                 findings += verifier.public_findings()
-                rooms[stage.name] += verifier.smallest_rooms()
-        findings += chain.from_iterable(starmap(narrow_rooms, rooms.items()))
+                margins[stage.name] += verifier.smallest_margins()
+        findings += chain.from_iterable(starmap(narrow_margins, margins.items()))
         with open_recorder(course, stages) as recorder:
             for stage in stages:
                 report(f"{stage.name}: verifying the record and the fingerprints")
                 findings += wrong_records(stage, recorder, full=full)
                 findings += public_gaps(stage)
-    return _Share(summaries, findings, used, rooms)
+    return _Share(summaries, findings, used, margins)
 
 
 def stage_prices(course: Course, stages: Sequence[Stage]) -> Iterator[Prices]:

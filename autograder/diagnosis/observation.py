@@ -16,7 +16,7 @@ from torch import Tensor
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import Layer, Notice
-from autograder.suite.noise import MARGIN, Agreement, agreement
+from autograder.suite.noise import LEAST_MARGIN, Agreement, agreement
 from autograder.suite.student_proxy import Path
 
 UNCOMPARED_VERBS = {  # their answers show nothing, or only an idiom such as the dtype of a mask
@@ -33,7 +33,7 @@ class Observation(NamedTuple):
     """The answers of one run of a check, and the *error* that ended it; ``None`` if it passed.
 
     *changed_inputs* is true if the last request changed one of its arguments. *methods* are the
-    grading methods of ``rules.toml`` that the check used. *room* is the distance of the closest
+    grading methods of ``rules.toml`` that the check used. *margin* is the distance of the closest
     comparison from its bound, in units of the noise; it is measured only for the course's own
     programs. The student reads *notices* if the check passed. The instructor reads *doubts* about
     questions that the check could not decide. *uncompared* is true if a printed value was not
@@ -45,7 +45,7 @@ class Observation(NamedTuple):
     error: BaseException | None
     changed_inputs: bool = False
     methods: frozenset[str] = frozenset()
-    room: float = math.inf
+    margin: float = math.inf
     notices: tuple[Notice, ...] = ()
     doubts: tuple[str, ...] = ()
     uncompared: bool = False
@@ -54,7 +54,7 @@ class Observation(NamedTuple):
     @property
     def decided(self) -> bool:
         """Whether the check would end in the same way on every machine."""
-        return self.room >= MARGIN
+        return self.margin >= LEAST_MARGIN
 
     @property
     def fails(self) -> bool:

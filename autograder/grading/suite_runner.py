@@ -233,7 +233,7 @@ class SuiteRunner:
     def _observe(self, item: pytest.Item, channel: Channel) -> Observation:
         self._context.channel, self._context.last_student = channel, None
         with (
-            watching_bounds(on=not isinstance(channel, Session)) as rooms,
+            watching_bounds(on=not isinstance(channel, Session)) as margins,
             noting_uncompared() as uncompared,
         ):
             error = run_item(item, self._other_check(item))
@@ -243,10 +243,10 @@ class SuiteRunner:
         if student is None:
             return Observation((), error)
         changed, methods = bool(student.changed_inputs), frozenset(student.methods)
-        room = min(map(abs, rooms), default=math.inf)
+        margin = min(map(abs, margins), default=math.inf)
         notices = (*student.notices, *uncompared)
         doubts = tuple(student.doubts.values())
-        shown = Observation(student.observed, error, changed, methods, room, notices, doubts)
+        shown = Observation(student.observed, error, changed, methods, margin, notices, doubts)
         return shown._replace(uncompared=bool(uncompared), given_back=student.given_back)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:

@@ -17,7 +17,7 @@ from torch import Tensor
 from autograder.results import MAX_SIDE, Grid, Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.noise import NOISE, PRINTED_NOISE, note_room
+from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin
 
 FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed place
 # Tolerances for hidden inputs: far above the noise that einsum, loops or float64 cause, and far
@@ -228,7 +228,7 @@ def _near(
 ) -> None:
     answer = number(actual, what)
     apart = abs(answer - expected)
-    note_room(torch.tensor(apart), torch.tensor(bound), torch.tensor(expected), noise)
+    note_margin(torch.tensor(apart), torch.tensor(bound), torch.tensor(expected), noise)
     if math.isnan(answer) or apart > bound:
         shown = max(decimals, SHOWN_DECIMALS)
         sentence = f"{what} is {answer:.{shown}f}; it should be {expected:.{shown}f}."
@@ -317,7 +317,7 @@ def _wrong_entries(answer: Tensor, expected: Tensor, bound: Tensor, noise: float
     """Return a mask of the entries that are NaN or farther from *expected* than *bound*."""
     apart = (answer - expected).abs().masked_fill(answer == expected, 0)  # also for infinities
     if apart.is_floating_point():  # whole numbers have no noise
-        note_room(apart, bound, expected, noise)
+        note_margin(apart, bound, expected, noise)
     return ~(apart <= bound)
 
 

@@ -28,7 +28,9 @@ NOISE = 1e-5  # at most 7.5e-6, after a softmax of large scores
 PRINTED_NOISE = 5e-7  # on the small inputs of the documents, at most 2.7e-7
 SAME = 2 * NOISE  # closer results are the same
 APART = 10 * SAME  # results that are farther apart differ
-MARGIN = 2.0  # the least distance of a result from the bound of a check, in units of the noise
+LEAST_MARGIN = (
+    2.0  # the least distance of a result from the bound of a check, in units of the noise
+)
 
 
 class Agreement(IntEnum):
@@ -149,7 +151,7 @@ def varies(numbers: Tensor) -> bool:
     return float(finite.max() - finite.min()) > max(SAME, APART * float(finite.abs().max()))
 
 
-_rooms: ContextVar[list[float] | None] = ContextVar("rooms", default=None)
+_margins: ContextVar[list[float] | None] = ContextVar("margins", default=None)
 
 
 @contextmanager
@@ -160,18 +162,18 @@ def watching_bounds(*, on: bool = True) -> Iterator[list[float]]:
     outcome near zero. The distance between the two largest numbers of an ``argmax`` (or the two
     smallest of an ``argmin``) is collected, too, because rounding may decide which one is chosen.
     """
-    rooms: list[float] = []
-    token = _rooms.set(rooms if on else None)
+    margins: list[float] = []
+    token = _margins.set(margins if on else None)
     try:
         with _watching_choices() if on else nullcontext():
-            yield rooms
+            yield margins
     finally:
-        _rooms.reset(token)
+        _margins.reset(token)
 
 
 @contextmanager
 def _watching_choices() -> Iterator[None]:
-    """Note the room of each choice of the code that runs here."""
+    """Note the margin of each choice of the code that runs here."""
     with pytest.MonkeyPatch.context() as patch:
         for place in (torch, Tensor):
             patch.setattr(place, "argmax", _noting(place.argmax, sign=1))
@@ -180,7 +182,7 @@ def _watching_choices() -> Iterator[None]:
 
 
 def _noting(choose: Callable[..., Tensor], sign: int) -> Callable[..., Tensor]:
-    """Return *choose*, a function of torch, so that it also notes the room of its choice."""
+    """Return *choose*, a function of torch, so that it also notes the margin of its choice."""
 
     @wraps(choose)
     def chosen(*args: Any, **kwargs: Any) -> Tensor:
@@ -198,23 +200,23 @@ def _note_choice(numbers: Tensor, axis: int | None) -> None:
     """Store the smallest distance between the two largest *numbers* along *axis*, or of all.
 
     Equal numbers may have been computed in the same way, and then they are equal on every machine.
-    So their room is the least one that counts as decided.
+    So their margin is the least one that counts as decided.
     """
     rows = numbers.flatten() if axis is None else numbers.movedim(axis, -1)
-    rooms = _rooms.get()
-    if rooms is not None and rows.shape[-1:] > (1,):
+    margins = _margins.get()
+    if margins is not None and rows.shape[-1:] > (1,):
         first, second = rows.topk(2).values.unbind(-1)
         apart = (first - second).nan_to_num(nan=torch.inf) / (NOISE * scale_of(numbers))
-        rooms.append(float(apart.masked_fill(apart == 0, MARGIN).min()))
+        margins.append(float(apart.masked_fill(apart == 0, LEAST_MARGIN).min()))
 
 
-def note_room(apart: Tensor, bound: Tensor, expected: Tensor, noise: float = NOISE) -> None:
+def note_margin(apart: Tensor, bound: Tensor, expected: Tensor, noise: float = NOISE) -> None:
     """Store the smallest distance of the entries of *apart* from their *bound*.
 
     *apart* holds the distances from *expected*. Exact numbers have a bound of zero and no noise, so
     nothing is stored for them.
     """
-    rooms = _rooms.get()
-    if rooms is not None and apart.numel() and float(bound.max()):
+    margins = _margins.get()
+    if margins is not None and apart.numel() and float(bound.max()):
         units = noise * expected.abs().nan_to_num(0, 0, 0).clamp(min=1)
-        rooms.append(float(((bound - apart) / units).nan_to_num(nan=-torch.inf).min()))
+        margins.append(float(((bound - apart) / units).nan_to_num(nan=-torch.inf).min()))

@@ -11,7 +11,7 @@ from autograder.errors import CourseError
 from autograder.suite import documented
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.documented import TORCH_VERSION, DocumentedTensor, noting_uncompared
-from autograder.suite.noise import MARGIN, watching_bounds
+from autograder.suite.noise import LEAST_MARGIN, watching_bounds
 
 
 def entry(value: object, **changed: object) -> DocumentedTensor:
@@ -113,10 +113,10 @@ def test_a_message_shows_every_significant_digit():
 
 def test_the_margin_of_small_numbers_is_as_small_as_they_are():
     """A right number that is 4e-4 in size is not reported as close to its bound."""
-    with watching_bounds() as rooms:
+    with watching_bounds() as margins:
         significant([2.54e-4]).matches(torch.tensor([2.544e-4]))
 
-    assert min(rooms) > MARGIN
+    assert min(margins) > LEAST_MARGIN
 
 
 def test_an_older_torch_compares_only_the_shape():

@@ -9,7 +9,7 @@ import torch
 from autograder.suite.compare import agrees, matches_printed
 from autograder.suite.noise import (
     APART,
-    MARGIN,
+    LEAST_MARGIN,
     NOISE,
     SAME,
     Agreement,
@@ -26,8 +26,8 @@ X = torch.tensor([[1.0, -2.0], [0.25, 0.5]])
 
 def test_the_margins_are_on_both_sides():
     """The bound for equal results has margins to the noise and to the bound for different ones."""
-    assert MARGIN * NOISE <= SAME
-    assert MARGIN * SAME <= APART
+    assert LEAST_MARGIN * NOISE <= SAME
+    assert LEAST_MARGIN * SAME <= APART
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,12 @@ def test_numbers_are_rounded_by_the_scale_of_their_tensor():
 
 def test_the_distance_to_the_bound_is_kept():
     """The distance to the bound is that of the closest entry, in units of the noise."""
-    with watching_bounds() as rooms:
+    with watching_bounds() as margins:
         agrees(torch.tensor([1.0, 1.5 + 1e-4]), torch.tensor([1.0, 1.5]))
         with pytest.raises(AssertionError):
             agrees(torch.tensor([1.0]), torch.tensor([2.0]))
 
-    passed, failed = rooms
+    passed, failed = margins
 
     assert passed == pytest.approx((2.5e-4 - 1e-4) / (1.5 * NOISE), rel=1e-2)
     assert failed == pytest.approx((3e-4 - 1) / (2 * NOISE), rel=1e-2)
@@ -140,16 +140,16 @@ NUMBERS = torch.tensor([[0.0, 1.0, 2.0], [4.0, 3.75, -1.0]])
         pytest.param(lambda: torch.argmax(input=NUMBERS, axis=1), 0.25 / 4, id="by-keywords"),
         pytest.param(lambda: NUMBERS.argmin(-1), 1 / 4, id="of-the-smallest"),
         pytest.param(
-            lambda: torch.stack([NUMBERS[0]] * 2).argmax(), MARGIN * NOISE, id="of-equal-rows"
+            lambda: torch.stack([NUMBERS[0]] * 2).argmax(), LEAST_MARGIN * NOISE, id="of-equal-rows"
         ),
     ],
 )
 def test_the_distance_of_a_choice_is_kept(choose: Callable[[], object], apart: float):
     """Rounding may decide between the two best numbers of a choice, so their distance is kept."""
-    with watching_bounds() as rooms:
+    with watching_bounds() as margins:
         choose()
 
-    assert rooms == [pytest.approx(apart / NOISE)]
+    assert margins == [pytest.approx(apart / NOISE)]
 
 
 @pytest.mark.parametrize(
@@ -162,24 +162,24 @@ def test_the_distance_of_a_choice_is_kept(choose: Callable[[], object], apart: f
 )
 def test_a_choice_that_rounding_cannot_decide_has_no_distance(choose: Callable[[], object]):
     """Whole numbers are exact, and a single number is always chosen."""
-    with watching_bounds() as rooms:
+    with watching_bounds() as margins:
         choose()
 
-    assert rooms == []
+    assert margins == []
 
 
 def test_an_exact_comparison_has_no_distance():
     """Equal tensors, and printed whole numbers, are never decided by rounding."""
-    with watching_bounds() as rooms:
+    with watching_bounds() as margins:
         agrees(X, X)
         matches_printed(torch.tensor([1, 2]), torch.tensor([1, 2]), 0.0, "The result", 0)
 
-    assert rooms == []
+    assert margins == []
 
 
 def test_nothing_is_kept_unless_somebody_watches():
     """Distances are kept only if they are requested, not in grading."""
-    with watching_bounds(on=False) as rooms:
+    with watching_bounds(on=False) as margins:
         agrees(torch.tensor([1.0, 1.5 + 1e-5]), torch.tensor([1.0, 1.5]))
 
-    assert rooms == []
+    assert margins == []
