@@ -33,7 +33,7 @@ from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Observation, compare
 from autograder.diagnosis.pairs import PairSearch
-from autograder.diagnosis.programs import REFUSED, Programs, Script, channel_of
+from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck, channel_of
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
@@ -57,7 +57,7 @@ MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
 LEAST_SHARE = 0.5  # share of the solution's steps that a carried mistake must still take
 LEAST_WRITTEN_SHARE = 0.25  # the same for a misconception, which an author calls a mistake
 Run = Callable[[pytest.Item, Channel], Observation]
-Record = Callable[[pytest.Item], Script]  # runs a check on the solution, once
+Record = Callable[[pytest.Item], SolvedCheck]  # runs a check on the solution, once
 
 
 class Tried(NamedTuple):
@@ -95,7 +95,7 @@ class LiveSource:
         self._programs: dict[str, Programs] = {}
         self._pairs: dict[str, PairSearch] = {}
         self._record = record or self._run_solution
-        self._scripts: dict[str, Script] = {}
+        self._solved_checks: dict[str, SolvedCheck] = {}
         self._shares: dict[Misconception, float] = {}
 
     def programs(self, exercise: str) -> Programs:
@@ -155,16 +155,16 @@ class LiveSource:
         self.programs(exercise)
         return self._pairs[exercise]
 
-    def script(self, check: pytest.Item) -> Script:
+    def solved_check(self, check: pytest.Item) -> SolvedCheck:
         """Return the requests of *check* to the solution, recorded once."""
-        if check.nodeid not in self._scripts:
-            self._scripts[check.nodeid] = self._record(check)
-        return self._scripts[check.nodeid]
+        if check.nodeid not in self._solved_checks:
+            self._solved_checks[check.nodeid] = self._record(check)
+        return self._solved_checks[check.nodeid]
 
-    def _run_solution(self, check: pytest.Item) -> Script:
+    def _run_solution(self, check: pytest.Item) -> SolvedCheck:
         channel = RecordingChannel(self._solution)
         solved = self._run(check, channel)
-        return Script(check.nodeid, channel.exchanges, solved)
+        return SolvedCheck(check.nodeid, channel.exchanges, solved)
 
     def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
         """Return the steps of *item* to an answer, as a share of the solution's steps.
@@ -175,7 +175,9 @@ class LiveSource:
         if item not in self._shares:
             text = self._stage.solution.read_text("utf-8")
             program = channel_of(item, text, self._solution)
-            asked = (self.script(check).exchanges for check in sorted(checks, key=_is_no_probe))
+            asked = (
+                self.solved_check(check).exchanges for check in sorted(checks, key=_is_no_probe)
+            )
             requests = next(filter(_computes, map(_requests, asked)), ())
             most = self._solution.steps(requests)
             self._shares[item] = program.steps(requests) / most if most else 1.0
@@ -183,20 +185,20 @@ class LiveSource:
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe the exception or the last answer, compared with the solution."""
-        seen, script = failure.observation, self.script(failure.item)
+        seen, solved = failure.observation, self.solved_check(failure.item)
         pattern = None
         if isinstance(seen.error, Fault):
-            pattern = self._describe_fault(seen, script) or explain_exception(seen.error)
+            pattern = self._describe_fault(seen, solved) or explain_exception(seen.error)
         elif isinstance(seen.error, WrongAnswer):
-            pattern = _describe_answer(seen, script.solved, script.exchanges)
+            pattern = _describe_answer(seen, solved.observation, solved.exchanges)
         return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
-    def _describe_fault(self, seen: Observation, script: Script) -> patterns.Pattern:
+    def _describe_fault(self, seen: Observation, solved: SolvedCheck) -> patterns.Pattern:
         """Describe the convention that the unanswered request shows, if the code violates one."""
-        if len(seen.answers) >= len(script.exchanges):
+        if len(seen.answers) >= len(solved.exchanges):
             return None
-        exchange = script.exchanges[len(seen.answers)]
-        creations = zip(script.solved.answers, script.exchanges, strict=False)
+        exchange = solved.exchanges[len(seen.answers)]
+        creations = zip(solved.observation.answers, solved.exchanges, strict=False)
         created = {
             answer.handle: creation.request.name
             for (_, answer), creation in creations
@@ -243,7 +245,7 @@ class LiveEvidence:
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
         """Return the *keys* of programs that may answer like the code, up to its last answer."""
-        return self.programs.matching(keys, self.script(check.name), self._sought[check.name])
+        return self.programs.matching(keys, self.solved_check(check.name), self._sought[check.name])
 
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Run *check* on the program, and compare the result with that of the code."""
@@ -255,7 +257,7 @@ class LiveEvidence:
             return Match.UNDECIDED
         if replayed.error is None:
             return Match.NO
-        match = compare(replayed, seen, self.script(check.name).solved)
+        match = compare(replayed, seen, self.solved_check(check.name).observation)
         if match is not Match.YES and in_other_words(replayed.error, seen.error):
             return Match.TEXT_ONLY
         if match is Match.TEXT_ONLY and not isinstance(seen.error, NoGradients):
@@ -278,23 +280,23 @@ class LiveEvidence:
 
         A misconception is compared as it runs in the check, whose requests may depend on answers.
         """
-        script = self.script(check.name)
+        solved = self.solved_check(check.name)
         if self.programs.written_by(key) is None:
-            return self.programs.shows(key, script, self._sought[check.name])
-        return agreement_so_far(self._run(key, check.name), self.seen(check), script.solved)
+            return self.programs.shows(key, solved, self._sought[check.name])
+        return agreement_so_far(self._run(key, check.name), self.seen(check), solved.observation)
 
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
         """Whether the program gives the solution's answers, up to the code's last answer."""
         count = len(self.seen(check).answers)
-        return self.programs.solves(key, self.script(check.name), count, frozenset())
+        return self.programs.solves(key, self.solved_check(check.name), count, frozenset())
 
     def seen(self, check: FailedCheck) -> Observation:
         """Return the observation of the student's code in *check*."""
         return self._failures[check.name].observation
 
-    def script(self, check: str) -> Script:
+    def solved_check(self, check: str) -> SolvedCheck:
         """Return the requests of *check*."""
-        return self.source.script(self._items[check])
+        return self.source.solved_check(self._items[check])
 
     def layer(self, check: str) -> Layer | None:
         """Return the layer of *check*."""
@@ -328,14 +330,14 @@ class LiveEvidence:
 
     def _is_wrong(self, failure: Failure, layer: Layer | None) -> bool:
         """Whether a check failed because of an answer, and not because of a forbidden function."""
-        seen, script = failure.observation, self.script(failure.item.name)
+        seen, solved = failure.observation, self.solved_check(failure.item.name)
         if not isinstance(seen.error, WrongAnswer) or not seen.answers:
             return False
-        about_code = layer is Layer.FORBIDDEN and same_answers(seen, script.solved)
-        return bool(script.exchanges) and not about_code
+        about_code = layer is Layer.FORBIDDEN and same_answers(seen, solved.observation)
+        return bool(solved.exchanges) and not about_code
 
     def _effort(self, failure: Failure) -> tuple[bool, int, int]:
-        return effort(failure.observation, len(self.script(failure.item.name).exchanges))
+        return effort(failure.observation, len(self.solved_check(failure.item.name).exchanges))
 
 
 def _is_no_probe(check: pytest.Item) -> bool:

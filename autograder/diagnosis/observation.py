@@ -17,7 +17,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import Layer, Notice
 from autograder.suite.noise import LEAST_MARGIN, Agreement, agreement
-from autograder.suite.student_proxy import Path
+from autograder.suite.student_proxy import PartPath
 
 UNCOMPARED_VERBS = {  # their answers show nothing, or only an idiom such as the dtype of a mask
     "load",
@@ -49,7 +49,7 @@ class Observation(NamedTuple):
     notices: tuple[Notice, ...] = ()
     doubts: tuple[str, ...] = ()
     uncompared: bool = False
-    given_back: Mapping[int, Mapping[Path, Path]] = {}
+    given_back: Mapping[int, Mapping[PartPath, PartPath]] = {}
 
     @property
     def decided(self) -> bool:

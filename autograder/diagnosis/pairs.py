@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from autograder.diagnosis.answers import form_of, has_form, same_answers
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.programs import ALL, Key, Programs, Script
+from autograder.diagnosis.programs import ALL, Key, Programs, SolvedCheck
 from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Ranking
 from autograder.suite.checks import Layer
 from autograder.suite.noise import Agreement
@@ -53,7 +53,7 @@ class PairEvidence(Protocol):
     def seen(self, check: FailedCheck) -> Observation:
         """Return the observation of the submission."""
 
-    def script(self, check: str) -> Script:
+    def solved_check(self, check: str) -> SolvedCheck:
         """Return the requests of a check."""
 
     def layer(self, check: str) -> Layer | None:
@@ -121,32 +121,34 @@ class PairSearch:
 
     def _halves_for(self, evidence: PairEvidence, first: FailedCheck) -> tuple[Any, Halves]:
         """Return a key in the cache and the programs that may be half of a pair."""
-        layers = [(evidence.layer(check), evidence.script(check)) for check in evidence.passed]
+        layers = [
+            (evidence.layer(check), evidence.solved_check(check)) for check in evidence.passed
+        ]
         sieves = [
-            (STATE if layer is Layer.PARAMETERS else ALL, script)
-            for layer, script in layers
+            (STATE if layer is Layer.PARAMETERS else ALL, solved)
+            for layer, solved in layers
             if layer in EXACT
         ][:MAX_SIEVES]
-        answers, script = evidence.seen(first).answers, evidence.script(first.name)
+        answers, solved = evidence.seen(first).answers, evidence.solved_check(first.name)
         last, form = len(answers) - 1, form_of(answers[-1][1])
-        name = script.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
+        name = solved.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
         if name not in self._halves:
             equal: dict[Key, list[int]] = defaultdict(list)  # by the first of equal programs
             for key in self._programs.keys:
-                if self._has_form(key, script, last, form) and all(
-                    self._programs.solves(key, one, len(one.solved.answers), verbs)
+                if self._has_form(key, solved, last, form) and all(
+                    self._programs.solves(key, one, len(one.observation.answers), verbs)
                     for verbs, one in sieves
                 ):
-                    equal[self._programs.alike(key, script, last)].append(key[0])
+                    equal[self._programs.alike(key, solved, last)].append(key[0])
             _keep(self._halves, name, {some[0]: some for some in equal.values()})
         return name, self._halves[name]
 
-    def _has_form(self, key: Key, script: Script, last: int, form: Any) -> bool:
+    def _has_form(self, key: Key, solved: SolvedCheck, last: int, form: Any) -> bool:
         """Whether the program's answer number *last* has the form of the code's answer.
 
         A second mistake would not correct a different shape or different places of NaN.
         """
-        given = self._programs.answer(key, script, last)
+        given = self._programs.answer(key, solved, last)
         return given is not None and given.fault is None and has_form(given.value, form)
 
 
@@ -207,7 +209,7 @@ class Compared:
             differing=frozenset(
                 name
                 for name, shown in seen.items()
-                if not same_answers(shown, self._evidence.script(name).solved)
+                if not same_answers(shown, self._evidence.solved_check(name).observation)
             ),
             needed=frozenset({unexplained.name} if unexplained else ()),
             alone=alone,

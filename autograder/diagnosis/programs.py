@@ -45,7 +45,7 @@ from autograder.sandbox.transcript import Exchange
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement, is_same
 from autograder.suite.problem_faults import fault_of
-from autograder.suite.student_proxy import Path, RemoteModule, Student, encode_argument
+from autograder.suite.student_proxy import PartPath, RemoteModule, Student, encode_argument
 
 MAX_TABLES = 200  # of samples, each of at most a few hundred programs
 ALL: frozenset[str] = frozenset()  # verbs, where all count
@@ -58,12 +58,12 @@ Words = Mapping[str, tuple[str, str] | None]
 Key = tuple[int, ...]  # the numbers of the rewrites of a program
 
 
-class Script(NamedTuple):
+class SolvedCheck(NamedTuple):
     """The requests of a check to the solution, and the answers."""
 
     check: str
     exchanges: Sequence[Exchange]
-    solved: Observation
+    observation: Observation
 
 
 class Answer(NamedTuple):
@@ -134,7 +134,9 @@ class Programs:
         """Return the source of a program's exercise; of no rewrite, that of the solution."""
         return self._exercise.text([self.rewrites[number] for number in key])
 
-    def matching(self, keys: tuple[Key, ...], script: Script, seen: Sought) -> dict[Key, Agreement]:
+    def matching(
+        self, keys: tuple[Key, ...], solved: SolvedCheck, seen: Sought
+    ) -> dict[Key, Agreement]:
         """Return those of *keys* that may show what was seen, and whether it is certain.
 
         Most are dropped in one comparison.
@@ -143,18 +145,18 @@ class Programs:
         wanted = seen.samples[last] if last >= 0 else None
         left: Sequence[Key] = keys
         if wanted is not None and seen.answers[last][0] not in PARTLY_COMPARED:
-            left = [keys[place] for place in self._table(keys, script, last).like(wanted)]
-        shown = {key: self.shows(key, script, seen) for key in left}
+            left = [keys[place] for place in self._table(keys, solved, last).like(wanted)]
+        shown = {key: self.shows(key, solved, seen) for key in left}
         return {key: found for key, found in shown.items() if found}
 
-    def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
+    def _table(self, keys: tuple[Key, ...], solved: SolvedCheck, index: int) -> SampleTable:
         """Return the samples of one answer of many programs, without faults; made once."""
-        name = keys, script.check, index
+        name = keys, solved.check, index
         if name not in self._tables:
             if len(self._tables) >= MAX_TABLES:
                 self._tables.clear()
             self._asked = None
-            found = {place: self.answer(key, script, index) for place, key in enumerate(keys)}
+            found = {place: self.answer(key, solved, index) for place, key in enumerate(keys)}
             self._forget_pairs(keys)
             given = {place: one for place, one in found.items() if one and not one.fault}
             self._tables[name] = SampleTable({place: one.sample for place, one in given.items()})
@@ -166,49 +168,49 @@ class Programs:
             if len(key) > 1:
                 self._channels.pop(key, None)
 
-    def shows(self, key: Key, script: Script, seen: Sought) -> Agreement:
+    def shows(self, key: Key, solved: SolvedCheck, seen: Sought) -> Agreement:
         """Compare its answers to the requests of a check with those *seen*, as far as they go."""
         self._asked = None
         least = Agreement.SAME
         for index in range(len(seen.answers)):
-            given = self.answer(key, script, index)
-            least = min(least, _agreement(given, script, seen, index))
+            given = self.answer(key, solved, index)
+            least = min(least, _agreement(given, solved, seen, index))
             if least is Agreement.DIFFERENT:
                 return least
-        if isinstance(seen.error, Fault) and len(seen.answers) < len(script.exchanges):
-            last = self.answer(key, script, len(seen.answers))
+        if isinstance(seen.error, Fault) and len(seen.answers) < len(solved.exchanges):
+            last = self.answer(key, solved, len(seen.answers))
             if last is None or not same_end(last.fault, seen.error):
                 return Agreement.DIFFERENT
         return least
 
-    def solves(self, key: Key, script: Script, count: int, verbs: frozenset[str]) -> bool:
+    def solves(self, key: Key, solved: SolvedCheck, count: int, verbs: frozenset[str]) -> bool:
         """Whether the program gives the solution's first *count* answers to one of the *verbs*.
 
         Without verbs all answers count. Each comparison is made once.
         """
-        known = (key, script.check, count, verbs)
+        known = (key, solved.check, count, verbs)
         if known not in self._solves:
             answers = tuple(
                 (verb if verb in verbs or not verbs else UNCOMPARED, answer)
-                for verb, answer in script.solved.answers[:count]
+                for verb, answer in solved.observation.answers[:count]
             )
-            shown = self.shows(key, script, sought(Observation(answers, None)))
+            shown = self.shows(key, solved, sought(Observation(answers, None)))
             self._solves[known] = shown is Agreement.SAME
         return self._solves[known]
 
-    def alike(self, key: Key, script: Script, index: int) -> Key:
+    def alike(self, key: Key, solved: SolvedCheck, index: int) -> Key:
         """Return the first program that was found to give the same answer to one request."""
-        known = (key, script.check, index)
+        known = (key, solved.check, index)
         if known not in self._alike:
-            firsts = self._firsts[script.check, index]
-            same = (one for one in firsts if self._equal(key, one, script, index))
+            firsts = self._firsts[solved.check, index]
+            same = (one for one in firsts if self._equal(key, one, solved, index))
             self._alike[known] = next(same, key)
             if self._alike[known] == key:
                 firsts.append(key)
         return self._alike[known]
 
-    def _equal(self, key: Key, other: Key, script: Script, index: int) -> bool:
-        mine, theirs = self.answer(key, script, index), self.answer(other, script, index)
+    def _equal(self, key: Key, other: Key, solved: SolvedCheck, index: int) -> bool:
+        mine, theirs = self.answer(key, solved, index), self.answer(other, solved, index)
         if mine is None or theirs is None or differ(mine.sample, theirs.sample):
             return False
         return is_same(mine.value, theirs.value)
@@ -248,19 +250,19 @@ class Programs:
         kinds = [one.kind for one in self.rewrites]
         return [(kind in UNLIKELY, kinds[:place].count(kind)) for place, kind in enumerate(kinds)]
 
-    def answer(self, key: Key, script: Script, index: int) -> Answer | None:
+    def answer(self, key: Key, solved: SolvedCheck, index: int) -> Answer | None:
         """Return answer *index*, asking the requests up to it if it is not known."""
-        known = self._answers.setdefault((key, script.check), [])
-        if index >= len(script.exchanges):
+        known = self._answers.setdefault((key, solved.check), [])
+        if index >= len(solved.exchanges):
             return None
         if index >= len(known):
             channel = self.channel(key)
             if channel is None:
                 return None
-            if self._asked != (key, script.check, len(known)):
+            if self._asked != (key, solved.check, len(known)):
                 known.clear()  # what was asked since may have changed the modules or the generator
-            _ask(channel, script, known, index + 1)
-            self._asked = key, script.check, len(known)
+            _ask(channel, solved, known, index + 1)
+            self._asked = key, solved.check, len(known)
         return known[index]
 
     def channel(self, key: Key) -> LocalChannel | None:
@@ -301,7 +303,7 @@ def channel_of(item: Misconception, text: str, solution: LocalChannel) -> LocalC
         raise CourseError(msg) from error
 
 
-def _agreement(given: Answer | None, script: Script, seen: Sought, index: int) -> Agreement:
+def _agreement(given: Answer | None, solved: SolvedCheck, seen: Sought, index: int) -> Agreement:
     """Compare an answer with the one that was seen; two refusals agree."""
     verb, answer = seen.answers[index]
     if given is None:
@@ -311,8 +313,8 @@ def _agreement(given: Answer | None, script: Script, seen: Sought, index: int) -
         return Agreement.SAME if refused else Agreement.DIFFERENT
     if verb not in PARTLY_COMPARED and differ(given.sample, seen.samples[index]):
         return Agreement.DIFFERENT
-    solved = script.solved.answers
-    expected = solved[index] if index < len(solved) else None
+    answers = solved.observation.answers
+    expected = answers[index] if index < len(answers) else None
     return step_agreement(verb, answer, given.value, expected)
 
 
@@ -337,7 +339,7 @@ def _line(rewrite: Rewrite) -> int:
     return min(getattr(edit.site.node, "lineno", 0) for edit in rewrite.edits)
 
 
-def _ask(channel: LocalChannel, script: Script, known: list[Answer], count: int) -> None:
+def _ask(channel: LocalChannel, solved: SolvedCheck, known: list[Answer], count: int) -> None:
     """Add to the *known* answers up to *count*, as a check gets them; a refusal is one of them.
 
     Where a check gives back an earlier answer, such as a cache, the program gets its own.
@@ -345,9 +347,9 @@ def _ask(channel: LocalChannel, script: Script, known: list[Answer], count: int)
     student = Student(channel)
     while len(known) < count:
         start = len(known)
-        back = script.solved.given_back
+        back = solved.observation.given_back
         end = next((index for index in range(start + 1, count) if index in back), count)
-        requests = [exchange.request for exchange in script.exchanges[start:end]]
+        requests = [exchange.request for exchange in solved.exchanges[start:end]]
         try:
             requests[0] = _with_own(requests[0], back.get(start, {}), known)
         except (LookupError, TypeError):  # the check ends before it could ask
@@ -363,7 +365,9 @@ def _ask(channel: LocalChannel, script: Script, known: list[Answer], count: int)
                 known.append(Answer(value, None, sample(value)))
 
 
-def _with_own(request: Request, back: Mapping[Path, Path], known: Sequence[Answer]) -> Request:
+def _with_own(
+    request: Request, back: Mapping[PartPath, PartPath], known: Sequence[Answer]
+) -> Request:
     """Put parts of the *known* answers in place of those of the solution's."""
     args, kwargs = ListValue(request.args), DictValue(request.kwargs)
     for path, (index, *part) in back.items():
@@ -375,7 +379,7 @@ def _with_own(request: Request, back: Mapping[Path, Path], known: Sequence[Answe
     return replace(request, args=args.items, kwargs=kwargs.items)
 
 
-def _put(value: Any, path: Path, own: Value) -> Any:
+def _put(value: Any, path: PartPath, own: Value) -> Any:
     """Return *value* with *own* in place of the part at *path*."""
     if not path:
         return own

@@ -62,7 +62,9 @@ def _tells_nothing(failures: Sequence[Failure]) -> bool:
 
 def _may_break_a_rule(source: LiveSource, failure: Failure) -> bool:
     """Whether a check ended before it had tested everything that it grades."""
-    all_looked_at = failure.observation.methods >= source.script(failure.item).solved.methods
+    all_looked_at = (
+        failure.observation.methods >= source.solved_check(failure.item).observation.methods
+    )
     return layer_of(failure.item) is Layer.FORBIDDEN and not all_looked_at
 
 

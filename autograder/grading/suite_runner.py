@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis.diagnostician import Below, Case, Diagnostician, Findings, diagnose
 from autograder.diagnosis.observation import Failure, Observation, status_of
-from autograder.diagnosis.programs import Script
+from autograder.diagnosis.programs import SolvedCheck
 from autograder.diagnosis.recorded import RecordedSource, recorded_source
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading.context import SuiteContext
@@ -109,7 +109,7 @@ class SuiteRunner:
         self._context = context
         self._sources: dict[str, RecordedSource | None] = {}
         self._diagnosticians: dict[str, Diagnostician] = {}
-        self._scripts: dict[str, Script] = {}
+        self._solved_checks: dict[str, SolvedCheck] = {}
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
@@ -341,7 +341,7 @@ class SuiteRunner:
         if stage.name not in self._diagnosticians:
             solution = self._context.solution(stage)
             self._diagnosticians[stage.name] = Diagnostician(
-                stage, self.run, self._run_anew, self._script, solution
+                stage, self.run, self._run_anew, self._solved_check, solution
             )
         return self._diagnosticians[stage.name]
 
@@ -366,17 +366,17 @@ class SuiteRunner:
         raise GraderError(msg) from error
 
     def _solve(self, item: pytest.Item) -> Observation:
-        return self._script(item).solved
+        return self._solved_check(item).observation
 
-    def _script(self, item: pytest.Item) -> Script:
+    def _solved_check(self, item: pytest.Item) -> SolvedCheck:
         """Run the check *item* once on the solution of its stage, and cache its replies."""
-        if item.nodeid not in self._scripts:
+        if item.nodeid not in self._solved_checks:
             solution = RecordingChannel(self._context.solution(self._context.stage(item)))
             solved = self.run(item, solution)
-            self._scripts[item.nodeid] = Script(item.nodeid, solution.exchanges, solved)
+            self._solved_checks[item.nodeid] = SolvedCheck(item.nodeid, solution.exchanges, solved)
             if solved.error is None:
                 self._known[item.nodeid].add(solution.transcript, solved)
-        return self._scripts[item.nodeid]
+        return self._solved_checks[item.nodeid]
 
     def _is_uncompared(self, check: CollectedCheck) -> bool:
         """Whether this version of torch does not compute the printed value of *check*."""

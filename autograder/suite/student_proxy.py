@@ -31,7 +31,7 @@ from autograder.suite.problem_faults import YOUR_MODULE, fault_of
 
 SHORT = 20  # characters; a notice shows only the length of a longer list
 # The path to a part of nested values: indices, and names of arguments or dictionary entries.
-Path = tuple[int | str, ...]
+PartPath = tuple[int | str, ...]
 # For a tensor, or for the entries of a tuple or dictionary by index or name.
 Cotangent = Tensor | Mapping[int | str, Tensor]
 SEND_BYTES = 1 << 26  # for the inputs of a request; if a check sends more, it is wrong
@@ -72,9 +72,9 @@ class Student:
         self.methods: set[str] = set()
         self.notices: list[Notice] = []
         self.doubts: dict[str, str] = {}
-        self.given_back: dict[int, dict[Path, Path]] = {}
+        self.given_back: dict[int, dict[PartPath, PartPath]] = {}
         self._answers: list[tuple[str, Any]] = []
-        self._parts: dict[Hashable, Path] = {}  # of answers, which `_answers` keeps alive
+        self._parts: dict[Hashable, PartPath] = {}  # of answers, which `_answers` keeps alive
         self._channel = channel
         self._order = order
         self._seed: int | None = seed
@@ -334,7 +334,7 @@ def _shown(arg: Any) -> str:
     return f"a list of {len(arg)}" if is_long else text
 
 
-def _tensors(values: Mapping[Any, Any], way: Path = ()) -> Iterator[tuple[Hashable, Path]]:
+def _tensors(values: Mapping[Any, Any], way: PartPath = ()) -> Iterator[tuple[Hashable, PartPath]]:
     """Yield the identity of each tensor in *values* and of each container of one, with its path."""
     for key, value in values.items():
         path = (*way, key)
@@ -345,8 +345,8 @@ def _tensors(values: Mapping[Any, Any], way: Path = ()) -> Iterator[tuple[Hashab
 
 
 def _found(
-    values: Mapping[Any, Any], known: Mapping[Hashable, Path], way: Path = ()
-) -> Iterator[tuple[Path, Path]]:
+    values: Mapping[Any, Any], known: Mapping[Hashable, PartPath], way: PartPath = ()
+) -> Iterator[tuple[PartPath, PartPath]]:
     """Yield the path of each *known* part in *values*, with its known path."""
     for key, value in values.items():
         path = (*way, key)

@@ -5,7 +5,7 @@ import pytest
 from autograder.diagnosis.answers import sought
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.programs import Programs, Script, channel_of
+from autograder.diagnosis.programs import Programs, SolvedCheck, channel_of
 from autograder.errors import CourseError
 from autograder.suite.checks import expect
 from autograder.suite.recording_channel import RecordingChannel
@@ -22,12 +22,12 @@ def programs(grader: Grader) -> Programs:
 
 
 @pytest.fixture
-def script(grader: Grader) -> Script:
+def solved(grader: Grader) -> SolvedCheck:
     """The requests of the check to the solution."""
     channel = RecordingChannel(grader.solution)
     student = Student(channel)
     attends(student)
-    return Script(ITEM.nodeid, channel.exchanges, Observation(student.observed, None))
+    return SolvedCheck(ITEM.nodeid, channel.exchanges, Observation(student.observed, None))
 
 
 def attends_to_its_answer(student: Student) -> None:
@@ -42,14 +42,14 @@ def number_of(programs: Programs, kind: str) -> int:
     return next(index for index, one in enumerate(programs.rewrites) if one.kind == kind)
 
 
-def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, script: Script):
+def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, solved: SolvedCheck):
     """The answers of a program are those of its own run, and no other program's."""
     key = (number_of(programs, "scale_missing"),)
     seen = programs.run(key, ITEM, grader.run)
 
     assert seen.error is not None
-    assert programs.shows(key, script, sought(seen))
-    assert not programs.shows((number_of(programs, "softmax_twice"),), script, sought(seen))
+    assert programs.shows(key, solved, sought(seen))
+    assert not programs.shows((number_of(programs, "softmax_twice"),), solved, sought(seen))
 
 
 @pytest.mark.parametrize("kind", ["scale_missing", "softmax_axis", "softmax_twice"])
@@ -59,13 +59,13 @@ def test_a_check_that_gives_an_answer_back_gives_each_program_its_own(
     """A check passes each program its own cache, not that of the solution."""
     item = item_of("attend", attends_to_its_answer)
     channel = RecordingChannel(grader.solution)
-    solved = grader.run(item, channel)
-    script = Script(item.nodeid, channel.exchanges, solved)
+    observation = grader.run(item, channel)
+    solved = SolvedCheck(item.nodeid, channel.exchanges, observation)
     seen = programs.run((number_of(programs, kind),), item, grader.run)
 
-    assert solved.given_back[1] == {(1,): (0,)}
-    assert not programs.shows((number_of(programs, kind),), script, sought(solved))
-    assert programs.shows((number_of(programs, kind),), script, sought(seen))
+    assert observation.given_back[1] == {(1,): (0,)}
+    assert not programs.shows((number_of(programs, kind),), solved, sought(observation))
+    assert programs.shows((number_of(programs, kind),), solved, sought(seen))
 
 
 def test_a_program_without_the_answer_to_give_back_is_asked_no_further(
@@ -74,11 +74,11 @@ def test_a_program_without_the_answer_to_give_back_is_asked_no_further(
     """A program gets no more requests if the check needs an answer that the program lacks."""
     item = item_of("attend", attends_to_its_answer)
     channel = RecordingChannel(grader.solution)
-    solved = grader.run(item, channel)
+    observation = grader.run(item, channel)
     back = {1: {(1,): (0, "cache")}}
-    script = Script(item.nodeid, channel.exchanges, solved._replace(given_back=back))
+    solved = SolvedCheck(item.nodeid, channel.exchanges, observation._replace(given_back=back))
 
-    answer = programs.answer((number_of(programs, "scale_missing"),), script, 1)
+    answer = programs.answer((number_of(programs, "scale_missing"),), solved, 1)
 
     assert answer is not None
     assert answer.fault is not None
@@ -93,13 +93,13 @@ def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):
     assert grader.runs == ["attends"]
 
 
-def test_of_a_pair_only_its_answers_are_kept(programs: Programs, script: Script):
+def test_of_a_pair_only_its_answers_are_kept(programs: Programs, solved: SolvedCheck):
     """A pair of mistakes is compiled again if it gets more requests."""
     pair = number_of(programs, "scale_missing"), number_of(programs, "softmax_axis")
-    seen = sought(script.solved)
+    seen = sought(solved.observation)
 
-    assert programs.matching((pair,), script, seen) == {}
-    assert programs.answer(pair, script, len(seen.answers) - 1) is not None
+    assert programs.matching((pair,), solved, seen) == {}
+    assert programs.answer(pair, solved, len(seen.answers) - 1) is not None
     assert pair not in programs._channels
 
 

@@ -41,7 +41,7 @@ def slip_of(*programs: Candidate, failures: tuple[Failure, ...]) -> Slip | None:
     """Return the slip for *failures* if each of *programs* explains these."""
     source = SimpleNamespace(
         programs=lambda _: SimpleNamespace(mistake=lambda number: MISTAKES[number]),
-        script=lambda _: SimpleNamespace(solved=Observation((), None, methods=LOOKS)),
+        solved_check=lambda _: SimpleNamespace(observation=Observation((), None, methods=LOOKS)),
     )
     return find_slip(source, "Head", Explanation({}, [programs]), failures)
 
