@@ -1,6 +1,5 @@
 """Counts the mistakes of a class, with the students and exercises of each mistake."""
 
-from array import array
 from collections import Counter, defaultdict
 from typing import Final
 
@@ -44,8 +43,7 @@ class MistakeTally:
         self._named: dict[str, Diagnosis] = {}
         self._checks: Counter[str] = Counter()
         self._exercises: dict[str, dict[str, int]] = defaultdict(dict)
-        self._rows: dict[str, array[int]] = defaultdict(lambda: array("L"))  # one per student
-        self._places: dict[str, array[int]] = defaultdict(lambda: array("H"))  # their exercises
+        self._links: dict[str, list[StudentLink]] = defaultdict(list)  # one for each student
 
     def add(self, row: int, result: SubmissionResult) -> None:
         """Count the mistakes of *result*, which is in *row*."""
@@ -61,10 +59,9 @@ class MistakeTally:
             self._named[explanation] = replace(mistake, explanation=explanation)
         self._checks[explanation] += 1
         self._exercises[explanation].setdefault(exercise, number)
-        rows = self._rows[explanation]
-        if not rows or rows[-1] != row:
-            rows.append(row)
-            self._places[explanation].append(number)
+        links = self._links[explanation]
+        if not links or links[-1].row != row:
+            links.append(StudentLink(row, number))
 
     def most_common(self) -> list[MistakeCount]:
         """Return all mistakes, those of most students first."""
@@ -73,12 +70,10 @@ class MistakeTally:
                 title=named.headline,
                 beyond_title=named.beyond_headline,
                 question=named.hint,
-                students=len(self._rows[key]),
+                students=len(self._links[key]),
                 checks=self._checks[key],
                 exercises=self._exercises[key],
-                links=tuple(
-                    map(StudentLink, self._rows[key][:MAX_LINKED], self._places[key][:MAX_LINKED])
-                ),
+                links=tuple(self._links[key][:MAX_LINKED]),
             )
             for key, named in self._named.items()
         ]

@@ -14,7 +14,7 @@ from autograder.reports.check_statistics import CheckStatistics, CheckTally
 from autograder.reports.class_mistakes import MistakeCount, MistakeTally
 from autograder.reports.feedback import counted, percent
 from autograder.reports.manual_review import first_problem, lacks_lab, review_reasons
-from autograder.reports.page_names import PageNames
+from autograder.reports.page_names import page_names
 from autograder.reports.similar import SimilarCode, SimilarGroup
 from autograder.results import Results, Status, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line, name_and_id
@@ -95,15 +95,14 @@ def build_stage_reports(
     *names* maps ids to the known names of students.
     """
     titles = {stage.name: stage.title for stage in course.stages}
-    page_names = PageNames(scores_of(results))
+    pages = page_names(scores_of(results))
     indices: dict[str, list[int]] = defaultdict(list)
     for index, score in enumerate(scores_of(results)):
         indices[score.stage].append(index)
     for name in dict.fromkeys((*titles, *indices)):  # stages that are not in the course come last
         if name in indices:
-            found = ((index, results.submissions[index]) for index in indices[name])
-            pages = ((page_names.of(index, result), result) for index, result in found)
-            yield _stage(titles.get(name) or name, pages, names)
+            found = ((pages[index], results.submissions[index]) for index in indices[name])
+            yield _stage(titles.get(name) or name, found, names)
 
 
 def _stage(

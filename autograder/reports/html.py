@@ -10,7 +10,7 @@ attributes. Templates escape all values, and an undefined name in a template is 
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -27,7 +27,7 @@ from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
 from autograder.reports.class_report import OPEN_MISTAKES, build_stage_reports
 from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
-from autograder.reports.page_names import PageNames
+from autograder.reports.page_names import page_names
 from autograder.results import Results, SubmissionResult
 from autograder.stored_results import scores_of
 
@@ -53,28 +53,18 @@ def class_page(course: Course, results: Results, names: Mapping[str, str] = NO_N
 
     *names* maps ids to the known names of students.
     """
-    return "".join(class_page_parts(course, results, names))
-
-
-def class_page_parts(
-    course: Course, results: Results, names: Mapping[str, str] = NO_NAMES
-) -> Iterator[str]:
-    """Yield the page of ``class_page`` in small parts."""
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        _environment()
-        .get_template("class_report.html")
-        .generate(
-            course=course.file.title,
-            results=results,
-            stages=list(build_stage_reports(course, results, names)),
-            least_submissions=LEAST_SUBMISSIONS,
-            least_each=LEAST_EACH,
-            open_mistakes=OPEN_MISTAKES,
-            script=script,
-            script_hash=f"sha256-{digest}",
-        )
+    return render(
+        "class_report.html",
+        course=course.file.title,
+        results=results,
+        stages=list(build_stage_reports(course, results, names)),
+        least_submissions=LEAST_SUBMISSIONS,
+        least_each=LEAST_EACH,
+        open_mistakes=OPEN_MISTAKES,
+        script=script,
+        script_hash=f"sha256-{digest}",
     )
 
 
@@ -89,12 +79,11 @@ def write_pages(
     index = folder / "index.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        pages = PageNames(scores_of(results))
-        for number, result in enumerate(results.submissions):
+        pages = page_names(scores_of(results))
+        for file, result in zip(pages, results.submissions, strict=True):
             page = feedback_page(course, result, name=names.get(result.student, ""))
-            (folder / pages.of(number, result)).write_text(page, "utf-8")
-        with index.open("w", encoding="utf-8") as stream:
-            stream.writelines(class_page_parts(course, results, names))
+            (folder / file).write_text(page, "utf-8")
+        index.write_text(class_page(course, results, names), "utf-8")
     except OSError as error:
         msg = f"The report can't be written: {error}."
         raise UsageError(msg) from None

@@ -14,7 +14,7 @@ import yaml
 
 from autograder.cli.command_group import load_command
 from autograder.course import find_root, load
-from autograder.reports.page_names import PageNames
+from autograder.reports.page_names import page_names
 from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.submission import collect
 
@@ -248,9 +248,8 @@ def test_each_student_gets_the_own_page(bash: Bash, tmp_path: Path):
     ]  # fmt: skip
     pages = tmp_path / "grades" / "pages"
     pages.mkdir(parents=True)
-    names = PageNames(submissions)
-    for number, result in enumerate(submissions):
-        (pages / names.of(number, result)).write_text(f"for {result.student}")
+    for file, result in zip(page_names(submissions), submissions, strict=True):
+        (pages / file).write_text(f"for {result.student}")
     record = Results(course="tiny", isolation="full", submissions=tuple(submissions))
     (tmp_path / "grades" / "results.json").write_bytes(to_json(record))
     lines = [f"{student},c/{student},c0ffee,then\n" for student in students]

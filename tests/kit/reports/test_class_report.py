@@ -10,7 +10,7 @@ from rich.console import Console
 from autograder.course import Course
 from autograder.reports.class_report import build_stage_reports, class_table, missing_labs
 from autograder.reports.html import class_page
-from autograder.reports.page_names import PageNames
+from autograder.reports.page_names import page_names
 from autograder.results import (
     CheckResult,
     Diagnosis,
@@ -161,12 +161,9 @@ def test_a_class_that_could_not_be_graded_has_no_median(
 
 def test_the_report_is_values_before_it_is_a_page(tiny: Course, graded_class: Results):
     """Two of five submissions need manual review, and each row has the name of its page."""
-    pages = PageNames(graded_class.submissions)
     (stage,) = build_stage_reports(tiny, graded_class, {})
 
-    assert [row.page for row in stage.rows] == [
-        pages.of(*one) for one in enumerate(graded_class.submissions)
-    ]
+    assert [row.page for row in stage.rows] == page_names(graded_class.submissions)
     assert [row.student for row in stage.review] == ["ruth", "zoe"]
 
 
