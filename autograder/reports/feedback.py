@@ -179,23 +179,17 @@ class Feedback:
 class SelfCheckFeedback:
     """The feedback on a student's own run of the public suite, and on request the *hidden* suite.
 
-    *hidden_points* is the part of the stage's *points* that comes from checks which students do not
-    have.
+    *suites* is the sentence on what ran and what decides the grade.
     """
 
     stage: str
     file: Path
     hidden: bool
-    hidden_is_here: bool
     message: str
     printed: str
     exercises: tuple[ExerciseFeedback, ...]
     notices: tuple[str, ...]
-    passed: int
-    checks: int
-    points: float = 0.0
-    hidden_points: float = 0.0
-    graded: bool = True
+    suites: str
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
@@ -205,7 +199,7 @@ class SelfCheckFeedback:
     @property
     def complete(self) -> bool:
         """Whether checks ran and all of them passed."""
-        return bool(self.checks) and not self.open
+        return any(exercise.passed for exercise in self.exercises) and not self.open
 
 
 PRACTICE = "This stage is for practice and gives no points."

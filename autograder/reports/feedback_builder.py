@@ -10,6 +10,7 @@ from autograder.course import Course, Stage
 from autograder.reports.blocks import Aside, Block, Message, NamedMistake, Printed, Tables
 from autograder.reports.feedback import (
     PASSED,
+    PRACTICE,
     UNWRITTEN,
     CheckFeedback,
     ExerciseFeedback,
@@ -18,6 +19,7 @@ from autograder.reports.feedback import (
     SelfCheckFeedback,
     carried_points,
     counted,
+    grading_note,
 )
 from autograder.reports.tensor_tables import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
@@ -89,22 +91,24 @@ def build_self_check(
     hidden_points: float = 0.0,
     hidden_is_here: bool = False,
 ) -> SelfCheckFeedback:
-    """Build the feedback on a student's own run on *file*."""
+    """Build the feedback on a student's own run on *file*.
+
+    *points*, *hidden_points* and *hidden_is_here* are as in ``grading_note``.
+    """
     checks = [check for exercise in result.exercises for check in exercise.checks]
+    passed = sum(check.outcome is Outcome.PASSED for check in checks)
+    count = f"{passed} of {len(checks)} checks pass."
+    note = grading_note(points=points, hidden_points=hidden_points, is_here=hidden_is_here)
+    public = f"The public suite ran: {count} {note if stage.file.graded else PRACTICE}"
     return SelfCheckFeedback(
         stage=stage.title,
         file=file,
         hidden=hidden,
-        hidden_is_here=hidden_is_here,
-        printed=result.printed,
         message=result.message,
+        printed=result.printed,
         exercises=_exercises(stage, result),
         notices=result.notices,
-        passed=sum(check.outcome is Outcome.PASSED for check in checks),
-        checks=len(checks),
-        points=points,
-        hidden_points=hidden_points,
-        graded=stage.file.graded,
+        suites=f"The public suite and the hidden suite ran: {count}" if hidden else public,
     )
 
 

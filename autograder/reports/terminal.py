@@ -20,14 +20,7 @@ from autograder.reports.blocks import (
     Tables,
     Title,
 )
-from autograder.reports.feedback import (
-    PRACTICE,
-    CheckFeedback,
-    ExerciseFeedback,
-    Feedback,
-    SelfCheckFeedback,
-    grading_note,
-)
+from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback, SelfCheckFeedback
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.terminal_tables import tensor_parts
 from autograder.results import SubmissionResult
@@ -133,17 +126,7 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
         hint = " Stuck? `autograder hint` begins with a question."
         names = [exercise.name for exercise in feedback.open]
         yield Text.assemble((f"Next: {names[0]}." if names else "No check ran.", "bold"), hint)
-    count = f"{feedback.passed} of {feedback.checks} checks pass."
-    if feedback.hidden:
-        suites = f"The public suite and the hidden suite ran: {count}"
-    else:
-        note = grading_note(
-            points=feedback.points,
-            hidden_points=feedback.hidden_points,
-            is_here=feedback.hidden_is_here,
-        )
-        suites = f"The public suite ran: {count} {note if feedback.graded else PRACTICE}"
-    yield Text(suites, style="dim")
+    yield Text(feedback.suites, style="dim")
 
 
 def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:

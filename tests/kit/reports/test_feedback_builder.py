@@ -206,7 +206,7 @@ def test_a_self_check_counts_checks_not_points(
     run = build_self_check(tiny.stages[0], submission(*checks), Path("tiny.py"), hidden=False)
 
     assert (run.complete, [exercise.name for exercise in run.open]) == (complete, left)
-    assert (run.passed, run.checks) == (outcomes.count(Outcome.PASSED), len(outcomes))
+    assert f"{outcomes.count(Outcome.PASSED)} of {len(outcomes)} checks pass." in run.suites
 
 
 def test_a_carried_check_passes_with_its_sentence(
