@@ -10,7 +10,9 @@ from autograder.errors import CourseError
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Hints = tuple[str, str, str]
+STAGE_POINTS: Final = 10.0  # of all checks of a stage
+HINT_LABELS: Final = ("A first nudge", "A stronger hint", "Nearly the answer")
+Hints = tuple[str, str, str]  # one for each label
 Minutes = Annotated[int, msgspec.Meta(ge=0)]  # 0 means unknown
 HARDEST = 3  # the highest difficulty of an exercise
 MINUTES_BY_DIFFICULTY: Final = (5, 12)  # the most minutes of an exercise with one and two dots

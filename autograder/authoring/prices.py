@@ -15,6 +15,7 @@ from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.authoring.garbage import used_exercises
 from autograder.authoring.rule_losses import BREAKER
 from autograder.course import Stage
+from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis.changed_programs import with_mistakes
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.grading.slip_prices import computes
@@ -22,7 +23,6 @@ from autograder.results import Outcome, SubmissionResult, add
 from autograder.suite.checks import CollectedCheck, read_rules
 from autograder.suite.in_process import solution_channel
 
-STAGE_POINTS: Final = 10.0
 LEAST: Final = 5.0  # points of a module with one slip
 ONE_MEDIAN: Final = (6.5, 9.0)
 TWO_MEDIAN: Final = (4.0, 7.5)

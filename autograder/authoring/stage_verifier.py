@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from autograder.authoring import stubs
 from autograder.authoring.garbage import blanks, composition, garbage
-from autograder.authoring.prices import STAGE_POINTS, Prices, prices, unfair_prices
+from autograder.authoring.prices import Prices, prices, unfair_prices
 from autograder.course import Stage
+from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError

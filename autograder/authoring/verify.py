@@ -14,12 +14,13 @@ import msgspec
 
 from autograder.authoring import release, stubs
 from autograder.authoring.fingerprinting import kinds_of, written
-from autograder.authoring.prices import STAGE_POINTS, Prices
+from autograder.authoring.prices import Prices
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.rule_losses import rules_without_loss
 from autograder.authoring.stage_processes import in_processes
 from autograder.authoring.stage_verifier import Margin, StageVerifier, narrow_margins
 from autograder.course import Course, Stage
+from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.errors import CourseError, UsageError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
