@@ -20,7 +20,7 @@ from autograder.errors import (
     UsageError,
     require_memory,
 )
-from autograder.grading.grading_process import STOP_SECONDS, receive, serve
+from autograder.grading.grading_process import STOP_SECONDS, grade_from_pipe, receive
 from autograder.grading.outcomes import failed_grading, unreadable
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -224,7 +224,7 @@ def _grade_in_processes(
             submission, add = class_.begin(index)
             add(grade_in_sandbox(submission))
         return []
-    grade_in_fork = partial(serve, grade_in_sandbox, runner.course.limits)
+    grade_in_fork = partial(grade_from_pipe, grade_in_sandbox, runner.course.limits)
     waiting, died = iter(indices), list[int]()
     busy: dict[Connection, tuple[int, Callable[[SubmissionResult], None]]] = {}
     with _forks(jobs, grade_in_fork) as pipes:
