@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.diagnosis.draws import DRAWS, drawn
+from autograder.diagnosis.common_seeds import DRAWS, drawn
 
 
 def test_each_draw_is_that_of_torch_with_its_seed():

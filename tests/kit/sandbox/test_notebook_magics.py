@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.sandbox.magics import strip_magics
+from autograder.sandbox.notebook_magics import strip_magics
 
 
 def plain(cell: str) -> str:
