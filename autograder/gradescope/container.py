@@ -144,7 +144,7 @@ def collect_submissions(folder: Path, student: str, stages: Sequence[Stage]) -> 
     place = _only_file(folder) or folder
     if len(stages) == 1:
         return [collect_one(place, student, stages[0], stages)]
-    return list(submissions(open_work(student, [place]), StageResolver(stages=tuple(stages))))
+    return list(submissions(open_work(student, place), StageResolver(stages=tuple(stages))))
 
 
 def _only_file(folder: Path) -> Path | None:
