@@ -28,7 +28,7 @@ TITLES: Final[dict[str, str]] = {
     "gradescope": "Gradescope",
 }
 LMS: Final = ("canvas", "moodle")  # each name shows that the LMS made it; Canvas's marker is first
-# What follows the name: a search for it takes linear time, whatever the name is.
+# The part after the name. A search for it takes linear time for every name.
 _CANVAS = re.compile(r"(?i)_(late_)?(\d+)_(?:(\d+)_(?=.)|(?=(?:text|link)\.html\Z))", re.DOTALL)
 _ANONYMOUS = re.compile(
     r"(?i)(late_)?anon_([a-z0-9]+)_(?:(\d+)_(?=.)|(?=(?:text|link)\.html\Z))", re.DOTALL

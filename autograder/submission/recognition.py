@@ -111,7 +111,7 @@ class Recognizer:
         return (shared_prefix(names) or None) if known is None else known
 
     def _owners(self, platform: Source, entry: Entry) -> list[ParsedName]:
-        """Return the owner of *entry*; what can't be read keeps its own name."""
+        """Return the owner of *entry*; an entry that can't be read keeps its own name."""
         if parsed := self._parse(platform, entry):
             return [parsed]
         return [] if entry.is_readable else [entry.plain_name()]

@@ -260,7 +260,7 @@ def test_damaged_metadata_is_refused(stages, write, class_):
     ],
 )
 def test_a_typed_answer_has_a_row(stages, write, class_, names):
-    """A student who typed an answer has a row without code, and a notice says why."""
+    """A student who typed an answer has a row without code, and a notice with the reason."""
     for name in names:
         write(name)
     found = find(class_, stages, stages[1])
@@ -285,7 +285,7 @@ def test_a_typed_answer_has_a_row(stages, write, class_, names):
 def test_a_class_inside_a_folder_is_not_one_students(
     stages, write, write_zip, class_, names, is_packed
 ):
-    """If the only entry of a folder holds a class, the message says to pass the entry."""
+    """If the only entry of a folder holds a class, the message asks to pass the entry alone."""
     if is_packed:
         write_zip("inner.zip", dict.fromkeys(names, SOLVED))
     for name in names if not is_packed else ():
