@@ -20,7 +20,7 @@ CODE = re.compile(r"`([^`\n]+)`")
 DATA = {".csv", ".db", ".json", ".tsv", ".xlsx", ".xml", ".zip"}
 OUTPUTS = {"--json", "--report", "--out", "-o", "--to", ">"}  # followed by the file to write
 # Folders that nbgrader's commands and the collection of submissions fill.
-FILLED = {"submitted", "downloaded", "autograded", "feedback"}
+FILLED = {"submitted", "by-mail", "autograded", "feedback"}
 EXAMPLES = ("submitted/ada/01_a/a.py", "feedback/ada/01_a/lab.html", ".course-secret")
 
 

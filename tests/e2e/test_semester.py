@@ -188,12 +188,12 @@ def prepare(root: Path) -> None:
         if student in CANVAS:
             continue
         if student in PACKED:
-            pack(root / "downloaded" / STAGE / "archive" / f"{student}.zip", files)
+            pack(root / "by-mail" / f"{student}.zip", files)
             continue
         folder.mkdir(parents=True)
         for name, content in (stamp | files).items():
             (folder / name).write_text(content, "utf-8")
-    (root / "downloaded" / STAGE / "archive" / "xenia.zip").write_bytes(b"no zip")
+    (root / "by-mail" / "xenia.zip").write_bytes(b"no zip")
     pack_as_canvas(root / "submissions.zip")
     (root / "students.csv").write_text(
         'id,first_name,last_name,email\nada,Ada,"King, Countess of Lovelace",ada@example.org\n'
