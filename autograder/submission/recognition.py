@@ -58,7 +58,9 @@ class Recognizer:
 
         Raises ``UnclearDownloadError`` if only some entries fit a platform, or none fits *source*.
         """
-        source = source or self._decide()
+        if source is None:
+            is_export = any(entry.name == METADATA for entry in self._entries)
+            source = "folder" if is_export else self._decide()
         if source == "folder":
             return self._folder()
         if True not in self._votes(source):

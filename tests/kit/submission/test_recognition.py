@@ -227,7 +227,7 @@ def test_an_export_of_gradescope_has_its_students(stages, write_zip, class_, for
     """The ids are the institution's, or addresses, and each member of a group has a row."""
     pytest.importorskip("yaml")
     files = {"submission_metadata.yml": METADATA.encode(), "submission_9/notes.txt": b""}
-    files |= {f"submission_{number}/{MODULE}": SOLVED for number in (1001, 1002)}
+    files |= {f"submission_{number}/{STAGE}/{MODULE}": SOLVED for number in (1001, 1002)}
     path = write_zip("e.zip", {f"assignment_7_export/{name}": files[name] for name in files})
     if form == "unpacked":
         write_unpacked(path := class_ / "export", {**files})
