@@ -33,7 +33,8 @@ STAGE_FILE = "stage.toml"
 HINTS_FILE = "hints.toml"
 READY_MADE_FILE = "ready_made.toml"
 PUBLIC_SUITE = "test_public.py"
-PUBLIC_RECORD = "public.json"
+RECORDS = "records.bin"
+MISTAKES = "mistakes.toml"
 LAB = "lab.ipynb"
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
 SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
@@ -89,14 +90,14 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.assignment / PUBLIC_SUITE
 
     @property
-    def public_record(self) -> Path:
-        """The solution's answers in the public suite, built by ``release``."""
-        return self.assignment / PUBLIC_RECORD
+    def records(self) -> Path:
+        """The results of the solution and of wrong programs in the public suite."""
+        return self.assignment / RECORDS
 
     @property
-    def fingerprints(self) -> Path:
-        """The observations of the public suite on each misconception, built by ``release``."""
-        return self.assignment / "fingerprints.json"
+    def mistakes(self) -> Path:
+        """The sentences about the misconceptions in the records, built by ``release``."""
+        return self.assignment / MISTAKES
 
     @property
     def minutes(self) -> int:

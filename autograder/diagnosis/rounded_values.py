@@ -1,7 +1,6 @@
 """Converts answers to rounded JSON values, which are comparable between machines."""
 
 import hashlib
-import json
 from typing import Any
 
 import torch
@@ -16,7 +15,7 @@ MAX_ENTRIES = 4  # numbers for one tensor; the last two are a sum of all entries
 GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # numbers, so that places count
 USUAL = "float32"  # the dtype of nearly all tensors, which is left out
-DIGEST = 16  # hexadecimal digits; enough to distinguish all messages of one stage
+DIGEST = 12  # hexadecimal digits; enough to distinguish all messages of one stage
 
 
 def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one kind of answer
@@ -70,8 +69,3 @@ def _number(value: Any, scale: float = 1.0) -> Any:
 def digest(text: str) -> str:
     """Return a short digest of *text*."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
-
-
-def compact(value: Any) -> str:
-    """Encode *value* as JSON without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -141,7 +141,6 @@ def course_files(course: Course, stages: Sequence[Stage]) -> Files:
     hints = [stage.source / HINTS_FILE for stage in stages]
     paths += [path for path in hints if path.is_file()]
     paths += [stage.solution for stage in stages]
-    paths += [stage.fingerprints for stage in stages if stage.fingerprints.is_file()]
     paths += [stage.lab for stage in stages if stage.lab.is_file()]  # recognized if submitted
     files = {path.relative_to(course.root).as_posix(): _read(path) for path in paths}
     for stage in stages:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from autograder import course as course_files
-from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage, course_secret
+from autograder.course import PUBLIC_SUITE, RECORDS, Course, Stage, course_secret
 from autograder.course_file import Limits
 from autograder.errors import UsageError
 from autograder.sandbox.isolation import choose_isolation
@@ -101,7 +101,7 @@ class SuiteContext:
 
     def record(self, item: pytest.Item) -> PublicRecord:
         """Return the record next to the public suite of *item*."""
-        path = item.path.with_name(PUBLIC_RECORD)
+        path = item.path.with_name(RECORDS)
         if path not in self._records:
             self._records[path] = public_record.read(path)
         return self._records[path]

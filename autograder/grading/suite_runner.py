@@ -107,7 +107,7 @@ class SuiteRunner:
         self._diagnose = diagnose
         self._carry_forward = carry_forward
         self._context = context
-        self._sources: dict[str, RecordedSource | None] = {}
+        self._sources: dict[str, RecordedSource] = {}
         self._diagnosticians: dict[str, Diagnostician] = {}
         self._solved_checks: dict[str, SolvedCheck] = {}
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
@@ -329,8 +329,7 @@ class SuiteRunner:
         if not isinstance(self.course, Handout):
             carried = below if self._carry_forward else Below()
             return self.diagnostician(stage).examine(case, carried)
-        if (source := self._recorded(stage)) is None:
-            return Findings({}, {})
+        source = self._recorded(stage)
         return Findings(diagnose(source, case.exercise, case.failures, case.passed).diagnoses, {})
 
     def diagnostician(self, stage: Stage) -> Diagnostician:
@@ -382,7 +381,7 @@ class SuiteRunner:
         """Whether this version of torch does not compute the printed value of *check*."""
         return check.spec.layer is Layer.DOCUMENTED and self._solve(check.item).uncompared
 
-    def _recorded(self, stage: Stage) -> RecordedSource | None:
+    def _recorded(self, stage: Stage) -> RecordedSource:
         if stage.name not in self._sources:
             self._sources[stage.name] = recorded_source(stage)
         return self._sources[stage.name]

@@ -30,6 +30,7 @@ DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
 ORIGINALS: Final = ".originals"  # modules and labs as the learner received them
 COPIES: Final = "copies"  # files that `reset` and `start` replaced
+OLDER: Final = ("public.json", "fingerprints.json", "effort.json")  # of older versions of the kit
 
 
 @dataclass
@@ -69,6 +70,8 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
         for source in (*sources, shared):
             for file in _files(source):
                 _copy(file, Path(source.name) / file.relative_to(source), done)
+            for name in OLDER:
+                (target / source.name / name).unlink(missing_ok=True)
         if guide.is_file():
             _copy(guide, Path(guide.name), done)
     except OSError as error:

@@ -1,13 +1,13 @@
 """Rewrites the syntax tree of an exercise: makes, applies, compiles and undoes mistakes."""
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from types import CodeType
 from typing import Any, NamedTuple
 
-from autograder.diagnosis.mistakes.kinds import wording_at
+from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
 from autograder.diagnosis.mistakes.vocabulary import is_parameter, role_of
 
 Make = Callable[[Any], Any]
@@ -53,16 +53,38 @@ class Edit(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """A mistake: what it is, what a student reads, and the edits that make it.
+    """A mistake: what it is, and the edits that make it.
 
-    Of those that fit equally well and have the same *group*, only the first is said.
+    *key* is a kind, or a kind and one of its variants, as in "mask_fill.zero". *words* fill the
+    placeholders of its sentences in ``kinds.toml``, unless the stage *said* others. Of those that
+    fit equally well and have the same *shared* group, or the same sentence, only the first is said.
     """
 
-    kind: str
-    explanation: str
-    question: str
+    key: str
+    words: Mapping[str, str]
     edits: tuple[Edit, ...]
-    group: str
+    shared: str = ""
+    said: Wording | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of mistake."""
+        return self.key.partition(".")[0]
+
+    @property
+    def wording(self) -> Wording:
+        """The sentences about it."""
+        return self.said or wording_at(self.key, self.words)
+
+    @property
+    def explanation(self) -> str:
+        """The sentence about it."""
+        return self.wording.explanation
+
+    @property
+    def group(self) -> str:
+        """The name that equal mistakes share."""
+        return group_of(self.key, self.shared, self.said, self.wording)
 
     @property
     def places(self) -> frozenset[tuple[int, Any]]:
@@ -71,15 +93,9 @@ class Rewrite(NamedTuple):
 
 
 def mistake(key: str, edits: Edit | Sequence[Edit], group: str = "", **words: object) -> Rewrite:
-    """Make a rewrite with the sentences that ``kinds.toml`` has at *key*.
-
-    *key* is a kind, or a kind and one of its variants, as in "mask_fill.zero"; *words* fill the
-    placeholders of the sentences.
-    """
-    kind, said = key.partition(".")[0], wording_at(key, words)
+    """Make a rewrite with the sentences that ``kinds.toml`` has at *key*, filled with *words*."""
     edits = (edits,) if isinstance(edits, Edit) else tuple(edits)
-    group = group or f"{kind} {said.explanation}"
-    return Rewrite(kind, said.explanation, said.question, edits, group)
+    return Rewrite(key, {name: str(word) for name, word in words.items()}, edits, group)
 
 
 def expression(template: str, **parts: Any) -> Any:
