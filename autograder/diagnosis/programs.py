@@ -27,8 +27,9 @@ from autograder.diagnosis.answers import (
 )
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes import masks
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import UNLIKELY, wording
-from autograder.diagnosis.mistakes.rewriting import ExerciseCode, Rewrite
+from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.mistakes.rules import RULES
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
