@@ -4,7 +4,6 @@ An unknown key raises ``CourseError`` with its name and place, so that a misspel
 off a limit unnoticed.
 """
 
-import importlib.util
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -309,36 +308,9 @@ def handout(folder: Path) -> Handout:
     return _handout(root, (root.name,))
 
 
-def received(folder: Path) -> Path:
-    """Return the folder that students receive, if *folder* has the authored files of a stage.
-
-    Return any other *folder* as it is.
-    """
-    if is_handout(folder) or not (folder / STAGE_FILE).is_file():
-        return folder
-    try:
-        course = load(find_root(folder))
-    except CourseError:
-        return folder
-    return next((one.assignment for one in course.every_stage if one.source == folder), folder)
-
-
 def installed_handouts() -> Path:
     """Return the folder of the stages that a course's wheel has installed with the kit."""
     return Path(__file__).parent / ASSIGNMENTS
-
-
-def installed_solution(stage: Stage) -> Stage | None:
-    """Return *stage* with its solution and lab in the installed wheel, or None without a wheel."""
-    try:
-        spec = importlib.util.find_spec(SOLUTIONS_PACKAGE)
-    except (ImportError, ValueError):
-        spec = None
-    for folder in (spec and spec.submodule_search_locations) or ():
-        found = Stage(Path(folder), stage.name, stage.file)
-        if found.solution.is_file():
-            return found
-    return None
 
 
 def handouts(folder: Path) -> Handout:
