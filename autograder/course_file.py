@@ -16,6 +16,7 @@ Hints = tuple[str, str, str]  # one for each label
 Minutes = Annotated[int, msgspec.Meta(ge=0)]  # 0 means unknown
 HARDEST = 3  # the highest difficulty of an exercise
 MINUTES_BY_DIFFICULTY: Final = (5, 12)  # the most minutes of an exercise with one and two dots
+Isolation = Literal["full", "process"]  # how strictly student code is confined, the strictest first
 Group = Literal["attention", "torch", "python"]  # the groups of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
@@ -62,7 +63,7 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slip_credit: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.5
     rule_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.25
     written: bool = True
-    isolation: Literal["full", "process"] = "full"
+    isolation: Isolation = "full"
 
 
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

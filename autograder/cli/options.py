@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
+from autograder.course_file import Isolation
 from autograder.submission.download_names import Source
 
 CourseOption = Annotated[
@@ -94,7 +95,7 @@ FreshOption = Annotated[
     Option("--fresh", help="Grade every submission again, even if FILE.journal has its result."),
 ]
 IsolationOption = Annotated[
-    Literal["full", "process"] | None,
+    Isolation | None,
     Option(
         "--isolation",
         help="How strictly student code is confined (default: course.toml's, else full).",

@@ -30,12 +30,11 @@ from autograder.course import (
     Stage,
     course_secret,
 )
-from autograder.course_file import Name
+from autograder.course_file import Isolation, Name
 from autograder.errors import CourseError
 from autograder.exports.export_file import ExportFile
 from autograder.grading.suite_runner import open_suites
 from autograder.results import add
-from autograder.sandbox.isolation import Isolation
 from autograder.submission.files import is_hidden_or_generated
 
 FILE: Final = "gradescope.zip"

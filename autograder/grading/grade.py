@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from msgspec.structs import replace
 
 from autograder.course import Course
+from autograder.course_file import Isolation
 from autograder.errors import (
     CourseError,
     GraderError,
@@ -25,7 +26,7 @@ from autograder.grading.outcomes import failed_grading, unreadable
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results, SubmissionResult
-from autograder.sandbox.isolation import Isolation, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.supervisor import ForkServer
