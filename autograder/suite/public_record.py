@@ -23,9 +23,8 @@ from autograder.sandbox.tensors import decode_tensor, tensor_bytes
 from autograder.sandbox.transcript import Exchange
 from autograder.suite import records
 from autograder.suite.documented import DocumentedTensor, DocumentedTensors
-from autograder.suite.noise import Agreement, agreement, rounded, scale_of
+from autograder.suite.noise import EXPECTED_DIGITS, Agreement, agreement, rounded, scale_of
 
-DIGITS = 6  # decimals at scale 1: ten times finer than the noise; checks compare 4
 OWN_WORDS = frozenset({"output", "gradients", *(f"input {number}" for number in range(9))})
 DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
 RARE_FIELDS = ("digits", "torch")  # fields that most entries lack
@@ -197,7 +196,7 @@ def _rounded(value: Value) -> Value:
         case TensorValue():
             return _rounded_tensor(value)
         case float():
-            number = rounded(value, 1.0, DIGITS)
+            number = rounded(value, 1.0, EXPECTED_DIGITS)
             return number if isinstance(number, float) else value
         case protocol.ListValue() | protocol.TupleValue():
             return replace(value, items=tuple(map(_rounded, value.items)))
@@ -215,5 +214,5 @@ def _rounded_tensor(value: TensorValue) -> TensorValue:
     if not tensor.is_floating_point():
         return value
     scale = scale_of(tensor)
-    numbers = [float(rounded(one, scale, DIGITS)) for one in tensor.flatten().tolist()]
+    numbers = [float(rounded(one, scale, EXPECTED_DIGITS)) for one in tensor.flatten().tolist()]
     return replace(value, data=tensor_bytes(torch.tensor(numbers, dtype=tensor.dtype)))
