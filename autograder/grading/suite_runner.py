@@ -29,7 +29,7 @@ from autograder.grading.outcomes import (
     submission_result,
     submission_status,
 )
-from autograder.grading.pytest_session import CHECK, collected_items, run_item
+from autograder.grading.pytest_session import CHECK, CollectedSuites, collected_suites
 from autograder.grading.slip_prices import GradedExercise, priced
 from autograder.grading.withheld_points import withhold
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
@@ -63,11 +63,11 @@ def open_suites(
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     context = context or SuiteContext(course)
     top = course.root if public else course.documented.parent
-    with collected_items(course.root, top, suites, context) as items:
+    with collected_suites(course.root, top, suites, context) as found:
         # the public suite gives no points, and students have no wrong programs to run
         carry_forward = course.grading.carry_forward and diagnose and not public
         runner = SuiteRunner(
-            course, context, items, public=public, diagnose=diagnose, carry_forward=carry_forward
+            course, context, found, public=public, diagnose=diagnose, carry_forward=carry_forward
         )
         for stage in stages:
             if not runner.checks(stage.name):
@@ -96,7 +96,7 @@ class SuiteRunner:
         self,
         course: Course,
         context: SuiteContext,
-        items: Sequence[pytest.Item],
+        suites: CollectedSuites,
         *,
         public: bool,
         diagnose: bool,
@@ -107,12 +107,13 @@ class SuiteRunner:
         self._diagnose = diagnose
         self._carry_forward = carry_forward
         self._context = context
+        self._suites = suites
         self._sources: dict[str, RecordedSource] = {}
         self._diagnosticians: dict[str, Diagnostician] = {}
         self._solved_checks: dict[str, SolvedCheck] = {}
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
         self._checks: dict[str, list[CollectedCheck]] = {}
-        for item in items:
+        for item in suites.items:
             self._checks.setdefault(item.path.parent.name, []).append(collected_check(item))
 
     def checks(self, stage: str) -> list[CollectedCheck]:
@@ -236,7 +237,7 @@ class SuiteRunner:
             watching_bounds(on=not isinstance(channel, Session)) as margins,
             noting_uncompared() as uncompared,
         ):
-            error = run_item(item, self._other_check(item))
+            error = self._suites.run(item)
         require_memory(error)  # otherwise the answer would be blamed for it
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
@@ -248,11 +249,6 @@ class SuiteRunner:
         doubts = tuple(student.doubts.values())
         shown = Observation(student.observed, error, changed, methods, margin, notices, doubts)
         return shown._replace(uncompared=bool(uncompared), given_back=student.given_back)
-
-    def _other_check(self, item: pytest.Item) -> pytest.Item | None:
-        """Return another check of the suite, so that pytest keeps the module's fixtures."""
-        suite = self._checks[item.path.parent.name]
-        return next((other.item for other in suite if other.item is not item), None)
 
     def _start(
         self,
