@@ -130,12 +130,12 @@ def requirements(course: Course) -> Files:
 
 
 def course_files(course: Course, stages: Sequence[Stage]) -> Files:
-    """Return the files that grading *stages* reads: solutions, hidden suites, documented tensors.
+    """Return the files that grading *stages* reads: solutions, hidden suites and what these share.
 
     The ``stage.toml`` of every stage is included, because stages name each other.
     """
     hidden = course.documented.parent
-    paths = [course.root / COURSE_FILE, course.documented, *hidden.glob("*.py")]
+    paths = [course.root / COURSE_FILE, *hidden.glob("*.py"), *hidden.glob("*.toml")]
     paths += [stage.source / STAGE_FILE for stage in course.every_stage]
     hints = [stage.source / HINTS_FILE for stage in stages]
     paths += [path for path in hints if path.is_file()]
