@@ -34,9 +34,7 @@ _KINDS = {
     "STORE_DEREF": _BIND_LOCAL,
     "STORE_ATTR": _SET_ATTRIBUTE,
     "BINARY_SUBSCR": _ITEM,
-    **{
-        name: name for name in dis.opmap if name.startswith(("IMPORT_", "LOAD_CONST", "LOAD_SMALL"))
-    },
+    **{name: name for name in ("IMPORT_NAME", "IMPORT_FROM", "LOAD_CONST", "LOAD_SMALL_INT")},
     **{name: name for name in ("MATCH_CLASS", "POP_TOP", "STORE_SUBSCR", "SWAP")},
     **{name: _VARIABLES for name in dis.opmap if name.startswith(("LOAD_FAST", "STORE_FAST"))},
 }

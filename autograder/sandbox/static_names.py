@@ -156,7 +156,7 @@ class _Source:
             if one in self._certain[one.name] and (dotted := self._dotted(one)):
                 self._names.aliases[one.name] = dotted
                 self._libraries.add(dotted.partition(".")[0])
-        self._read = {id(code): self._mentions(code) for _, code in self._code}
+        self._read: dict[int, dict[str, Mention]] = {}  # by the id of the code
 
     def definitions(self) -> tuple[Definition, ...]:
         """List the certain and possible definitions, and finally ``MODULE`` if it uses names."""
@@ -177,8 +177,13 @@ class _Source:
         """Return the dotted name of the imported object that *binding* gives a name, or ""."""
         if binding.imported or not isinstance(binding.node, ast.Name | ast.Attribute):
             return short(binding.imported)
-        name = mentions(binding.code, self._names)[-1].name
-        return name if name.partition(".")[0] in self._libraries and "." in name else ""
+        names = [name for name in self._mentions(binding.code) if "." in name]
+        return next((name for name in names if name.partition(".")[0] in self._libraries), "")
+
+    def _mentions_in(self, code: CodeType) -> dict[str, Mention]:
+        if id(code) not in self._read:
+            self._read[id(code)] = self._mentions(code)
+        return self._read[id(code)]
 
     def _mentions(self, code: CodeType) -> dict[str, Mention]:
         """Join the mentions of each name; the first one has the line."""
@@ -195,7 +200,7 @@ class _Source:
         methods: dict[str, None] = {}
         is_assigned = True
         for one in bound:
-            read = self._read.get(id(one.code)) or self._mentions(one.code)
+            read = self._mentions_in(one.code)
             for mention in read.values():
                 uses.setdefault(mention.name, Use(mention.line, mention.name))
             if isinstance(one.node, DEFINITION):
@@ -213,7 +218,7 @@ class _Source:
         odd: dict[str, Use] = {}
         passed_on: dict[str, Use] = {}
         for node, code in self._code:
-            for line, name, *_ in self._read[id(code)].values():
+            for line, name, *_ in self._mentions_in(code).values():
                 if word := _odd_word(name, self._own):
                     odd.setdefault(word, Use(line, word))
             passed_on |= {use.name: use for use in self._passed_on(node, code)}
@@ -225,10 +230,11 @@ class _Source:
     def _passed_on(self, node: ast.stmt, code: CodeType) -> Iterator[Use]:
         """Yield the names of objects that a statement of the module may keep for other code."""
         if isinstance(node, DEFINITION):
-            if any(not self._own.isdisjoint(compiled(one).co_names) for one in node.decorator_list):
+            parts = [part for one in node.decorator_list for part in ast.walk(one)]
+            if any(isinstance(part, ast.Name) and part.id in self._own for part in parts):
                 yield Use(node.lineno, short(node.name))
         elif any(one.kind in ACTS for one in operations(code)):
-            for line, name, is_called, _ in self._read[id(code)].values():
+            for line, name, is_called, _ in self._mentions_in(code).values():
                 may_run = "." in name or any(
                     one.is_callable for one in self._bindings.get(name, ())
                 )

@@ -80,6 +80,30 @@ def names_in(source: str, definition: str = "f") -> set[str]:
             id="getattr-by-a-computed-text",
         ),
         pytest.param("def f(x): return eval('x')", "?.(computed)", id="eval"),
+        pytest.param(
+            "import torch\nclass f:\n    s = staticmethod(torch.softmax)",
+            "torch.softmax",
+            id="class-attribute",
+        ),
+        pytest.param(
+            "class f:\n    from torch import softmax as s", "torch.softmax", id="import-in-a-class"
+        ),
+        pytest.param(
+            "import torch\ndef f(x, *, s=torch.softmax): return s(x)", "torch.softmax", id="default"
+        ),
+        pytest.param("def f(x): return [y.softmax(0) for y in x]", "y.softmax", id="comprehension"),
+        pytest.param("async def f(x): return (x @ x).softmax(0)", "?.softmax", id="async"),
+        pytest.param(
+            "from operator import methodcaller as m\nf = m('softmax', dim=0)",
+            "?.softmax",
+            id="methodcaller",
+        ),
+        pytest.param(
+            "import torch as t\nname = __name__\nn = t.nn\nF = n.functional\n"
+            "def f(x): return F.softmax(x)",
+            "torch.nn.functional.softmax",
+            id="alias-of-an-alias",
+        ),
     ],
 )
 def test_a_name_is_followed_to_what_it_was_imported_as(source: str, name: str):
@@ -167,6 +191,10 @@ BY_EVERY_FORM = [
     pytest.param("try:\n    from torch import softmax as g\nfinally: pass", id="import-under-try"),
     pytest.param("def set_up():\n    global g\n    g = torch.softmax\nset_up()", id="global"),
     pytest.param("g = torch.softmax\nif False: g = None", id="with-a-decoy"),
+    pytest.param("g = torch.exp\ng = torch.softmax", id="bound-twice"),
+    pytest.param(
+        "def set_up():\n    global g\n    from torch import softmax as g", id="global-import"
+    ),
     pytest.param("ready = torch.softmax\ng = ready\ndel ready", id="renamed"),
     pytest.param("import functools\ng = functools.partial(torch.softmax, dim=0)", id="partial"),
     pytest.param("*g, last = torch.softmax, 1", id="starred"),
@@ -260,6 +288,13 @@ def test_what_a_name_may_mean_is_a_possible_use(source: str):
         ),
         pytest.param(
             "def softmax(x): return x\ndef f(softmax): return softmax", id="own-parameter"
+        ),
+        pytest.param(
+            "def f(x):\n    'As torch.softmax.'\n    return x.go(softmax='torch.softmax')",
+            id="only-in-text",
+        ),
+        pytest.param(
+            "def f(x):\n    return x\n    return torch.softmax(x, 0)", id="code-that-never-runs"
         ),
     ],
 )
