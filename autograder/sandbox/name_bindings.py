@@ -40,7 +40,22 @@ def compiled(node: ast.stmt | ast.expr) -> CodeType:
     tree = ast.Expression(node) if isinstance(node, ast.expr) else ast.Module([node], [])
     mode = "eval" if isinstance(node, ast.expr) else "exec"
     code: CodeType = compile(tree, "", mode, dont_inherit=True)
-    return code
+    return _with_short_constants(code)
+
+
+def _with_short_constants(code: CodeType) -> CodeType:
+    """Replace constants that ``dis`` can't show, such as a number of 5,000 digits, by ``None``."""
+    return code.replace(co_consts=tuple(map(_short_constant, code.co_consts)))
+
+
+def _short_constant(value: object) -> object:
+    if isinstance(value, CodeType):
+        return _with_short_constants(value)
+    try:
+        repr(value)
+    except ValueError:
+        return None
+    return value
 
 
 def flat(statements: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:

@@ -132,6 +132,7 @@ class _Source:
 
     def __init__(self, statements: Sequence[ast.stmt]) -> None:
         self._left = MAX_NAMES
+        self._is_complete = True  # whether every statement was read
         self._code: list[tuple[ast.stmt, CodeType]] = []
         every: list[Binding] = []
         for node, is_nested in flat(statements):
@@ -144,7 +145,7 @@ class _Source:
             except (SyntaxError, ValueError):  # such as `return` outside of a function
                 continue
             except (RecursionError, MemoryError, OverflowError):
-                self._left = 0
+                self._is_complete = False
         self._bindings: dict[str, list[Binding]] = {}
         for one in every:
             self._bindings.setdefault(one.name, []).append(one)
@@ -223,7 +224,7 @@ class _Source:
                     odd.setdefault(word, Use(line, word))
             passed_on |= {use.name: use for use in self._passed_on(node, code)}
         kept = tuple(islice(passed_on.values(), self._left))
-        if not self._left or len(kept) < len(passed_on):
+        if not (self._left and self._is_complete) or len(kept) < len(passed_on):
             odd[TOO_MANY] = Use(1, TOO_MANY)
         return Definition(MODULE, 1, (*odd.values(), *kept), assigned=True)
 

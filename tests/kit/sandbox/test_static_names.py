@@ -377,3 +377,11 @@ def test_a_long_chain_shows_no_name():
     certain, _ = certain_and_possible(f"def f(x): return {chain}(x)")
 
     assert certain == {"?.(computed)"}
+
+
+def test_a_long_number_hides_no_name():
+    """A number that Python can't show as text does not hide the names next to it."""
+    number = "0x" + "f" * 5000
+    source = f"import torch\ndef f(x): return torch.softmax(x, ({number}, 1))"
+
+    assert "torch.softmax" in names_in(source)
