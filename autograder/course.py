@@ -4,7 +4,6 @@ An unknown key raises ``CourseError`` with its name and place, so that a misspel
 off a limit unnoticed.
 """
 
-import importlib.util
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -33,7 +32,8 @@ STAGE_FILE = "stage.toml"
 HINTS_FILE = "hints.toml"
 READY_MADE_FILE = "ready_made.toml"
 PUBLIC_SUITE = "test_public.py"
-PUBLIC_RECORD = "public.json"
+RECORDS = "records.bin"
+MISTAKES = "mistakes.toml"
 LAB = "lab.ipynb"
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
 SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
@@ -89,14 +89,14 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.assignment / PUBLIC_SUITE
 
     @property
-    def public_record(self) -> Path:
-        """The solution's answers in the public suite, built by ``release``."""
-        return self.assignment / PUBLIC_RECORD
+    def records(self) -> Path:
+        """The results of the solution and of wrong programs in the public suite."""
+        return self.assignment / RECORDS
 
     @property
-    def fingerprints(self) -> Path:
-        """The observations of the public suite on each misconception, built by ``release``."""
-        return self.assignment / "fingerprints.json"
+    def mistakes(self) -> Path:
+        """The sentences about the misconceptions in the records, built by ``release``."""
+        return self.assignment / MISTAKES
 
     @property
     def minutes(self) -> int:
@@ -325,19 +325,6 @@ def received(folder: Path) -> Path:
 def installed_handouts() -> Path:
     """Return the folder of the stages that a course's wheel has installed with the kit."""
     return Path(__file__).parent / ASSIGNMENTS
-
-
-def installed_solution(stage: Stage) -> Stage | None:
-    """Return *stage* with its solution and lab in the installed wheel, or None without a wheel."""
-    try:
-        spec = importlib.util.find_spec(SOLUTIONS_PACKAGE)
-    except (ImportError, ValueError):
-        spec = None
-    for folder in (spec and spec.submodule_search_locations) or ():
-        found = Stage(Path(folder), stage.name, stage.file)
-        if found.solution.is_file():
-            return found
-    return None
 
 
 def handouts(folder: Path) -> Handout:

@@ -10,15 +10,18 @@ from autograder.errors import CourseError
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Hints = tuple[str, str, str]
 REPLACED: Final = {  # keys of earlier versions
     "carry_forward": "`right_neighbours` has replaced it (docs/course.md).",
     "same_mistake_once": "It is gone: the same mistake costs points in each exercise.",
     "slip_credit": "`law_credit` has replaced it (docs/course.md).",
 }
+STAGE_POINTS: Final = 10.0  # of all checks of a stage
+HINT_LABELS: Final = ("A first nudge", "A stronger hint", "Nearly the answer")
+Hints = tuple[str, str, str]  # one for each label
 Minutes = Annotated[int, msgspec.Meta(ge=0)]  # 0 means unknown
 HARDEST = 3  # the highest difficulty of an exercise
 MINUTES_BY_DIFFICULTY: Final = (5, 12)  # the most minutes of an exercise with one and two dots
+Isolation = Literal["full", "process"]  # how strictly student code is confined, the strictest first
 Group = Literal["attention", "torch", "python"]  # the groups of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
@@ -63,7 +66,7 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     law_credit: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.6
     rule_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.25
     written: bool = True
-    isolation: Literal["full", "process"] = "full"
+    isolation: Isolation = "full"
 
 
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -48,8 +48,8 @@ class UsageError(AutograderError):
     """Raised if a command is called with an argument or a file that it can't use."""
 
 
-class UnclearOwnerError(UsageError):
-    """Raised if the owner of a submission is unclear; nothing has been written."""
+class UnclearDownloadError(UsageError):
+    """Raised if it is unclear to whom submissions belong; nothing has been written."""
 
 
 def lacks_memory(error: BaseException | None) -> bool:

@@ -36,8 +36,8 @@ from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis.diagnostician import diagnose
 from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.misconceptions import read
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import KINDS
-from autograder.diagnosis.mistakes.rewriting import ExerciseCode
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.programs import channel_of
 from autograder.errors import CourseError

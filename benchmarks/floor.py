@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from autograder.course import Stage, find_root, load
+from autograder.course_file import Isolation
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.sandbox.isolation import Isolation
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from autograder.suite.in_process import LocalChannel

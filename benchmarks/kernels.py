@@ -181,7 +181,7 @@ def _print(
 
 
 def _count(stage: Stage, base: dict[Key, Shown], changed: set[Key]) -> Wrong:
-    known = fingerprints.find(stage.fingerprints)
+    known = fingerprints.find(stage.records)
     recorded = known.by_check().keys() if known else set()
     keys = [key for key in base if key[0] == stage.name and not _is_right(key)]
     different = [key for key in keys if key in changed]

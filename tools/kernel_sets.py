@@ -18,9 +18,8 @@ from autograder.diagnosis import fingerprints
 from autograder.diagnosis.diagnostician import Source, diagnose
 from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure
-from autograder.diagnosis.recorded import RecordedSource
+from autograder.diagnosis.recorded import recorded_source
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.suite import public_record
 from autograder.suite.in_process import LocalChannel, solution_channel
 
 # The sets that one processor has: different instructions, sums and numbers of threads.
@@ -61,13 +60,9 @@ def other_names(course: Course, stages: list[Stage], every: int) -> Iterator[str
     with open_suites(course, stages, public=True) as runner:
         for stage in stages:
             solution = solution_channel(stage.solution)
-            known = fingerprints.find(stage.fingerprints)
-            if known is None:
-                yield f"{stage.name}: {stage.fingerprints.name} cannot be read"
-                continue
             by_code = LiveSource(stage, runner.run, solution)
-            by_numbers = RecordedSource(known)
-            undecided = known.undecided_by_check()
+            by_numbers = recorded_source(stage)
+            undecided = fingerprints.read(stage.records).undecided_by_check()
             for number, kind in list(enumerate(kinds_of(stage, solution)))[::every]:
                 if kind.channel is None:
                     continue
@@ -106,15 +101,8 @@ def other_bytes(course: Course, stages: list[Stage]) -> Iterator[str]:
         for stage in stages:
             digest = release.sources_digest(stage)
             text = release.public_suite_of(stage) + release.stub_of(stage)
-            record = public_record.find(stage.public_record)
-            if (
-                recorder.record_json(stage, digest, text, record)
-                != stage.public_record.read_bytes()
-            ):
-                yield f"{stage.name}: release writes another {stage.public_record.name}"
-            known = fingerprints.find(stage.fingerprints)
-            if recorder.fingerprints_json(stage, digest, known) != stage.fingerprints.read_bytes():
-                yield f"{stage.name}: release writes another {stage.fingerprints.name}"
+            if recorder.content(stage, digest, text) != stage.records.read_bytes():
+                yield f"{stage.name}: release writes another {stage.records.name}"
 
 
 if __name__ == "__main__":

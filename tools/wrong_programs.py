@@ -3,7 +3,7 @@
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.mistakes.rewriting import ExerciseCode
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.programs import rewrites_of
 
 

@@ -1,7 +1,7 @@
 """The public suite of this stage: `autograder check` runs it as often as you like.
 
 It makes the same checks as the suite that grades you, on different inputs.
-The file public.json holds the answers of the solution to these inputs.
+The file records.bin holds the answers of the solution to these inputs.
 """
 
 import itertools

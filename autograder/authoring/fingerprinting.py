@@ -4,6 +4,7 @@ The programs are the misconceptions, and the solution with one kind of mistake e
 are left out, because there are thousands of them.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -15,31 +16,27 @@ from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprints import (
     ENTRIES,
-    MAX_BYTES,
     PARTS,
     PASSES,
     Fingerprints,
-    KindWording,
+    KindKey,
     Print,
     Shown,
-    WrittenMistake,
     agree,
     kind_label,
-    sealed,
     shown_by,
-    to_json,
 )
 from autograder.diagnosis.live import Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
+from autograder.diagnosis.packed_numbers import PACKED, pack
 from autograder.diagnosis.programs import Programs, channel_of
-from autograder.diagnosis.rounded_values import compact
-from autograder.errors import CourseError
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.limits import ticking
 from autograder.suite.noise import is_same
 
+RESERVED = {PARTS, ENTRIES, PACKED}  # keys of answers that consist of others
 SAMPLE = 5  # misconceptions, and other programs; digests show whether the rest is stale
 Item = TypeVar("Item")
 
@@ -106,7 +103,7 @@ class _Numbers:
 
     def of(self, value: Any) -> int:
         """Return the number of *value*, which must have a JSON form."""
-        text = compact(value)
+        text = json.dumps(value, allow_nan=False)
         if text not in self._numbers:
             self._numbers[text] = len(self._values)
             self._values.append(value)
@@ -123,11 +120,6 @@ def kinds_of(stage: Stage, solution: LocalChannel) -> list[Kind]:
     names = [one.name for one in stage.exercises]
     made = [(name, Programs(stage, name, solution, words)) for name in names]
     return [Kind(found, name, number) for name, found in made for number in range(len(found.keys))]
-
-
-def written(item: Misconception) -> WrittenMistake:
-    """Return what a student may read about *item*."""
-    return WrittenMistake(item.id, item.exercise, item.explanation, item.question, item.title)
 
 
 def _sample(items: Sequence[Item]) -> list[Item]:
@@ -149,7 +141,7 @@ class FingerprintMaker:
         self._undecided: dict[str, list[int]] = {}
 
     @ticking()
-    def make(self, made_from: str, *, only_sample: bool = False) -> Made:
+    def make(self, *, only_sample: bool = False) -> Made:
         """Run every misconception and every program with a kind of mistake, or a sample of both."""
         stage, choose = self._public.stage, _sample if only_sample else list
         bank = choose(misconceptions.read(stage.misconceptions))
@@ -159,20 +151,22 @@ class FingerprintMaker:
         mistakes = self._run_misconceptions(bank)
         wanted = choose(range(len(kinds)))
         failing = {one for one in wanted if self._fails(len(mistakes), one, kinds[one])}
-        wordings, questions, groups = _Numbers(), _Numbers(), _Numbers()
+        keys, groups = _Numbers(), _Numbers()
+        groups.of("")  # the number of mistakes whose group is their sentence
         programs = [
-            wordings.of(_wording(one.rewrite, questions, groups)) if number in failing else PASSES
+            keys.of(_key(one.rewrite, groups)) if number in failing else PASSES
             for number, one in enumerate(kinds)
         ]
+        solved = {check.name: self._solve(check) for check in self._public.about_code()}
+        answers, column = pack(self._answers.all())
         known = Fingerprints(
-            made_from=made_from,
             mistakes=tuple(mistakes),
             programs=tuple(programs),
-            wordings=wordings.all(),
-            questions=questions.all(),
-            solved={check.name: self._solve(check) for check in self._public.about_code()},
+            kinds=keys.all(),
+            solved=solved,
             ends=self._ends.all(),
-            answers=self._answers.all(),
+            answers=answers,
+            column=column,
             prints={
                 check: tuple(Print(*shown, tuple(of)) for shown, of in prints.items())
                 for check, prints in self._prints.items()
@@ -180,18 +174,18 @@ class FingerprintMaker:
             undecided={check: tuple(numbers) for check, numbers in self._undecided.items()},
         )
         labels = {item.id for item in bank} | {known.label(len(mistakes) + one) for one in wanted}
-        return Made(sealed(known), labels)
+        return Made(known, labels)
 
-    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[WrittenMistake]:
-        """Store the results of each misconception; return the misconceptions that fail a check."""
-        found: list[WrittenMistake] = []
+    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[str]:
+        """Store the results of each misconception; return the ids of those that fail a check."""
+        found: list[str] = []
         text = self._public.stage.solution.read_text("utf-8")
         for item in bank:
             channel = channel_of(item, text, self._public.solution)
             showings = self._examine(item.id, item.exercise, channel)
             if showings.shown:
                 self._keep(len(found), showings)
-                found.append(written(item))
+                found.append(item.id)
         return found
 
     def _fails(self, mistakes: int, number: int, kind: Kind) -> bool:
@@ -273,7 +267,7 @@ class FingerprintMaker:
         """Return the number of *answer*; its parts get their own numbers."""
         if _holds_tensors(answer):
             answer = {ENTRIES: self._entries(answer)}
-        elif isinstance(answer, dict) and (len(answer) > 1 or answer.keys() & {PARTS, ENTRIES}):
+        elif isinstance(answer, dict) and (len(answer) > 1 or answer.keys() & RESERVED):
             answer = {PARTS: [self._answers.of([*answer]), *map(self._number, answer.values())]}
         return self._answers.of(answer)
 
@@ -287,19 +281,5 @@ def _holds_tensors(answer: Any) -> bool:
     return isinstance(answer, list) and any(isinstance(one, dict | list) for one in answer)
 
 
-def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> KindWording:
-    question, group = questions.of(rewrite.question), groups.of(rewrite.group)
-    return KindWording(rewrite.kind, rewrite.explanation, question, group)
-
-
-def encode(stage: Stage, known: Fingerprints) -> bytes:
-    """Encode *known*; raise ``CourseError`` if the file would be too large for students."""
-    content = to_json(known)
-    if len(content) > MAX_BYTES:
-        msg = (
-            f"The fingerprints of {stage.name} take {len(content)} bytes, and the limit is "
-            f"{MAX_BYTES}: use smaller tensors, mark checks as hidden, or turn off kinds of "
-            "mistake (OPERATORS)."
-        )
-        raise CourseError(msg)
-    return content
+def _key(rewrite: Rewrite, groups: _Numbers) -> KindKey:
+    return KindKey(rewrite.key, dict(rewrite.words), groups.of(rewrite.shared))

@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-from msgspec.structs import replace
-
 from autograder.authoring import handout_folder, release
 from autograder.course import COURSE_FILE, LAB, STAGE_FILE, Course, Stage, load
 from autograder.errors import CourseError, UsageError
+from autograder.suite import records
 
 _STAGES = re.compile(r"^stages\s*=\s*\[[^\]]*\]", re.MULTILINE)
 _PREREQUISITES = re.compile(r"^prerequisites\s*=\s*\[[^\]]*\]\n?", re.MULTILINE)
@@ -100,7 +98,7 @@ def new_course(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     made = load(folder.resolve())
-    _reuse_records(course, made, missing)
+    _reuse_records(course, made)
     report("building the files for students")
     release.build(made, report=report)
     report("writing the folder for a class")
@@ -110,14 +108,11 @@ def new_course(
     return NewCourse(made, tuple(mentioned))
 
 
-def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> None:
-    """Copy the records and fingerprints of *course*, which take minutes to compute.
+def _reuse_records(course: Course, made: Course) -> None:
+    """Copy the records of *course*, which take minutes to compute.
 
-    They are valid for the stages of *made* with the same solution and suite. *missing* stages are
-    renamed in the sentences of misconceptions.
+    They are valid for the stages of *made* with the same solution and suite.
     """
-    from autograder.diagnosis.fingerprints import Fingerprints, sealed, to_json  # noqa: PLC0415  # imports torch
-
     outdated = {stage.name for stage in release.outdated_stages(course.every_stage)}
     for stage in made.every_stage:
         built = course.stage(stage.name)
@@ -125,14 +120,10 @@ def _reuse_records(course: Course, made: Course, missing: Mapping[str, str]) -> 
         old, new = ([path.read_bytes() for path in pair] for pair in texts)
         if stage.name in outdated or old != new:
             continue
-        made_from = release.sources_digest(stage)
+        content = built.records.read_bytes()
         stage.assignment.mkdir(parents=True, exist_ok=True)
-        record = json.loads(built.public_record.read_bytes())["made_from"]
-        text = built.public_record.read_text("utf-8").replace(record, made_from)
-        stage.public_record.write_text(text, "utf-8")
-        renamed = _rename_mentions(built.fingerprints.read_text("utf-8"), missing)
-        prints = msgspec.json.decode(renamed, type=Fingerprints)
-        stage.fingerprints.write_bytes(to_json(sealed(replace(prints, made_from=made_from))))
+        made_from = release.sources_digest(stage)
+        stage.records.write_bytes(records.with_sources(content, made_from))
 
 
 def with_stages(text: str, names: Sequence[str]) -> str:

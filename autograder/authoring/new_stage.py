@@ -26,7 +26,7 @@ prerequisites = []
 name = "centered"
 minutes = 5
 """
-HINTS = """\
+HINTS_TOML = """\
 centered = [
   "What is the mean of one token's features, and how many such means are there?",
   "Keep the axis that you average over, so that the means can be subtracted from their rows.",
@@ -155,7 +155,7 @@ def _skeleton(name: str, module: str) -> dict[str, str]:
     texts = {
         f"solutions/{name}/{module}.py": SOLUTION,
         f"source/{name}/{STAGE_FILE}": STAGE,
-        f"source/{name}/{HINTS_FILE}": HINTS,
+        f"source/{name}/{HINTS_FILE}": HINTS_TOML,
         f"source/{name}/{LAB}": _lab(),
         f"{hidden}/test_{module}.py": SUITE,
         f"{hidden}/hollow.py": HOLLOW,

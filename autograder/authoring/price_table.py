@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
-from autograder.diagnosis.mistakes.rewriting import ExerciseCode
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.suite.in_process import solution_channel
 

@@ -18,7 +18,7 @@ from autograder.suite.forbidden import ready_made
 DOCSTRING = '''"""The public suite of this stage: `autograder check` runs it as often as you like.
 
 It makes the same checks as the suite that grades you, on different inputs.
-The file public.json holds the answers of the solution to these inputs.
+The file records.bin holds the answers of the solution to these inputs.
 """'''
 WIDTH = 100  # columns; a longer import is written with one name per line
 _LIST = re.compile(rf'\b{ready_made.__name__}\(__file__, "(\w+)"\)')  # one of ready_made.toml

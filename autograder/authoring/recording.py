@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, encode
+from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks
 from autograder.course import Course, Stage
+from autograder.diagnosis import fingerprints
 from autograder.diagnosis.fingerprints import Fingerprints
 from autograder.diagnosis.observation import Observation
 from autograder.errors import CourseError
@@ -16,10 +17,10 @@ from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import add
 from autograder.sandbox.protocol import Request  # noqa: TC001  # this module imports torch anyway
 from autograder.sandbox.transcript import Exchange
-from autograder.suite import public_record
+from autograder.suite import public_record, records
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.documented import DocumentedTensors
-from autograder.suite.public_record import MAX_BYTES, PublicRecord
+from autograder.suite.public_record import PublicRecord
 from autograder.suite.student_proxy import Channel
 
 
@@ -39,7 +40,7 @@ class Recorder:
         self._context = context
         self._requests: dict[str, list[Request]] = {}
 
-    def record(self, stage: Stage, made_from: str) -> PublicRecord:
+    def record(self, stage: Stage) -> PublicRecord:
         """Run the public checks of *stage* on its solution; raise ``CourseError`` if one fails."""
         self._context.documented_tensors = None
         replies = {}
@@ -53,7 +54,6 @@ class Recorder:
         tensors = self._context.documented_tensors or DocumentedTensors(())
         checks = self._runner.checks(stage.name)
         return PublicRecord(
-            made_from=made_from,
             points=add(check.spec.points for check in checks),
             hidden_points=add(check.spec.points for check in checks if check.spec.hidden),
             documented={
@@ -63,56 +63,34 @@ class Recorder:
             replies=replies,
         )
 
-    def record_json(
-        self, stage: Stage, made_from: str, known_text: str, known: PublicRecord | None = None
-    ) -> bytes:
-        """Encode the record of *stage*; raise ``CourseError`` if students must not have it.
-
-        The record must not contain a word that is not in *known_text*, the other files for
-        students. Numbers that agree with the *known* record of the last build keep their digits.
-        """
-        record = self.record(stage, made_from)
-        if known is not None:
-            record = public_record.with_known_numbers(record, known)
-        content = public_record.to_json(record)
-        if len(content) > MAX_BYTES:
-            msg = (
-                f"The record of {stage.name} has {len(content)} bytes, more than {MAX_BYTES}: "
-                "use smaller tensors, or mark checks as hidden."
-            )
-            raise CourseError(msg)
-        known_words = {*re.findall(r"\w+", known_text)}
-        for word in public_record.words(record):
-            if not known_words.issuperset(re.findall(r"\w+", word)):
-                msg = (
-                    f"The record of {stage.name} would contain {word!r}, which students cannot "
-                    "know."
-                )
-                raise CourseError(msg)
-        return content
-
-    def fingerprints(
-        self,
-        stage: Stage,
-        made_from: str,
-        *,
-        known: Fingerprints | None = None,
-        only_sample: bool = False,
-    ) -> Made:
-        """Run the public checks of *stage* on wrong programs, after ``record``.
+    def fingerprints(self, stage: Stage, known: Fingerprints | None = None) -> Fingerprints:
+        """Run the public checks of *stage* on every wrong program, after ``record``.
 
         Numbers that agree with the *known* fingerprints of the last build keep their digits.
         """
-        checks = self._public_checks(stage)
-        solution = self._context.solution(stage)
-        public = PublicChecks(stage, solution, checks, self._run_alike)
-        return FingerprintMaker(public, known).make(made_from, only_sample=only_sample)
+        return FingerprintMaker(self._public(stage), known).make().fingerprints
 
-    def fingerprints_json(
-        self, stage: Stage, made_from: str, known: Fingerprints | None = None
-    ) -> bytes:
-        """Encode the fingerprints of *stage*; numbers that agree with *known* keep their digits."""
-        return encode(stage, self.fingerprints(stage, made_from, known=known).fingerprints)
+    def sample(self, stage: Stage) -> Made:
+        """Run the public checks of *stage* on some of its wrong programs, after ``record``."""
+        return FingerprintMaker(self._public(stage)).make(only_sample=True)
+
+    def _public(self, stage: Stage) -> PublicChecks:
+        solution = self._context.solution(stage)
+        return PublicChecks(stage, solution, self._public_checks(stage), self._run_alike)
+
+    def content(self, stage: Stage, made_from: str, known_text: str) -> bytes:
+        """Return the file of records of *stage*; raise ``CourseError`` if it must not exist.
+
+        It must not contain a word that is not in *known_text*, the other files for students.
+        Numbers that agree with those of the last build keep their digits.
+        """
+        before = records.find(stage.records, "replies", PublicRecord)
+        replies = self.record(stage)
+        if before is not None:
+            replies = public_record.with_known_numbers(replies, before)
+        _reject_unknown_words(stage, replies, known_text)
+        evidence = self.fingerprints(stage, fingerprints.find(stage.records))
+        return records.encode(stage.name, made_from, replies, evidence)
 
     def _public_checks(self, stage: Stage) -> list[CollectedCheck]:
         return [check for check in self._runner.checks(stage.name) if not check.spec.hidden]
@@ -135,3 +113,12 @@ class Recorder:
             )
             raise CourseError(msg)
         return observation
+
+
+def _reject_unknown_words(stage: Stage, replies: PublicRecord, known_text: str) -> None:
+    """Raise ``CourseError`` if a word in *replies* is not in *known_text*."""
+    known = {*re.findall(r"\w+", known_text)}
+    for word in public_record.words(replies):
+        if not known.issuperset(re.findall(r"\w+", word)):
+            msg = f"The records of {stage.name} would contain {word!r}, which students cannot know."
+            raise CourseError(msg)

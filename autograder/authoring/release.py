@@ -1,15 +1,15 @@
 """Builds the files for students, in one direction: solutions and source → assignments.
 
 Students receive every file of ``source/<stage>/``, so that folder must never contain a solution or
-a hidden check. They receive the checks that are not hidden, with a
-record of the solution's replies, and fingerprints instead of misconceptions. Records and
-fingerprints take minutes to compute, so a digest of their sources shows whether they are stale. A
-built module that somebody has edited is kept; it differs from the digest of the last built stub.
+a hidden check. They receive the checks that are not hidden, with records of the results of the
+solution and of wrong programs. Records take minutes to compute, so a digest of their sources shows
+whether they are stale. A built module that somebody has edited is kept; it differs from the digest
+of the last built stub.
 """
 
 import hashlib
 import json
-import re
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,22 +19,27 @@ from msgspec.structs import replace
 
 from autograder.authoring import lab_notebook, public_suite, stubs
 from autograder.authoring.guide import guide
-from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
-from autograder.diagnosis import mistakes
+from autograder.course import ASSIGNMENTS, GUIDE, MISTAKES, RECORDS, Course, Stage
+from autograder.diagnosis import misconceptions, mistake_texts, mistakes
 from autograder.disk import replace_file
-from autograder.errors import CourseError
-from autograder.suite import documented
+from autograder.errors import CourseError, UsageError
+from autograder.suite import documented, records
 
 Report = Callable[[str], None]  # gets a line of progress; must be picklable
-_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-RECORDS_VERSION = 12  # increase it when the same sources would give different numbers
+RECORDS_VERSION = 13  # increase it when the same sources would give different numbers
+
+
+class _Recorded(msgspec.Struct):
+    """The ids of the misconceptions in the evidence of a file of records."""
+
+    mistakes: tuple[str, ...]
 
 
 def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
     """Return the content of every built file; raise ``CourseError`` if one contains secrets.
 
-    Records and fingerprints are read from disk; ``outdated_stages`` lists the stale ones. With
-    *stages*, only their files and the guide are built, and the digests of other stubs stay.
+    Records are read from disk; ``outdated_stages`` lists the stale ones. With *stages*, only their
+    files and the guide are built, and the digests of other stubs stay.
     """
     chosen = stages or course.every_stage
     built: dict[Path, bytes] = {}
@@ -43,7 +48,9 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
         stub = stub_of(stage).encode()
         digests[stage.name] = hashlib.sha256(stub).hexdigest()
         built |= {stage.stub: stub, stage.public_suite: public_suite_of(stage).encode()}
-        built |= _copies(course, stage.source, stage.assignment, [*built, *_records(stage)])
+        built |= _mistakes(stage)
+        own = [*built, stage.records, stage.mistakes]
+        built |= _copies(course, stage.source, stage.assignment, own)
     for stage, points in _points_of_labs(course, chosen):
         lab = lab_notebook.build_source_lab(stage.lab, points)
         student_lab = lab_notebook.build_student_lab(lab, written=stage.written)
@@ -52,6 +59,15 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
     built[course.root / ASSIGNMENTS / GUIDE] = guide(course, course.every_stage)
     built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built
+
+
+def _mistakes(stage: Stage) -> dict[Path, bytes]:
+    """Return the sentences about the mistakes in the records of *stage*, if it has records."""
+    recorded = records.find(stage.records, "evidence", _Recorded)
+    if recorded is None:
+        return {}
+    texts = mistake_texts.of_stage(stage, recorded.mistakes)
+    return {stage.mistakes: mistake_texts.to_toml(texts)}
 
 
 def _copies(
@@ -143,8 +159,8 @@ def stale(course: Course, stages: Sequence[Stage] = ()) -> tuple[Path, ...]:
     With *stages*, only their files are listed.
     """
     outdated = outdated_stages(stages or course.every_stage)
-    records = {path for stage in outdated for path in _records(stage)}
-    return tuple(sorted({*_changed_files(course, plan(course, stages), stages), *records}))
+    computed = {path for stage in outdated for path in (stage.records, stage.mistakes)}
+    return tuple(sorted({*_changed_files(course, plan(course, stages), stages), *computed}))
 
 
 def no_report(_line: str) -> None:
@@ -161,28 +177,28 @@ def build(
     built = plan(course, stages)  # raises before anything is written
     outdated = outdated_stages(stages or course.every_stage)
     _build_records(course, outdated, report)
-    records = {path for stage in outdated for path in _records(stage)}
+    for stage in outdated:
+        built |= _mistakes(stage)
     changed = _changed_files(course, built, stages)
     for path in changed:
         if path in built:
             _write(path, built[path])
         else:
             path.unlink()
-    return tuple(sorted({*changed, *records}))
+    return tuple(sorted({*changed, *(stage.records for stage in outdated)}))
 
 
 def left_out(paths: Iterable[Path]) -> Iterator[str]:
-    """Report, for each file of fingerprints in *paths*, how many results are undecided."""
-    for path in paths:
-        if path.name == "fingerprints.json":
-            known = json.loads(path.read_bytes())
-            count = sum(map(len, known["undecided"].values()))
-            shown = sum(len(of) for prints in known["prints"].values() for *_, of in prints)
-            if count:
-                yield (
-                    f"{path.parent.name}: {count} of {count + shown} failures of wrong programs "
-                    f"are left out of {path.name}: rounding could decide their answers."
-                )
+    """Report, for each file of records in *paths*, how many results are undecided."""
+    for path in (path for path in paths if path.name == RECORDS):
+        known = records.plain(path)["evidence"]
+        count = sum(map(len, known["undecided"].values()))
+        shown = sum(len(of) for prints in known["prints"].values() for *_, of in prints)
+        if count:
+            yield (
+                f"{path.parent.name}: {count} of {count + shown} failures of wrong programs are "
+                f"left out of {path.name}: rounding could decide their answers."
+            )
 
 
 def leaks(course: Course) -> Iterator[str]:
@@ -201,30 +217,26 @@ def leaks(course: Course) -> Iterator[str]:
 
 
 def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:
-    """List the stages whose record or fingerprints are missing or made from other sources."""
-    return [
-        stage
-        for stage in stages
-        if {_recorded_digest(path) for path in _records(stage)} != {sources_digest(stage)}
-    ]
-
-
-def _records(stage: Stage) -> tuple[Path, ...]:
-    """Return the paths of the record and the fingerprints of *stage*."""
-    return stage.public_record, stage.fingerprints
+    """List the stages whose records are missing or made from other sources."""
+    return [stage for stage in stages if records.made_from(stage.records) != sources_digest(stage)]
 
 
 def sources_digest(stage: Stage) -> str:
-    """Return the digest of the sources of the record and the fingerprints of *stage*."""
+    """Return the digest of the sources of the records of *stage*; no sentence is part of it."""
     total = hashlib.sha256(b"%d" % RECORDS_VERSION)
-    suites = (stage.hidden_suite, stage.shared_fixtures, stage.ready_made)
-    paths = (stage.solution, *suites, stage.misconceptions)
-    contents = [
-        path.read_bytes() if path.is_file() else b"" for path in (*paths, *_rules_of_kinds())
-    ]
-    for content in (*contents, _documented_of(stage), " ".join(stage.kinds).encode()):
+    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures, *_rules_of_kinds())
+    contents = [path.read_bytes() if path.is_file() else b"" for path in paths]
+    for content in (*contents, _documented_of(stage), _mistakes_of(stage)):
         total.update(b":%d:" % len(content) + content)
     return total.hexdigest()
+
+
+def _mistakes_of(stage: Stage) -> bytes:
+    """Return the code of the misconceptions of *stage*, and the kinds that are turned off."""
+    bank = misconceptions.read(stage.misconceptions)
+    words = misconceptions.read_operators(stage)
+    code = [(item.id, item.exercise, item.swaps, item.code) for item in bank]
+    return msgspec.json.encode([code, sorted(kind for kind, said in words.items() if not said)])
 
 
 def _documented_of(stage: Stage) -> bytes:
@@ -245,18 +257,7 @@ def _tensors(path: Path, _content: bytes) -> Sequence[documented.DocumentedTenso
 def _rules_of_kinds() -> list[Path]:
     """List the files that define the kinds of mistake and make programs from them."""
     folder = Path(mistakes.__file__).parent
-    files = sorted(path for path in folder.iterdir() if path.suffix in {".py", ".toml"})
-    return [*files, folder.with_name("programs.py")]
-
-
-def _recorded_digest(path: Path) -> str:
-    """Return the digest in the built file at *path*; empty if it can't be read."""
-    if path.is_symlink():
-        return ""
-    try:
-        return str(json.loads(path.read_bytes())["made_from"])
-    except (OSError, ValueError, KeyError, TypeError):  # ``release`` did not write it
-        return ""
+    return [*sorted(folder.glob("*.py")), folder.with_name("programs.py")]
 
 
 def _build_records(course: Course, stages: Sequence[Stage], report: Report) -> None:
@@ -269,18 +270,13 @@ def _build_records(course: Course, stages: Sequence[Stage], report: Report) -> N
 
 def _write_records(course: Course, report: Report, stages: Sequence[Stage]) -> None:
     from autograder.authoring.recording import open_recorder  # noqa: PLC0415  # imports torch
-    from autograder.diagnosis import fingerprints  # noqa: PLC0415  # imports torch
-    from autograder.suite import public_record  # noqa: PLC0415  # imports torch
 
     with open_recorder(course, stages) as recorder:
         for stage in stages:
-            report(f"{stage.name}: computing the record and the fingerprints")
-            digest = sources_digest(stage)
+            report(f"{stage.name}: computing the records")
             known_text = public_suite_of(stage) + stub_of(stage)
-            record = public_record.find(stage.public_record)
-            prints = fingerprints.find(stage.fingerprints)
-            _write(stage.public_record, recorder.record_json(stage, digest, known_text, record))
-            _write(stage.fingerprints, recorder.fingerprints_json(stage, digest, prints))
+            content = recorder.content(stage, sources_digest(stage), known_text)
+            _write(stage.records, content)
 
 
 def _changed_files(
@@ -291,8 +287,8 @@ def _changed_files(
     among = stages or course.every_stage
     folders = [course.shared, *(stage.assignment for stage in among)]
     present = {path for folder in folders for path in visible_files(folder)}
-    records = {path for stage in among for path in _records(stage)}
-    surplus = present - built.keys() - records
+    computed = {path for stage in among for path in (stage.records, stage.mistakes)}
+    surplus = present - built.keys() - computed
     return tuple(sorted((outdated | surplus) - set(edited_modules(course))))
 
 
@@ -349,11 +345,11 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the lines of *path*, each with its place: a line number, a cell or "a string"."""
     if not path.is_file():
         return
-    text = _read_text(path)
-    if path.suffix == ".json" and (lines := json_lines(path)):
-        for line in lines:
+    if path.name in {RECORDS, MISTAKES}:
+        for line in built_lines(path):
             yield "a string", line
         return
+    text = _read_text(path)
     try:
         cells = json.loads(text)["cells"] if path.suffix == ".ipynb" else None
     except (ValueError, KeyError, TypeError):  # not a notebook despite its name
@@ -367,14 +363,13 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
             yield f"cell {number}", line
 
 
-def json_lines(path: Path) -> list[str]:
-    """List the lines of the different strings in the JSON file *path*; empty if it is not JSON."""
-    strings = dict.fromkeys(_JSON_STRING.findall(_read_text(path)))  # numbers are not decoded
+def built_lines(path: Path) -> list[str]:
+    """List the lines of the texts in a file of records or of mistakes; empty if it is damaged."""
     try:
-        lines = "\n".join(json.loads(f"[{','.join(strings)}]")).split("\n")
-    except ValueError:
+        content = records.plain(path) if path.name == RECORDS else tomllib.loads(_read_text(path))
+    except (UsageError, ValueError):
         return []
-    return [*map(stubs.bare_line, lines)]
+    return [*map(stubs.bare_line, _lines_of_strings(content))]
 
 
 def _lines_of_strings(value: object) -> Iterator[str]:

@@ -46,7 +46,7 @@ else:
 
 def rules_without_loss(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
     """Report each rule of an exercise that no wrong program breaks in a public check."""
-    known = fingerprints.find(stage.fingerprints)
+    known = fingerprints.find(stage.records)
     rules = read_rules(stage.rules)
     for exercise in stage.exercises:
         every = [

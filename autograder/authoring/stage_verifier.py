@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autograder.authoring import stubs
-from autograder.authoring.price_table import STAGE_POINTS, PriceGrader, PriceTable
+from autograder.authoring.price_table import PriceGrader, PriceTable
 from autograder.course import Stage
+from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError

@@ -7,19 +7,18 @@ correct solution, a misconception without a name, or a documented tensor that no
 import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain, starmap
+from itertools import chain, islice, starmap
 from typing import NamedTuple
 
-import msgspec
-
 from autograder.authoring import release, stubs
-from autograder.authoring.fingerprinting import kinds_of, written
-from autograder.authoring.price_table import STAGE_POINTS, TABLE_HEAD, PriceTable
+from autograder.authoring.fingerprinting import kinds_of
+from autograder.authoring.price_table import TABLE_HEAD, PriceTable
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.rule_losses import rules_without_loss
 from autograder.authoring.stage_processes import in_processes
 from autograder.authoring.stage_verifier import Margin, StageVerifier, narrow_margins
 from autograder.course import Course, Stage
+from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.errors import CourseError, UsageError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -126,7 +125,7 @@ def _verify_stages(
         findings += chain.from_iterable(starmap(narrow_margins, margins.items()))
         with open_recorder(course, stages) as recorder:
             for stage in stages:
-                report(f"{stage.name}: verifying the record and the fingerprints")
+                report(f"{stage.name}: verifying the records")
                 findings += wrong_records(stage, recorder, full=full)
                 findings += public_gaps(stage)
     return _Share(summaries, findings, used, margins, tables)
@@ -225,49 +224,35 @@ def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
 
 
 def wrong_records(stage: Stage, recorder: Recorder, *, full: bool = False) -> Iterator[str]:
-    """Compute the record and the fingerprints of *stage* again, and report differences.
+    """Compute the records of *stage* again, and report differences.
 
     The *full* proof also runs some of the wrong programs again, and looks for lines of all.
     """
-    if not (stage.public_record.is_file() and stage.fingerprints.is_file()):
+    name = f"{stage.name}: {stage.records.name}"
+    if not stage.records.is_file():
         return  # `stale_files` reports it
-    digest = release.sources_digest(stage)
     try:
-        record = public_record.read(stage.public_record)
-        if differing := public_record.differs(record, recorder.record(stage, digest)):
-            yield f"{stage.name}: {stage.public_record.name} has different numbers for {differing}."
-        known = fingerprints.from_json(stage.fingerprints.read_bytes())
-        wrong = [*_other_texts(stage, known)]
+        if differing := public_record.differs(
+            public_record.read(stage.records), recorder.record(stage)
+        ):
+            yield f"{name} has different numbers for {differing}."
         if full:
-            made = recorder.fingerprints(stage, digest, only_sample=True)
-            wrong += fingerprints.changes(known, *made)
-    except (msgspec.MsgspecError, IndexError, UsageError) as error:
-        wrong = [f"a built file can't be read, {error}"]
-    except CourseError as error:
+            known = fingerprints.read(stage.records)
+            for wrong in islice(fingerprints.changes(known, *recorder.sample(stage)), 1):
+                what = f"{name} does not match the wrong programs"
+                yield f"{what}: {wrong}. Delete it and run `autograder release`."
+            yield from fingerprint_leaks(stage)
+    except (UsageError, CourseError) as error:
         yield f"{stage.name}: {error}"
-        return
-    if wrong:
-        what = f"{stage.name}: {stage.fingerprints.name} does not match the wrong programs"
-        yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."
-    if full:
-        yield from fingerprint_leaks(stage)
-
-
-def _other_texts(stage: Stage, known: fingerprints.Fingerprints) -> Iterator[str]:
-    """Report the misconceptions whose texts in *known* are different."""
-    texts = {item.id: written(item) for item in misconceptions.read(stage.misconceptions)}
-    for one in known.mistakes:
-        if texts.get(one.id) != one:
-            yield f"its text about {one.id} is different"
 
 
 def public_gaps(stage: Stage) -> Iterator[str]:
     """Report misconceptions that pass the public suite without a reason, or too many with one."""
-    known = fingerprints.find(stage.fingerprints)
+    known = fingerprints.find(stage.records)
     if known is None:
         return  # `wrong_records` or `stale_files` reports it
     bank = misconceptions.read(stage.misconceptions)
-    shown = {mistake.id for mistake in known.mistakes}
+    shown = {*known.mistakes}
     passing = [item for item in bank if item.id not in shown]
     for item in passing:
         if not item.only_hidden:
@@ -281,10 +266,10 @@ def public_gaps(stage: Stage) -> Iterator[str]:
 
 
 def fingerprint_leaks(stage: Stage) -> Iterator[str]:
-    """Report lines of wrong programs in the fingerprints, which could reveal the solution."""
+    """Report lines of wrong programs in the built files, which could reveal the solution."""
     solution = stage.solution.read_text("utf-8")
     given = stubs.bare_lines(stubs.strip_solutions(solution, stage.solution.name))
-    lines = set(release.json_lines(stage.fingerprints))
+    built = {path: set(release.built_lines(path)) for path in (stage.records, stage.mistakes)}
     texts = [(item.id, item.module(solution)) for item in misconceptions.read(stage.misconceptions)]
     programs = {
         kind.exercise: kind.programs for kind in kinds_of(stage, solution_channel(stage.solution))
@@ -293,5 +278,6 @@ def fingerprint_leaks(stage: Stage) -> Iterator[str]:
         (f"a mistake in {name}", text) for name, found in programs.items() for text in found.texts
     ]
     for name, text in texts:
-        for line in sorted((stubs.bare_lines(text) - given - {""}) & lines):
-            yield f"{stage.name}: {stage.fingerprints.name} contains a line of {name}, {line!r}."
+        for path, lines in built.items():
+            for line in sorted((stubs.bare_lines(text) - given - {""}) & lines):
+                yield f"{stage.name}: {path.name} contains a line of {name}, {line!r}."

@@ -19,6 +19,9 @@ app = typer.Typer()
 def release(
     *,
     check: Annotated[bool, Option("--check", help="Only list the stale files.")] = False,
+    print_: Annotated[
+        str, Option("--print", metavar="STAGE", help="Only print the records of a stage as text.")
+    ] = "",
     stage: Annotated[str, Option(help="Build this stage only, by name or number.")] = "",
     handout: Annotated[
         Path | None,
@@ -32,6 +35,11 @@ def release(
     """Build the stubs and the assignments from the solutions."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
+    if print_:
+        from autograder.authoring import records_text  # noqa: PLC0415  # imports torch
+
+        output.print_lines(records_text.lines(course.stage(print_)))
+        return
     if check:
         paths = [*releasing.stale(course, stages), *handout_folder.stale(course)]
         stale = [f"{path} is stale" for path in paths]

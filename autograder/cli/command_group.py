@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from autograder.errors import AutograderError, UnclearOwnerError
+from autograder.errors import AutograderError, UnclearDownloadError
 
 # The extra that installs each optional library, by the name under which it is imported.
 EXTRAS: Final = {
@@ -16,6 +16,7 @@ EXTRAS: Final = {
     "matplotlib": "lab",
     "nbformat": "instructor",
     "nbgrader": "instructor",
+    "yaml": "instructor",
 }
 _WORDS: Final = f"{__name__}.words"  # the context's key for the command's words
 
@@ -93,13 +94,13 @@ class CommandGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; print an error as one message, without a traceback, and exit.
 
-        The exit code is then 2, or 1 if the owner of a submission is unclear.
+        The exit code is then 2, or 1 if it is unclear to whom submissions belong.
         """
         try:
             return super().invoke(ctx)
         except AutograderError as error:
             typer.echo(str(error), err=True)
-            raise typer.Exit(1 if isinstance(error, UnclearOwnerError) else 2) from None
+            raise typer.Exit(1 if isinstance(error, UnclearDownloadError) else 2) from None
         except ModuleNotFoundError as error:
             library = (error.name or "").partition(".")[0]
             if library not in EXTRAS:  # a bug, so keep the traceback

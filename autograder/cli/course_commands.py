@@ -11,6 +11,7 @@ from autograder.authoring import mutation, trial
 from autograder.authoring import verify as verifying
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, find_root, load
+from autograder.course_file import Isolation
 from autograder.errors import CourseError
 from autograder.gradescope import bundle as bundling
 
@@ -95,7 +96,7 @@ def bundle(
         str, Option(help="Pack this stage only, by name or number (default: all).")
     ] = "",
     isolation: Annotated[
-        Literal["full", "process"],
+        Isolation,
         Option(help="The weakest isolation in which the container may grade."),
     ] = "process",
     out: Annotated[Path | None, options.out_option("gradescope.zip")] = None,

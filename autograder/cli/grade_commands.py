@@ -24,10 +24,10 @@ from autograder.results import Results, Status
 from autograder.stored_results import scores_of
 from autograder.submission.class_division import FindOptions, FoundSubmissions
 from autograder.submission.collect import find_all
+from autograder.submission.download_names import Source
 from autograder.submission.groups import Groups
 from autograder.submission.lazy_submissions import LazySubmissions
 from autograder.submission.roster import Roster
-from autograder.submission.worksheet import Worksheet
 
 if TYPE_CHECKING:  # nbgrader is an optional library
     from autograder.gradebook.course_gradebook import CourseGradebook
@@ -49,11 +49,10 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     isolation: options.IsolationOption = None,
     cluster: options.ClusterOption = "",
     cluster_course: options.ClusterCourseOption = "",
+    source: options.FromOption = None,
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
     groups: options.GroupsOption = None,
-    worksheet: options.WorksheetOption = None,
-    unwrap: options.UnwrapOption = None,
     course_folder: options.CourseOption = None,
 ) -> None:
     """Grade submissions with the hidden suites, each in a sandbox.
@@ -69,7 +68,7 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     only = course.graded_stage(stage) if stage else None
     book = inputs.open_gradebook(course) if gradebook else None
     people = inputs.read_roster(roster, book, id_column)
-    search = _find_options(people, worksheet, groups, unwrap=unwrap)
+    search = _find_options(source, people, groups)
     places = _find_submissions(course, paths, only, search)
     asked = RunOptions(record=json, report=report, fresh=fresh, isolation=isolation, jobs=jobs)
     asked.require_writable()
@@ -89,20 +88,17 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
 
 
 @app.command()
-def collect(  # noqa: PLR0913  # each parameter is an option of the command
+def collect(  # each parameter is an option of the command
     stage: Annotated[str, Argument(metavar="STAGE", help="The stage, by name or number.")],
     paths: Annotated[
         list[Path],
-        Argument(
-            metavar="PATH...", help="A download from Canvas or Moodle, packed or not, or a folder."
-        ),
+        Argument(metavar="PATH...", help="A download, packed or not, or a folder of submissions."),
     ],
     *,
+    source: options.FromOption = None,
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
     groups: options.GroupsOption = None,
-    worksheet: options.WorksheetOption = None,
-    unwrap: options.UnwrapOption = None,
     again: Annotated[
         bool, Option("--again", help="Replace earlier submissions of these students.")
     ] = False,
@@ -116,7 +112,7 @@ def collect(  # noqa: PLR0913  # each parameter is an option of the command
     course = inputs.find_course(course_folder)
     book = inputs.open_gradebook(course)
     people = inputs.read_roster(roster, book, id_column)
-    search = _find_options(people, worksheet, groups, unwrap=unwrap)
+    search = _find_options(source, people, groups)
     places = _find_submissions(course, paths, course.graded_stage(stage), search)
     collection = book.collection(course.graded_stage(stage))
     for place in places:
@@ -154,16 +150,9 @@ def extend(
     output.print_lines(book.extend(student, course.graded_stage(stage), when))
 
 
-def _find_options(
-    roster: Roster | None, worksheet: Path | None, groups: Path | None, *, unwrap: bool | None
-) -> FindOptions:
-    """Return the options that assign the submissions in a download to students."""
-    return FindOptions(
-        roster=roster,
-        worksheet=Worksheet.read(worksheet) if worksheet else None,
-        groups=Groups.read(groups) if groups else None,
-        unwrap=unwrap,
-    )
+def _find_options(source: Source | None, roster: Roster | None, groups: Path | None) -> FindOptions:
+    """Return the options that assign submissions to students."""
+    return FindOptions(source=source, roster=roster, groups=Groups.read(groups) if groups else None)
 
 
 def _find_submissions(

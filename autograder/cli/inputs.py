@@ -1,5 +1,6 @@
 """Reads the inputs that several commands share: the course, its gradebook, and a roster."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,21 +31,21 @@ def open_gradebook(course: Course) -> "CourseGradebook":
 
 
 def read_roster(
-    file: Path | None, book: "CourseGradebook | None", id_column: str = ""
+    files: Sequence[Path] | None, book: "CourseGradebook | None", id_column: str = ""
 ) -> Roster | None:
-    """Read the roster from *file* or from *book*; return None if neither has one."""
-    if id_column and file is None:
+    """Read the roster from *files* or from *book*; return None if neither has one."""
+    if id_column and not files:
         msg = "--id-column names a column of the roster. Pass the roster too, with --roster."
         raise UsageError(msg)
     if book is not None:
-        return book.roster(file, id_column)
-    return Roster.read(file, id_column=id_column) if file else None
+        return book.roster(files or (), id_column)
+    return Roster.read_all(files, id_column=id_column) if files else None
 
 
 def read_names(
-    file: Path | None, id_column: str, *, gradebook: bool, course: Path | None
+    files: Sequence[Path] | None, id_column: str, *, gradebook: bool, course: Path | None
 ) -> dict[str, str]:
     """Return the names of the students by id, from a roster and the course's gradebook."""
     book = open_gradebook(find_course(course)) if gradebook else None
-    roster = read_roster(file, book, id_column)
+    roster = read_roster(files, book, id_column)
     return {**(book.names() if book else {}), **(roster.names if roster else {})}

@@ -5,6 +5,9 @@ from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
+from autograder.course_file import Isolation
+from autograder.submission.download_names import Source
+
 CourseOption = Annotated[
     Path | None,
     Option(
@@ -27,14 +30,23 @@ ExerciseName = Annotated[
 RecordFile = Annotated[
     Path, Argument(metavar="RECORD", help="The file that `autograder grade --json` wrote.")
 ]
+FromOption = Annotated[
+    Source | None,
+    Option(
+        "--from",
+        help="Where the submissions come from; folder: one entry for each student "
+        "(default: what the names of all entries show).",
+    ),
+]
 RosterOption = Annotated[
-    Path | None,
+    list[Path] | None,
     Option(
         "--roster",
         metavar="FILE",
         help=(
-            "Canvas's gradebook export, or students.csv with lms_user_id: replaces the ids of a "
-            "download with the ids of the course (default: use the gradebook)."
+            "Canvas's gradebook export, students.csv or GitHub Classroom's roster: replaces the "
+            "ids of a download with the ids of the course (default: use the gradebook). Pass it "
+            "again with Moodle's grading worksheet."
         ),
     ),
 ]
@@ -55,33 +67,12 @@ GroupsOption = Annotated[
         help="Canvas's export of a group set: one member submits for all members.",
     ),
 ]
-WorksheetOption = Annotated[
-    Path | None,
-    Option(
-        "--worksheet",
-        metavar="FILE",
-        help=(
-            "Moodle's grading worksheet: sets aside submissions whose student has a different "
-            "name there, because students may edit their names."
-        ),
-    ),
-]
-UnwrapOption = Annotated[
-    bool | None,
-    Option(
-        "--unwrap/--no-unwrap",
-        help=(
-            "The folder's only entry, or the zip, is the download of a class (--unwrap) or one "
-            "student's submission (--no-unwrap); default: refuse an entry that could be either."
-        ),
-    ),
-]
 GradedPaths = Annotated[
     list[Path],
     Argument(
         metavar="PATH...",
-        help="A submitted/ tree; a download from Canvas or Moodle, packed or not; a folder of "
-        "submissions; a folder or zip of one submission; a .py or a .ipynb.",
+        help="A submitted/ tree; a download, packed or not; a folder with one entry for each "
+        "student; a folder or zip of one submission; a .py or a .ipynb.",
     ),
 ]
 JsonOption = Annotated[
@@ -104,7 +95,7 @@ FreshOption = Annotated[
     Option("--fresh", help="Grade every submission again, even if FILE.journal has its result."),
 ]
 IsolationOption = Annotated[
-    Literal["full", "process"] | None,
+    Isolation | None,
     Option(
         "--isolation",
         help="How strictly student code is confined (default: course.toml's, else full).",

@@ -1,19 +1,17 @@
 """Stores the results of wrong programs in the public suite as numbers, without their code.
 
-``release`` builds the file from the misconceptions and the kinds of mistake, and a student's
-machine only reads it. Answers are rounded and strings are hashed. The file includes only texts that
-a student may read.
+``release`` records them from the misconceptions and the kinds of mistake, and a student's machine
+only reads them. Answers are rounded and strings are hashed. Mistakes are named by ids and keys, not
+by sentences.
 """
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from autograder.diagnosis.answers import (
     is_specific,
@@ -21,6 +19,8 @@ from autograder.diagnosis.answers import (
     quoted_roles,
     refuses,
 )
+from autograder.diagnosis.mistake_texts import MistakeTexts
+from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     MATCHES,
@@ -30,39 +30,29 @@ from autograder.diagnosis.observation import (
     message_without_numbers,
     status_of,
 )
-from autograder.diagnosis.rounded_values import compact, digest, to_json_value
+from autograder.diagnosis.packed_numbers import unpack
+from autograder.diagnosis.rounded_values import digest, to_json_value
+from autograder.errors import CourseError
 from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
+from autograder.suite import records
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
 
-MAX_BYTES = 500_000  # limit for one stage; students download all stages, 4.7 MB in this course
-IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # per line
 PARTS = "parts"  # the key of an answer with named parts
 ENTRIES = "of"  # the key of an answer that is a list of tensors
 NO_GRADIENTS = "NoGradients"  # replaces the type of an exception
-PASSES = -1  # replaces the wording of a program that passes every public check
+PASSES = -1  # replaces the kind of a program that passes every public check
 
 
-class WrittenMistake(msgspec.Struct, frozen=True):
-    """The texts about a misconception that a student may read."""
+class KindKey(NamedTuple):
+    """The key of a kind of mistake, and the *words* that fill the placeholders of its sentences.
 
-    id: str
-    exercise: str
-    explanation: str
-    question: str
-    title: str = ""
-
-
-class KindWording(NamedTuple):
-    """The texts about a program with one kind of mistake that a student may read.
-
-    If several programs have the same answers and the same *group*, only the first is named.
-    *question* is the number of a text, because many mistakes share one.
+    If several programs have the same answers and the same group, only the first is named. *group*
+    is the number of such a group, or 0 if programs with equal sentences are one.
     """
 
-    kind: str
-    explanation: str
-    question: int
+    key: str
+    words: dict[str, str]
     group: int
 
 
@@ -104,26 +94,23 @@ class Shown(NamedTuple):
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The content of ``fingerprints.json``; *made_from* is the digest of its sources.
+    """The evidence in the file of records.
 
-    *digest* covers everything else, so that an edited number is detected. The misconceptions have
-    the first numbers. All programs with one kind of mistake follow, in the order of the exercises
-    and of their code, each with the number of its wording or ``PASSES``. In *answers*, an answer
-    with named parts consists of the numbers of its names and its parts, and a list of tensors
-    consists of the numbers of its entries, because answers share these. *solved* contains the
-    solution's answers in the checks that examine the code. *undecided* contains, for each check,
-    the programs whose result rounding could decide; they have no print there.
+    The misconceptions, by their ids, have the first numbers. All programs with one kind of mistake
+    follow, in the order of the exercises and of their code, each with the number of its kind or
+    ``PASSES``. In *answers*, an answer with named parts consists of the numbers of its names and
+    its parts, and a list of tensors consists of the numbers of its entries, because answers share
+    these. Their numbers are in *column* (see ``packed_numbers``). *solved* contains the solution's
+    answers in the checks that examine the code. *undecided* contains, for each check, the programs
+    whose result rounding could decide; they have no print there.
     """
 
-    format_version: Literal[4] = 4
-    made_from: str
-    digest: str = ""
-    mistakes: tuple[WrittenMistake, ...]
+    mistakes: tuple[str, ...]
     programs: tuple[int, ...]
-    wordings: tuple[KindWording, ...]
-    questions: tuple[str, ...]
+    kinds: tuple[KindKey, ...]
     ends: tuple[End, ...]
     answers: tuple[Any, ...]
+    column: bytes
     solved: dict[str, tuple[int, ...]]
     prints: dict[str, tuple[Print, ...]]
     undecided: dict[str, tuple[int, ...]] = {}
@@ -136,7 +123,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _whole(self) -> list[Any]:
         """The answers with their parts filled in; parts come before the answers that use them."""
         whole: list[Any] = []
-        for answer in self.answers:
+        for answer in unpack(self.answers, self.column):
             if isinstance(answer, dict) and PARTS in answer:
                 names, *parts = (whole[index] for index in answer[PARTS])
                 whole.append(dict(zip(names, parts, strict=False)))
@@ -205,27 +192,47 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return the answers of the solution in a check that examines the code."""
         return [self._whole[index] for index in self.solved.get(check, ())]
 
-    def mistake(self, number: int) -> Mistake:
-        """Return the texts about the program *number* that a student may read."""
+    def mistake(self, number: int, texts: MistakeTexts) -> Mistake:
+        """Return what a student reads about the program *number*, with the *texts* of its stage.
+
+        Raises ``CourseError`` if they, or this version of the kit, have no text about it.
+        """
         count = len(self.mistakes)
         if number < count:
-            found = self.mistakes[number]
-            words = found.explanation, found.question, found.title
-            return Mistake(found.id, *words, group=found.id, written=True)
-        kind, explanation, question, group = self.wordings[self.programs[number - count]]
-        title = title_of(explanation)
-        return Mistake(kind, explanation, self.questions[question], title, str(group))
+            name = self.mistakes[number]
+            if name not in texts.misconceptions:
+                msg = f"mistakes.toml has no text about {name}."
+                raise CourseError(msg)
+            text = texts.misconceptions[name]
+            words = text.explanation, text.question, text.headline
+            return Mistake(name, *words, group=name, written=True)
+        key, filled, group = self.kinds[self.programs[number - count]]
+        kind = key.partition(".")[0]
+        own = texts.kinds.get(kind)
+        said = Wording(own.explanation, own.question) if own else None
+        wording = said or wording_at(key, filled)
+        shared = group_of(key, str(group or ""), said, wording)
+        return Mistake(kind, *wording, title_of(wording.explanation), shared)
 
     def label(self, number: int) -> str:
         """Return the id of a misconception, or the label of a program with a kind of mistake."""
         count = len(self.mistakes)
-        return self.mistakes[number].id if number < count else kind_label(number - count)
+        return self.mistakes[number] if number < count else kind_label(number - count)
 
-    def words(self) -> dict[str, tuple[str, str]]:
-        """Return the explanation and question of each program that fails a check, by its label."""
-        numbers = {number for numbers in self._failing.values() for number in numbers}
-        mistakes = {self.label(number): self.mistake(number) for number in numbers}
-        return {label: (one.explanation, one.question) for label, one in mistakes.items()}
+    @property
+    def named(self) -> list[int]:
+        """The numbers of one program with each mistake and each kind key."""
+        count = len(self.mistakes)
+        firsts = {number: place for place, number in enumerate(self.programs) if number != PASSES}
+        return [*range(count), *(count + place for place in firsts.values())]
+
+    def keys(self) -> dict[str, KindKey]:
+        """Return the kind of mistake of each program that has one, by its label."""
+        return {
+            kind_label(place): self.kinds[number]
+            for place, number in enumerate(self.programs)
+            if number != PASSES
+        }
 
     def by_check(self) -> dict[tuple[str, str], Shown]:
         """Return the result of each program, by check and label."""
@@ -287,16 +294,14 @@ def changes(old: Fingerprints, new: Fingerprints, compared: AbstractSet[str]) ->
     Texts of exceptions are not compared, because they differ between versions of torch. Numbers
     differ between processors, so only certain differences count.
     """
-    if old.digest != _digest_of(old):
-        yield "it was edited after it was built"
     if len(old.programs) != len(new.programs):
         yield f"it has {len(old.programs)} programs, not {len(new.programs)}"
         return
-    before, now = old.by_check(), new.by_check()
-    said, to_say = old.words(), new.words()
+    said, to_say = old.keys(), new.keys()
     for label in sorted(compared & said.keys() & to_say.keys()):
-        if said[label] != to_say[label]:
-            yield f"its text about {label} is different"
+        if said[label][:2] != to_say[label][:2]:
+            yield f"{label} is a different mistake"
+    before, now = old.by_check(), new.by_check()
     undecided = old.undecided_by_check() | new.undecided_by_check()
     for key in sorted((before.keys() | now.keys()) - undecided):
         check, label = key
@@ -319,48 +324,11 @@ def _without_text(end: End) -> End:
     return end._replace(said="", message="")
 
 
-def sealed(known: Fingerprints) -> Fingerprints:
-    """Return *known* with the digest of its content."""
-    return replace(known, digest=_digest_of(known))
-
-
-def _digest_of(known: Fingerprints) -> str:
-    """Return the digest of everything in *known* except *digest* itself."""
-    return digest(compact(msgspec.to_builtins(replace(known, digest=""))))
-
-
-def to_json(known: Fingerprints) -> bytes:
-    """Encode *known* in lines, so that a diff shows the changes."""
-    fields = msgspec.to_builtins(known).items()
-    body = ",\n".join(f"{compact(name)}: {_lined(name, value)}" for name, value in fields)
-    return f"{{\n{body}\n}}\n".encode()
-
-
-def from_json(text: bytes) -> Fingerprints:
-    """Decode the output of ``to_json``; raise ``MsgspecError`` or ``IndexError`` if that fails."""
-    known = msgspec.json.decode(text, type=Fingerprints)
-    for one in chain.from_iterable(known.prints.values()):
-        known.shown(one)
-    for number, wording in enumerate(known.programs, start=len(known.mistakes)):
-        if wording != PASSES:
-            known.mistake(number)
-    return known
+def read(path: Path) -> Fingerprints:
+    """Read the evidence in the file at *path*; raise ``UsageError`` if that is not possible."""
+    return records.read(path, "evidence", Fingerprints)
 
 
 def find(path: Path) -> Fingerprints | None:
-    """Read the fingerprints at *path*; ``None`` if they can't be used."""
-    try:
-        return from_json(path.read_bytes())
-    except (OSError, msgspec.MsgspecError, IndexError):
-        return None
-
-
-def _lined(name: str, value: Any) -> str:
-    """Encode a field in lines: one text, one check, or many numbers in a line."""
-    if isinstance(value, dict):
-        items = [f"{compact(key)}: {compact(item)}" for key, item in value.items()]
-        return "{\n" + ",\n".join(items) + "\n}"
-    if name not in IN_LINES:
-        return compact(value)
-    rows = (value[start : start + IN_LINES[name]] for start in range(0, len(value), IN_LINES[name]))
-    return "[\n" + ",\n".join(compact(row)[1:-1] for row in rows) + "\n]"
+    """Read the evidence in the file at *path*; None if it is missing or can't be read."""
+    return records.find(path, "evidence", Fingerprints)

@@ -129,7 +129,11 @@ def _read(path: Path, name: str, default: Any) -> Any:
         msg = f"{path} can't be read as Python."
         raise CourseError(msg)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        msg = f"{path} can't be imported: {type(error).__name__}: {error}."
+        raise CourseError(msg) from error
     return getattr(module, name, default)
 
 

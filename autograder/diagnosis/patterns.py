@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.diagnosis.common_seeds import DRAWS, drawn
 from autograder.diagnosis.description import WrongAnswerPattern
-from autograder.diagnosis.draws import DRAWS, drawn
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
 TYPED = 1e-4  # values may be copied from a document, which prints four digits

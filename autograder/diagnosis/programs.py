@@ -27,8 +27,9 @@ from autograder.diagnosis.answers import (
 )
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes import masks
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import UNLIKELY, wording
-from autograder.diagnosis.mistakes.rewriting import ExerciseCode, Rewrite
+from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.mistakes.rules import RULES
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
@@ -97,6 +98,7 @@ class Programs:
         self.keys = tuple((number,) for number in range(len(self.rewrites)))
         numbers = range(len(self.keys), len(self.keys) + len(self._written))
         self.written_keys = tuple((number,) for number in numbers)
+        self._mistakes: dict[int, Mistake] = {}
         self._channels: dict[Key, LocalChannel | None] = {}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
@@ -112,9 +114,11 @@ class Programs:
         if item := self.written_by((number,)):
             words = item.explanation, item.question, item.title
             return Mistake(item.id, *words, group=item.id, written=True)
-        found = self.rewrites[number]
-        title = title_of(found.explanation)
-        return Mistake(found.kind, found.explanation, found.question, title, found.group)
+        if number not in self._mistakes:
+            found = self.rewrites[number]
+            title = title_of(found.wording.explanation)
+            self._mistakes[number] = Mistake(found.kind, *found.wording, title, found.group)
+        return self._mistakes[number]
 
     def written_by(self, key: Key) -> Misconception | None:
         """Return the misconception of a program; ``None`` if it has kinds of mistake."""
@@ -326,10 +330,8 @@ def rewrites_of(exercise: ExerciseCode, words: Words) -> list[Rewrite]:
             said = wording(rewrite.kind, words)
             if said is None:
                 continue
-            reworded = rewrite._replace(
-                explanation=said.explanation, question=said.question, group=rewrite.kind
-            )
-            rewrite = reworded if rewrite.kind in words else rewrite  # noqa: PLW2901  # the same mistake in other words
+            if rewrite.kind in words:
+                rewrite = rewrite._replace(said=said)  # noqa: PLW2901  # the same mistake in other words
             found += [rewrite, *masks.with_large_fills(scope, rewrite)]
     return found
 

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from autograder.course import Stage
+from autograder.diagnosis import fingerprints, mistake_texts
 from autograder.diagnosis.answers import broadcasts, effort, is_raised, last_tells
 from autograder.diagnosis.exceptions import explain_exception
-from autograder.diagnosis.fingerprints import Fingerprints, Shown, find, shown_by
+from autograder.diagnosis.fingerprints import Fingerprints, Shown, shown_by
+from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match
 from autograder.diagnosis.ranking import (
@@ -22,8 +24,10 @@ from autograder.diagnosis.ranking import (
     Ranking,
 )
 from autograder.diagnosis.result_form import find_error
+from autograder.errors import CourseError
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
+from autograder.suite import records
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 
@@ -36,6 +40,7 @@ class RecordedEvidence:
     def __init__(
         self,
         known: Fingerprints,
+        texts: MistakeTexts,
         failed: Sequence[FailedCheck],
         shown: Mapping[str, Shown],
         passed: Sequence[str],
@@ -43,11 +48,12 @@ class RecordedEvidence:
         self.failed = failed
         self.passed = passed
         self._known = known
+        self._texts = texts
         self._matches = {name: known.matching(name, one) for name, one in shown.items()}
 
     def mistake(self, number: int) -> Mistake:
         """Return the mistake *number*."""
-        return self._known.mistake(number)
+        return self._known.mistake(number, self._texts)
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
         """Return the programs that may give the code's results in *check*.
@@ -79,8 +85,9 @@ class RecordedEvidence:
 class RecordedSource:
     """Provides the wrong programs of one stage by their fingerprints."""
 
-    def __init__(self, known: Fingerprints) -> None:
+    def __init__(self, known: Fingerprints, texts: MistakeTexts) -> None:
         self._known = known
+        self._texts = texts
 
     def explain(
         self,
@@ -92,7 +99,8 @@ class RecordedSource:
         shown = {one.item.name: shown_by(one.observation) for one in failures}
         failed = [self._failed_check(one, shown) for one in sorted(failures, key=_effort)]
         names = [check.name for check in passed]
-        return Ranking(RecordedEvidence(self._known, failed, shown, names)).explanation()
+        evidence = RecordedEvidence(self._known, self._texts, failed, shown, names)
+        return Ranking(evidence).explanation()
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Explain an exception, raised or returned; there is no solution to compare with."""
@@ -118,10 +126,15 @@ class RecordedSource:
         )
 
 
-def recorded_source(stage: Stage) -> RecordedSource | None:
-    """Read the fingerprints of *stage*; None if they can't be used, so no mistake is named."""
-    known = find(stage.fingerprints)
-    return RecordedSource(known) if known else None
+def recorded_source(stage: Stage) -> RecordedSource:
+    """Read the fingerprints of *stage*; raise ``UsageError`` if they can't be used."""
+    known, texts = fingerprints.read(stage.records), mistake_texts.read(stage.mistakes)
+    try:
+        for number in known.named:
+            known.mistake(number, texts)
+    except CourseError as error:
+        raise records.damaged(stage.records, str(error)) from None
+    return RecordedSource(known, texts)
 
 
 def _effort(failure: Failure) -> tuple[bool, int, int]:

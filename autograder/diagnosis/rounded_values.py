@@ -1,22 +1,20 @@
 """Converts answers to rounded JSON values, which are comparable between machines."""
 
 import hashlib
-import json
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.noise import rounded, scale_of
+from autograder.suite.noise import EVIDENCE_DIGITS, rounded, scale_of
 from autograder.suite.student_proxy import RemoteModule
 
-DIGITS = 5  # decimals at scale 1; half a unit of the last place is less than the noise
 MAX_ENTRIES = 4  # numbers for one tensor; the last two are a sum of all entries and the scale
 GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # numbers, so that places count
 USUAL = "float32"  # the dtype of nearly all tensors, which is left out
-DIGEST = 16  # hexadecimal digits; enough to distinguish all messages of one stage
+DIGEST = 12  # hexadecimal digits; enough to distinguish all messages of one stage
 
 
 def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one kind of answer
@@ -64,14 +62,9 @@ def _number(value: Any, scale: float = 1.0) -> Any:
     """Round a number in a tensor of this *scale* to the digits that hold on every machine."""
     if isinstance(value, complex):
         return [_number(value.real, scale), _number(value.imag, scale)]
-    return rounded(value, scale, DIGITS) if isinstance(value, float) else value
+    return rounded(value, scale, EVIDENCE_DIGITS) if isinstance(value, float) else value
 
 
 def digest(text: str) -> str:
     """Return a short digest of *text*."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
-
-
-def compact(value: Any) -> str:
-    """Encode *value* as JSON without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -26,7 +26,7 @@ from autograder.reports.feedback import FinalGrade, WrittenAnswer
 from autograder.reports.html import feedback_page
 from autograder.results import Results, SubmissionResult, add
 from autograder.stored_results import scores_of
-from autograder.submission.names import ParsedName, parse_download_name
+from autograder.submission.download_names import ParsedName, parse_download_name, parse_name
 
 Platform = Literal["canvas", "moodle"]
 
@@ -35,7 +35,6 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time, so that the same record gives th
 _READABLE = 0o644 << 16
 _MAX_NAMES = 100_000  # in one download; the download of 1000 students has some thousands
 _MAX_LMS_NAME = 60  # characters of a name in a file name, which also has a number
-_CANVAS = re.compile(r"[^_]+_(?:late_)?(?P<user>\d+)_(?P<file>\d+)_.+", re.IGNORECASE | re.DOTALL)
 _PREFERRED = (".py", ".ipynb", ".zip")  # the order of files to which Canvas may attach the page
 _CHOOSE = "Choose the assignment's stage with --stage."
 
@@ -152,10 +151,9 @@ def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
         raise UsageError(msg)
     found: dict[str, str] = {}
     for name in sorted(request.download, key=_by_preference):
-        match = _CANVAS.fullmatch(PurePosixPath(name).name)
-        if match is not None:
-            parsed = parse_download_name(PurePosixPath(name).name)
-            whole = f"{_plain(parsed.student)}_{match['user']}_{match['file']}_{PAGE}"
+        parsed = parse_name(PurePosixPath(name).name, "canvas")
+        if parsed and parsed.upload:  # a typed answer has no file to which a page can belong
+            whole = f"{_plain(parsed.student)}_{parsed.number}_{parsed.upload}_{PAGE}"
             found.setdefault(request.identify(parsed), whole)
     return found
 
@@ -174,7 +172,7 @@ def _moodle_files(request: FeedbackRequest, chosen: Iterable[str]) -> dict[str, 
     students = {student: student for student in chosen}
     for name in request.download:
         parsed = parse_download_name(name.split("/", 1)[0])
-        if parsed.by_lms:
+        if parsed.platform:
             students[request.identify(parsed)] = parsed.student
     return {
         student: f"{_plain(moodle)}_{lms_number(moodle)}_assignsubmission_file_{PAGE}"
@@ -239,7 +237,7 @@ def _zip_names(path: Path) -> tuple[str, ...]:
 
 def _is_whole_download(item: Path) -> bool:
     """Whether *item* is the zip of the platform and not that of a student."""
-    return zipfile.is_zipfile(item) and not parse_download_name(item.name).by_lms
+    return zipfile.is_zipfile(item) and not parse_download_name(item.name).platform
 
 
 def _minute(timestamp: str) -> str:

@@ -7,7 +7,8 @@ column that states whether the grade is locked. Moodle ignores a grade outside 0
 message.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -34,7 +35,8 @@ from autograder.exports.grade_table import (
     nothing_matched,
 )
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
-from autograder.submission.worksheet import PARTICIPANT, fits_name, letters
+from autograder.submission.names import comparison_key
+from autograder.submission.roster import PARTICIPANT
 
 PLACES = 5  # decimals in Moodle's database
 GRADE: Final = frozenset(
@@ -153,14 +155,28 @@ def _renamed(rows: Mapping[str, int], participants: Iterable[RosterRow]) -> dict
     remarks = {}
     for student, row in rows.items():
         number, known = by_row[row].number, by_row[row].names
-        cells = frozenset(map(letters, (known[0].removesuffix(number), *known)))
-        is_by_number = lms_number(student) == number and letters(student) not in cells
-        if len(known) > 1 and is_by_number and not fits_name(student.rpartition("_")[0], cells):
+        cells = frozenset(map(_letters, (known[0].removesuffix(number), *known)))
+        is_by_number = lms_number(student) == number and _letters(student) not in cells
+        if len(known) > 1 and is_by_number and not cells & set(_spellings(student)):
             remarks[student] = (
                 f"{student}: participant {number} has a different name in the worksheet, "
                 "not exported"
             )
     return remarks
+
+
+def _spellings(student: str) -> Iterator[str]:
+    """Yield the letters of the name in the id *student*, with and without groups before it.
+
+    Moodle may have put a group and a hyphen before the name.
+    """
+    parts = student.rpartition("_")[0].split("-")
+    return filter(None, (_letters("-".join(parts[start:])) for start in range(len(parts))))
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of *text*, as Moodle drops all others from file names."""
+    return "".join(re.findall(r"[^\W_]", comparison_key(text)))
 
 
 def _write_grade(

@@ -175,10 +175,14 @@ def _columns(person: Person) -> dict[str, str]:
 
 def roster_of_gradebook(book: Gradebook) -> Roster:
     """Return the students of the gradebook, or no students if none has an LMS number."""
+    people = people_of_gradebook(book)
+    return Roster(people if any(person.number for person in people) else ())
+
+
+def people_of_gradebook(book: Gradebook) -> tuple[Person, ...]:
+    """Return the students of the gradebook."""
     rows = [
         {column: getattr(student, column) or "" for column in _STUDENT}
         for student in book.db.query(Student)
     ]
-    if not any(row["lms_user_id"] for row in rows):
-        return Roster(())
-    return Roster(tuple(filter(None, map(person_of_nbgrader, rows))))
+    return tuple(filter(None, map(person_of_nbgrader, rows)))

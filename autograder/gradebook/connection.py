@@ -118,8 +118,6 @@ def set_options(config: Any, file: str | Path) -> None:
     config.Autograde.autograde_preprocessors = _AUTOGRADE
     config.GenerateFeedback.preprocessors = _FEEDBACK
     config.ExportApp.plugin_class = "autograder.gradebook.grade_export.CsvExport"
-    config.ZipCollectApp.extractor_plugin = "autograder.gradebook.zip_collector.BoundedExtractor"
-    config.ZipCollectApp.collector_plugin = "autograder.gradebook.zip_collector.ZipCollector"
     config.ExchangeFactory.release_feedback = "autograder.gradebook.exchange.ReleaseFeedback"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from glob import glob
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from nbgrader.api import MissingEntry
 from nbgrader.converters import Autograde
@@ -15,12 +15,13 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum
 
 from autograder.course import Course, Stage, load
+from autograder.course_file import Isolation
 from autograder.errors import AutograderError, UsageError
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.score_rows import NOTEBOOK, parse_timestamp
 from autograder.gradebook.writer import Writer
 from autograder.reports.feedback import counted
-from autograder.sandbox.isolation import Isolation, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import STAMP, note_missing_lab
 
@@ -38,7 +39,7 @@ class SandboxedAutograde(Autograde):
     """
 
     isolation = Enum(
-        ["full", "process"],
+        get_args(Isolation),
         default_value=None,
         allow_none=True,
         help="How strictly student code is confined (default: course.toml's, else full).",

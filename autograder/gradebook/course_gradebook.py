@@ -1,13 +1,16 @@
 """Reads and writes the gradebook of a course for the commands."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from autograder.course import Course, Stage
 from autograder.exports.grade_table import GradeTable
 from autograder.gradebook.collection import (
     Collection,
     late_stamper,
+    people_of_gradebook,
     register_people,
     roster_of_gradebook,
 )
@@ -29,19 +32,22 @@ class CourseGradebook:
         self._course = course
         self._setup = NbgraderSetup.of_course(course)
 
-    def roster(self, file: Path | None, id_column: str = "") -> Roster | None:
-        """Read the roster from *file* or the gradebook; return None if neither has one.
+    def roster(self, files: Sequence[Path], id_column: str = "") -> Roster | None:
+        """Read the roster from *files* or the gradebook; return None if neither has one.
 
         The database is not created here, because nothing may be written before the owners of all
         submissions are known.
         """
         if not self._setup.has_gradebook:
-            return Roster.read(file, id_column=id_column) if file else None
+            return Roster.read_all(files, id_column=id_column) if files else None
         with self._setup.gradebook() as book:
-            if file is not None:
-                return Roster.read(file, [student.id for student in book.students], id_column)
-            roster = roster_of_gradebook(book)
-            return roster if roster.people else None
+            if not files:
+                roster = roster_of_gradebook(book)
+                return roster if roster.people else None
+            known = [student.id for student in book.students]
+            roster = Roster.read_all(files, known, id_column)
+            # A worksheet alone finds the students of the gradebook by their addresses.
+            return roster if roster.people else replace(roster, people=people_of_gradebook(book))
 
     def register(self, roster: Roster | None, students: Iterable[str]) -> None:
         """Copy the names of *students* from *roster*, if there is one, into the gradebook."""

@@ -30,12 +30,11 @@ from autograder.course import (
     Stage,
     course_secret,
 )
-from autograder.course_file import Name
+from autograder.course_file import Isolation, Name
 from autograder.errors import CourseError
 from autograder.exports.export_file import ExportFile
 from autograder.grading.suite_runner import open_suites
 from autograder.results import add
-from autograder.sandbox.isolation import Isolation
 from autograder.submission.files import is_hidden_or_generated
 
 FILE: Final = "gradescope.zip"
@@ -131,17 +130,16 @@ def requirements(course: Course) -> Files:
 
 
 def course_files(course: Course, stages: Sequence[Stage]) -> Files:
-    """Return the files that grading *stages* reads: solutions, hidden suites, documented tensors.
+    """Return the files that grading *stages* reads: solutions, hidden suites and what these share.
 
     The ``stage.toml`` of every stage is included, because stages name each other.
     """
     hidden = course.documented.parent
-    paths = [course.root / COURSE_FILE, course.documented, *hidden.glob("*.py")]
+    paths = [course.root / COURSE_FILE, *hidden.glob("*.py"), *hidden.glob("*.toml")]
     paths += [stage.source / STAGE_FILE for stage in course.every_stage]
     hints = [stage.source / HINTS_FILE for stage in stages]
     paths += [path for path in hints if path.is_file()]
     paths += [stage.solution for stage in stages]
-    paths += [stage.fingerprints for stage in stages if stage.fingerprints.is_file()]
     paths += [stage.lab for stage in stages if stage.lab.is_file()]  # recognized if submitted
     files = {path.relative_to(course.root).as_posix(): _read(path) for path in paths}
     for stage in stages:

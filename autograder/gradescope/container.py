@@ -16,13 +16,13 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from autograder.course import Course, Stage, load
-from autograder.course_file import read_toml
+from autograder.course_file import Isolation, read_toml
 from autograder.errors import AutograderError, GraderError, SandboxError
 from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.bundle import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
 from autograder.grading.grade import grade
 from autograder.results import Results, Status, SubmissionResult, add
-from autograder.sandbox.isolation import Isolation, choose_isolation, detect_capabilities
+from autograder.sandbox.isolation import choose_isolation, detect_capabilities
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import submissions
 from autograder.submission.files import is_hidden_or_generated
@@ -144,7 +144,7 @@ def collect_submissions(folder: Path, student: str, stages: Sequence[Stage]) -> 
     place = _only_file(folder) or folder
     if len(stages) == 1:
         return [collect_one(place, student, stages[0], stages)]
-    return list(submissions(open_work(student, [place]), StageResolver(stages=tuple(stages))))
+    return list(submissions(open_work(student, place), StageResolver(stages=tuple(stages))))
 
 
 def _only_file(folder: Path) -> Path | None:

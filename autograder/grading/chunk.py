@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from autograder.course import load
+from autograder.course_file import Isolation
 from autograder.errors import AutograderError, ClusterError, LostProcessError
 from autograder.grading.provenance import Provenance
 from autograder.results import SubmissionResult
-from autograder.sandbox.isolation import Isolation
 from autograder.submission import Submission
 
 

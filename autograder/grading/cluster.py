@@ -22,13 +22,13 @@ from distributed.scheduler import KilledWorker
 from msgspec.structs import replace
 
 from autograder.course import Course
+from autograder.course_file import Isolation
 from autograder.errors import ClusterError, GraderError, LostProcessError
 from autograder.grading.chunk import Chunk, grade_chunk
 from autograder.grading.grade import OnResult
 from autograder.grading.outcomes import failed_grading
 from autograder.grading.provenance import Provenance
 from autograder.results import Results, SubmissionResult
-from autograder.sandbox.isolation import Isolation
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 

@@ -7,13 +7,12 @@ import pytest
 import torch
 
 from autograder import course as course_files
-from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage, course_secret
+from autograder.course import PUBLIC_SUITE, RECORDS, Course, Stage, course_secret
 from autograder.course_file import Limits
 from autograder.errors import UsageError
 from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
-from autograder.submission import Code, collect
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
@@ -97,7 +96,7 @@ class SuiteContext:
 
     def record(self, item: pytest.Item) -> PublicRecord:
         """Return the record next to the public suite of *item*."""
-        path = item.path.with_name(PUBLIC_RECORD)
+        path = item.path.with_name(RECORDS)
         if path not in self._records:
             self._records[path] = public_record.read(path)
         return self._records[path]
@@ -139,12 +138,10 @@ class RecordingContext(SuiteContext):
 
 
 class StandaloneContext(SuiteContext):
-    """Provides the context for plain pytest; runs *submission*, or the solutions, in a sandbox."""
+    """Provides the context for plain pytest, which runs the course's or a learner's own module."""
 
-    def __init__(self, submission: Path | None, isolation: str | None) -> None:
+    def __init__(self) -> None:
         super().__init__(None)
-        self._submission = submission
-        self._isolation = isolation
         self.opened = ExitStack()  # sessions and the fork server; the caller closes it
         self._fork_server: ForkServer | None = None
         self._sessions: dict[Path, Session] = {}
@@ -153,39 +150,23 @@ class StandaloneContext(SuiteContext):
         """Return the session of the item's suite, which is opened on first use."""
         if item.path not in self._sessions:
             stage = self.stage(item)
-            public = is_public(item)
             next_to_suite = item.path.with_name(f"{stage.module}.py")
-            code = self._code(stage, next_to_suite if public else stage.solution)
-            self._sessions[item.path] = self._open(stage, code, public=public)
+            module = next_to_suite if is_public(item) else stage.solution
+            server = self._started(public=is_public(item))
+            session = Session(server, stage.module, (module.read_bytes(),), notebook=False)
+            self._sessions[item.path] = self.opened.enter_context(closing(session))
         return self._sessions[item.path]
 
-    def _open(self, stage: Stage, code: Code, *, public: bool) -> Session:
+    def _started(self, *, public: bool) -> ForkServer:
         if self._fork_server is None:
             limits = self.course.limits if self.course else Limits()
             secret = self.course.root if self.course else None
             configured = self.course.grading.isolation if self.course else None
-            default = "process" if public else configured  # public: the user's own code
-            level = choose_isolation(self._isolation or default, secret)
+            # a public suite runs the user's own code
+            level = choose_isolation("process" if public else configured, secret)
             self._fork_server = self.opened.enter_context(ForkServer(level, limits))
             self._fork_server.wait_ready()
-        notebook = code.kind == "notebook"
-        session = Session(self._fork_server, stage.module, code.cells, notebook=notebook)
-        return self.opened.enter_context(closing(session))
-
-    def _code(self, stage: Stage, default: Path) -> Code:
-        """Return the submitted code for *stage*, or the file *default* if nothing is submitted."""
-        if self._submission is None:
-            return Code(kind="module", cells=(default.read_bytes(),), label=default.name)
-        stages = self.course.every_stage if self.course else (stage,)
-        submissions = list(collect(self._submission, stages))
-        if not any(item.stage for item in submissions):  # no file name shows the stage
-            submissions = list(collect(self._submission, (stage,), stage))
-        found = next((item for item in submissions if item.stage == stage.name), None)
-        if found is None:
-            pytest.skip(f"{self._submission} contains nothing for stage {stage.name}.")
-        if found.code is None:
-            raise UsageError(found.problem)
-        return found.code
+        return self._fork_server
 
 
 def is_public(item: pytest.Item) -> bool:

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from msgspec.structs import replace
 
 from autograder.course import Course
+from autograder.course_file import Isolation
 from autograder.errors import (
     CourseError,
     GraderError,
@@ -20,12 +21,12 @@ from autograder.errors import (
     UsageError,
     require_memory,
 )
-from autograder.grading.grading_process import STOP_SECONDS, receive, serve
+from autograder.grading.grading_process import STOP_SECONDS, grade_from_pipe, receive
 from autograder.grading.outcomes import failed_grading, unreadable
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results, SubmissionResult
-from autograder.sandbox.isolation import Isolation, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.supervisor import ForkServer
@@ -224,7 +225,7 @@ def _grade_in_processes(
             submission, add = class_.begin(index)
             add(grade_in_sandbox(submission))
         return []
-    grade_in_fork = partial(serve, grade_in_sandbox, runner.course.limits)
+    grade_in_fork = partial(grade_from_pipe, grade_in_sandbox, runner.course.limits)
     waiting, died = iter(indices), list[int]()
     busy: dict[Connection, tuple[int, Callable[[SubmissionResult], None]]] = {}
     with _forks(jobs, grade_in_fork) as pipes:

@@ -19,7 +19,7 @@ STOP_SECONDS = 10.0  # to wait until a grading process has ended its worker, bef
 GradeInSandbox = Callable[..., SubmissionResult]  # takes a submission and a client's number
 
 
-def serve(
+def grade_from_pipe(
     grade_in_sandbox: GradeInSandbox,
     limits: Limits,
     client: int,

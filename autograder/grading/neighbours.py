@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 from autograder.course import Stage
-from autograder.diagnosis.mistakes.rewriting import ExerciseCode
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.sandbox.static_names import definitions, parse, reached_uses
 from autograder.suite.checks import CollectedCheck
 

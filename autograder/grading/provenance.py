@@ -117,8 +117,8 @@ class Provenance:
 
 
 def _stage_files(stage: Stage) -> list[Path]:
-    own = (stage.source / STAGE_FILE, stage.fingerprints)
-    return [path for top in (stage.solution.parent, stage.hidden, *own) for path in _below(top)]
+    tops = (stage.solution.parent, stage.hidden, stage.source / STAGE_FILE)
+    return [path for top in tops for path in _below(top)]
 
 
 def _below(top: Path) -> list[Path]:

@@ -1,108 +1,155 @@
-"""Collects suites in one pytest session, and runs their checks any number of times.
+"""Collects suites once with pytest, and runs their checks any number of times.
 
-pytest has no public way to run an item several times, so this module uses some of its private
-names. No other module uses private names of pytest.
+pytest collects the checks and resolves the fixtures of the suites. Only its public functions and
+hooks are used: hooks of an item may also be called after the session has ended.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
+from io import StringIO
 from pathlib import Path
-from typing import Final
+from types import ModuleType
+from typing import Final, Literal
 
 import pytest
-from _pytest.config import ConftestImportFailure, _prepareconfig
 
 from autograder.errors import CourseError
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
+from autograder.grading.plugin import CheckFixtures
 
 INI = Path(__file__).with_name("grading.ini")
-# The module and the function of pytest that call a check.
-CHECK: Final = ("_pytest.python", "pytest_pyfunc_call")
+_COLLECTED = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+CHECK: Final = (__name__, "_call")  # the module and the function that call a check
 
 
 @contextmanager
-def collected_items(
+def collected_suites(
     root: Path, top: Path, suites: Sequence[Path], context: SuiteContext
-) -> Iterator[list[pytest.Item]]:
-    """Collect *suites* in a pytest session that stays open during the block; yield their items.
+) -> Iterator["CollectedSuites"]:
+    """Collect *suites* with pytest; their fixtures end with the block.
 
-    Fixtures get their values from *context*. No ``conftest.py`` above the folder *top* runs. The
-    steps are those of pytest's own ``main``.
+    Fixtures get their values from *context*. No ``conftest.py`` above the folder *top* runs. Raises
+    ``CourseError`` if a suite can't be collected.
     """
-    plugin = GradingPlugin(context)
+    found, printed = CollectedSuites(context), StringIO()
     # Only files that ``provenance`` hashes may run, because they affect grades.
     folders = ["--rootdir", str(root), "--confcutdir", str(top)]
-    options = ["-c", str(INI), *folders, *map(str, suites)]
-    with _collecting(), pytest.MonkeyPatch.context() as environment:  # ignores the user's settings
+    with pytest.MonkeyPatch.context() as environment:  # ignores the user's settings
         environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         environment.delenv("PYTEST_ADDOPTS", raising=False)
         environment.delenv("PYTEST_PLUGINS", raising=False)
-        config = _prepareconfig(options, [pytest_plugin, plugin])
-    session = pytest.Session.from_config(config)
+        with redirect_stdout(printed), redirect_stderr(printed):
+            options = ["-c", str(INI), *folders, *map(str, suites)]
+            end = pytest.main(options, plugins=[pytest_plugin, found])
+    if end == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if found.collection_errors or end not in _COLLECTED:
+        reasons = "\n".join(found.collection_errors) or printed.getvalue().strip()
+        msg = f"The suites can't be collected. {reasons}"
+        raise CourseError(msg)
     try:
-        config._do_configure()  # noqa: SLF001  # pytest has no public call for this
-        config.hook.pytest_sessionstart(session=session)
-        with _collecting():
-            config.hook.pytest_collection(session=session)
-            if plugin.collection_errors:
-                raise pytest.UsageError("\n".join(plugin.collection_errors))
-        yield session.items
+        yield found
     finally:
-        config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
-        config._ensure_unconfigure()  # noqa: SLF001  # pytest has no public call for this
+        found.end_fixtures(None)
 
 
-@contextmanager
-def _collecting() -> Iterator[None]:
-    """Convert pytest's errors into ``CourseError``."""
-    try:
-        yield
-    except (pytest.UsageError, ConftestImportFailure) as error:
-        msg = f"The suites can't be collected. {error}"
-        raise CourseError(msg) from error
-
-
-class GradingPlugin:
-    """Passes the context to the fixtures, and stores errors of the collection."""
+class CollectedSuites:
+    """The items of suites, as a plugin that collects them and runs each as often as needed."""
 
     def __init__(self, context: SuiteContext) -> None:
-        self.context = context
+        self.items: list[pytest.Item] = []
         self.collection_errors: list[str] = []
+        self._context = context
+        self._direct: set[pytest.Item] = set()  # those that need no fixture of a suite
+        self._last: pytest.Item | None = None  # the last one that had fixtures of a suite
+        self._errors: list[BaseException] = []  # of the phases of the current item
+
+    def run(self, item: pytest.Item) -> BaseException | None:
+        """Run *item* and return its first exception, if any.
+
+        Without fixtures of a suite, pytest is not needed, and would take most of the time.
+        """
+        if item in self._direct and isinstance(item, pytest.Function):
+            return self._run_directly(item)
+        self.end_fixtures(item)
+        self._last, self._errors = item, []
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=item.parent)
+        return self._errors[0] if self._errors else None
+
+    def _run_directly(self, item: pytest.Function) -> BaseException | None:
+        self._context.item = item
+        try:
+            values = {name: getattr(self._context, name)(item) for name in item.fixturenames}
+            _call(item.obj, values)
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip raise a BaseException
+            return error
+        return None
+
+    def end_fixtures(self, following: pytest.Item | None) -> None:
+        """End the fixtures of the suite that ran last, unless *following* is in it too."""
+        last = self._last
+        if last is not None and (following is None or following.parent is not last.parent):
+            with pytest.MonkeyPatch.context() as environment:
+                environment.setenv("PYTEST_CURRENT_TEST", last.nodeid)  # the hook removes it
+                last.ihook.pytest_runtest_teardown(item=last, nextitem=following)
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Pass the context to the fixtures."""
-        config.stash[pytest_plugin.CONTEXT] = self.context
+        config.stash[pytest_plugin.CONTEXT] = self._context
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Store the reason why a suite can't be collected."""
         if report.failed:
             self.collection_errors.append(str(report.longrepr))
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Store the items instead of running them."""
+        self.items = session.items
+        files = [one for one in session.config.pluginmanager.get_plugins() if _is_module(one)]
+        for item in session.items:
+            fixtures = set(getattr(item, "fixturenames", ()))
+            module = getattr(item, "module", None)
+            overridden = any(not fixtures.isdisjoint(vars(one)) for one in (*files, module) if one)
+            if fixtures <= CheckFixtures.NAMES and not overridden:
+                self._direct.add(item)
+        return True
 
-def run_item(item: pytest.Item, next_item: pytest.Item | None) -> BaseException | None:
-    """Run the phases of *item* with all of pytest's hooks; return the first exception, if any.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:
+        """Call the check, whose fixtures pytest has resolved."""
+        names = _arguments(pyfuncitem.obj)
+        _call(pyfuncitem.obj, {name: pyfuncitem.funcargs[name] for name in names})
+        return True
 
-    The steps are those of pytest's ``runtestprotocol``, but without a report for each phase,
-    because making a report takes as long as a check.
-    """
-    item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # tears down the suite that ran before
-    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that rerun items do
-    hook = item.ihook
-    try:
-        error = _raised_by(hook.pytest_runtest_setup, item=item)
-        error = error or _raised_by(hook.pytest_runtest_call, item=item)
-        at_end = _raised_by(hook.pytest_runtest_teardown, item=item, nextitem=next_item)
-    finally:
-        item.funcargs = None  # type: ignore[attr-defined]  # frees the values
-    return error or at_end
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        """Store the exception; pytest's own report takes as long as a check."""
+        if call.when == "collect":
+            return None
+        outcome: Literal["passed", "failed"] = "passed"
+        if call.excinfo is not None:
+            outcome = "failed"
+            self._errors.append(call.excinfo.value)
+        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)
 
 
-def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseException | None:
-    try:
-        hook(**arguments)
-    except (KeyboardInterrupt, pytest.exit.Exception):
-        raise
-    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip raise a BaseException
-        return error
-    return None
+def _call(check: Callable[..., object], values: Mapping[str, object]) -> None:
+    """Call *check*; inside it, no code of the runner is active."""
+    check(**values)
+
+
+@cache
+def _arguments(check: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(inspect.signature(check).parameters)
+
+
+def _is_module(plugin: object) -> bool:
+    return isinstance(plugin, ModuleType)

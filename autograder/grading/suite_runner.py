@@ -32,7 +32,7 @@ from autograder.grading.outcomes import (
     submission_status,
 )
 from autograder.grading.prices import Graded, priced
-from autograder.grading.pytest_session import CHECK, collected_items, run_item
+from autograder.grading.pytest_session import CHECK, CollectedSuites, collected_suites
 from autograder.results import CheckResult, Diagnosis, Outcome, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
@@ -63,8 +63,8 @@ def open_suites(
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     context = context or SuiteContext(course)
     top = course.root if public else course.documented.parent
-    with collected_items(course.root, top, suites, context) as items:
-        runner = SuiteRunner(course, context, items, public=public, diagnose=diagnose)
+    with collected_suites(course.root, top, suites, context) as found:
+        runner = SuiteRunner(course, context, found, public=public, diagnose=diagnose)
         for stage in stages:
             if not runner.checks(stage.name):
                 msg = f"The suite of {stage.name} has no checks."
@@ -92,7 +92,7 @@ class SuiteRunner:
         self,
         course: Course,
         context: SuiteContext,
-        items: Sequence[pytest.Item],
+        suites: CollectedSuites,
         *,
         public: bool,
         diagnose: bool,
@@ -101,13 +101,14 @@ class SuiteRunner:
         self._public = public
         self._diagnose = diagnose
         self._context = context
-        self._sources: dict[str, RecordedSource | None] = {}
+        self._suites = suites
+        self._sources: dict[str, RecordedSource] = {}
         self._diagnosticians: dict[str, Diagnostician] = {}
         self._solved_checks: dict[str, SolvedCheck] = {}
         self._neighbours: dict[str, Neighbours] = {}
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
         self._checks: dict[str, list[CollectedCheck]] = {}
-        for item in items:
+        for item in suites.items:
             self._checks.setdefault(item.path.parent.name, []).append(collected_check(item))
 
     def checks(self, stage: str) -> list[CollectedCheck]:
@@ -226,7 +227,7 @@ class SuiteRunner:
             watching_bounds(on=not isinstance(channel, Session)) as margins,
             noting_uncompared() as uncompared,
         ):
-            error = run_item(item, self._other_check(item))
+            error = self._suites.run(item)
         require_memory(error)  # otherwise the answer would be blamed for it
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
@@ -238,11 +239,6 @@ class SuiteRunner:
         doubts = tuple(student.doubts.values())
         shown = Observation(student.observed, error, changed, methods, margin, notices, doubts)
         return shown._replace(uncompared=bool(uncompared), given_back=student.given_back)
-
-    def _other_check(self, item: pytest.Item) -> pytest.Item | None:
-        """Return another check of the suite, so that pytest keeps the module's fixtures."""
-        suite = self._checks[item.path.parent.name]
-        return next((other.item for other in suite if other.item is not item), None)
 
     def _start(
         self,
@@ -308,8 +304,7 @@ class SuiteRunner:
             return {}
         if not isinstance(self.course, Handout):
             return self.diagnostician(stage).examine(exercise, failures, passed)
-        source = self._recorded(stage)
-        return diagnose(source, exercise, failures, passed).diagnoses if source else {}
+        return diagnose(self._recorded(stage), exercise, failures, passed).diagnoses
 
     def _with_right_neighbours(
         self, stage: Stage, graded: Sequence[Graded], session: Session, start: Start
@@ -386,7 +381,7 @@ class SuiteRunner:
         """Whether this version of torch does not compute the printed value of *check*."""
         return check.spec.layer is Layer.DOCUMENTED and self._solve(check.item).uncompared
 
-    def _recorded(self, stage: Stage) -> RecordedSource | None:
+    def _recorded(self, stage: Stage) -> RecordedSource:
         if stage.name not in self._sources:
             self._sources[stage.name] = recorded_source(stage)
         return self._sources[stage.name]

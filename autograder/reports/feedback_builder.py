@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from autograder.course import Course, Stage
+from autograder.course_file import HINT_LABELS
 from autograder.reports.blocks import Aside, Block, Message, NamedMistake, Printed, Tables
 from autograder.reports.feedback import (
     PASSED,
@@ -25,7 +26,6 @@ from autograder.reports.tensor_tables import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.sanitize import MAX_WORD, line
 
-HINTS: Final = ("A first nudge", "A stronger hint", "Nearly the answer")
 MARKS: Final = {
     Outcome.PASSED: (PASSED, "passed"),
     Outcome.FAILED: ("✗", "not right yet"),
@@ -177,7 +177,7 @@ def _exercise(
         first=found[0] if found else None,
         later=tuple(found[1:]),
         passed=tuple(_checks(passed, shown, result.name, {})),
-        hints=tuple(zip(HINTS, filter(None, hints), strict=False)) if problems else (),
+        hints=tuple(zip(HINT_LABELS, filter(None, hints), strict=False)) if problems else (),
         carried=carried_points(result.carried, result.credited),
     )
 

@@ -13,9 +13,10 @@ from typing import Final
 
 import msgspec
 
+from autograder.course_file import Isolation
 from autograder.errors import SandboxError
 from autograder.sandbox import landlock, private_folder, seccomp, syscalls
-from autograder.sandbox.isolation import Isolation, allows_others, missing_feature, readable_roots
+from autograder.sandbox.isolation import allows_others, missing_feature, readable_roots
 from autograder.sandbox.privileges import (
     drop_privileges,
     is_root,

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from autograder.sandbox import static_names
 from autograder.sandbox.call_counters import CallCounters
-from autograder.sandbox.magics import strip_magics
 from autograder.sandbox.module_parameters import MissingError, load, replace, require_tensor
+from autograder.sandbox.notebook_magics import strip_magics
 from autograder.sandbox.problem_reader import ProblemReader, statement_at
 from autograder.sandbox.protocol import (
     MAX_PROBLEMS,

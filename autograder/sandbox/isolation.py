@@ -12,15 +12,14 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
+from autograder.course_file import Isolation
 from autograder.errors import SandboxError
 from autograder.sandbox import landlock, seccomp, syscalls
 from autograder.sandbox.privileges import is_root
-
-Isolation = Literal["full", "process"]
 
 LESS_ISOLATION = (
     "To grade with less isolation, use --isolation process, or write "

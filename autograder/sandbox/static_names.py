@@ -1,30 +1,59 @@
-"""Reads the names that a student's source uses from its syntax tree before it runs.
+"""Lists the definitions of a student's source and the names that they use, before it runs.
 
-The worker does this before student code runs, so its output is trusted. It finds forbidden
-functions like a linter and is not a defence. The functions and operators that a call runs are
-counted separately (``call_counters``).
+The worker does this before student code runs, so its output is trusted. It compiles each statement
+and reads its bytecode. It finds forbidden functions like a linter and is not a defence. The
+functions and operators that a call runs are counted separately (``call_counters``).
 
 A definition is certain if its name cannot have a different value. Other definitions, and names that
 are passed to other code, are possible uses: they cost no points, and the instructor gets a notice.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
+from types import CodeType
 
 import msgspec
 
-from autograder.sandbox.name_bindings import DEFINITION, STAR, Binding, module_bindings, walk
-from autograder.sandbox.name_uses import COMPUTED, Mention, NameReader, dotted, odd_word, short
+from autograder.sandbox.bytecode_names import (
+    ACTS,
+    COMPUTED,
+    STAR,
+    Mention,
+    ModuleNames,
+    all_code,
+    is_function,
+    mentions,
+    operations,
+    short,
+)
+from autograder.sandbox.name_bindings import (
+    DEFINITION,
+    Binding,
+    bindings,
+    certain,
+    compiled,
+    flat,
+)
 
 __all__ = ["COMPUTED", "Definition", "Use", "definitions", "parse", "reached_uses"]
 
-_CALLABLE = (ast.Name, ast.Attribute, ast.Lambda)  # values that may be a function or a class
-MAX_USES = 5_000  # different names in all definitions of a file; a hand-written one has hundreds
-MAX_DEFINITIONS = 2_000  # in a file; a hand-written one has dozens
-MAX_METHODS = 2_000  # in a file; a hand-written one has dozens
+MAX_NAMES = 4_000  # definitions, their uses and methods; a hand-written file has hundreds
+MAX_STATEMENTS = 3_000  # of the module itself; a hand-written file has dozens
 MODULE = ""  # stands for objects without a name, and for objects that are passed to other code
 TOO_MANY = "(more names than are read)"
+# These reach a function without its name, or call it where calls are not counted.
+_ODD_MODULES = frozenset(
+    {"asyncio", "builtins", "concurrent", "ctypes", "importlib", "inspect", "marshal"}
+    | {"multiprocessing", "pkgutil", "pydoc", "runpy", "threading", "_thread"}
+    | {"vars", "globals", "locals"}
+)
+_ODD_PARTS = frozenset(
+    {"__dict__", "__globals__", "__builtins__", "__closure__", "__code__", "__getattribute__"}
+    | {"__subclasses__", "_getframe", "get_objects", "get_referents", "get_referrers"}
+    | {"settrace", "setprofile", "_C", "overrides", "_python_dispatch"}
+)
 
 
 class Use(msgspec.Struct, frozen=True, array_like=True):
@@ -65,7 +94,9 @@ def _parse(cell: bytes) -> ast.Module | None:
 def definitions(trees: Sequence[ast.Module | None]) -> tuple[Definition, ...]:
     """List the definitions of all cells; the last one may be that of ``MODULE``."""
     statements = [node for tree in trees if tree is not None for node in tree.body]
-    return _Source(statements).definitions() if statements else ()
+    with warnings.catch_warnings():  # running the source shows them to the student
+        warnings.simplefilter("ignore")
+        return _Source(statements).definitions() if statements else ()
 
 
 def reached_uses(
@@ -79,12 +110,12 @@ def reached_uses(
     for definition in known:
         if definition.certain or possible:
             by_name.setdefault(definition.name, []).append(definition)
-    waiting = [name, MODULE] if possible else [name]
-    reached, uses = set(waiting), list[Use]()
-    while waiting:
-        for definition in by_name.get(waiting.pop(), ()):
+    reached = dict.fromkeys([name, MODULE] if possible else [name])
+    waiting, uses = list(reached), list[Use]()
+    for one in waiting:  # the loop extends the list
+        for definition in by_name.get(one, ()):
             uses += definition.uses
-            new = {use.name for use in definition.uses} - reached
+            new = dict.fromkeys(use.name for use in definition.uses if use.name not in reached)
             reached |= new
             waiting += new
     return tuple(uses)
@@ -93,170 +124,133 @@ def reached_uses(
 def odd_words(known: Sequence[Definition]) -> tuple[Use, ...]:
     """List the words of a source that may hide which functions it calls; also ``TOO_MANY``."""
     uses = (use for definition in known if definition.name == MODULE for use in definition.uses)
-    return tuple(use for use in uses if use.name == TOO_MANY or odd_word(use.name) == use.name)
+    return tuple(use for use in uses if use.name == TOO_MANY or _odd_word(use.name) == use.name)
 
 
 class _Source:
     """Reads the definitions in the statements of one source."""
 
     def __init__(self, statements: Sequence[ast.stmt]) -> None:
-        self._statements = statements
-        self._all = list(module_bindings(statements))
+        self._left = MAX_NAMES
+        self._is_complete = True  # whether every statement was read
+        self._code: list[tuple[ast.stmt, CodeType]] = []
+        every: list[Binding] = []
+        for node, is_nested in flat(statements):
+            if len(self._code) == MAX_STATEMENTS:
+                self._left = 0
+                break
+            try:
+                self._code.append((node, compiled(node)))
+                every += bindings(*self._code[-1], is_nested=is_nested)
+            except (SyntaxError, ValueError):  # such as `return` outside of a function
+                continue
+            except (RecursionError, MemoryError, OverflowError):
+                self._is_complete = False
         self._bindings: dict[str, list[Binding]] = {}
-        for binding in self._all:
-            self._bindings.setdefault(binding.name, []).append(binding)
-        self._certain = {name: _certain(found) for name, found in self._bindings.items()}
-        classes = {one.name for one in self._all if isinstance(one.value, ast.ClassDef)}
-        aliases = self._aliases()
-        self._reader = NameReader(aliases, self._bindings.keys(), classes)
-        self._libraries = {name.partition(".")[0] for name in aliases.values()}
-        self._read: dict[int, dict[str, Mention]] = {}  # by the id of the node
-        self._uses_left, self._methods_left = MAX_USES, MAX_METHODS
+        for one in every:
+            self._bindings.setdefault(one.name, []).append(one)
+        self._certain = {name: certain(found) for name, found in self._bindings.items()}
+        self._own = {one.name for one in every if not one.imported}
+        self._names = ModuleNames(frozenset(self._bindings))
+        self._libraries: set[str] = set()
+        for one in every:  # in this order, because an alias may be an attribute of another
+            if one in self._certain[one.name] and (dotted := self._dotted(one)):
+                self._names.aliases[one.name] = dotted
+                self._libraries.add(dotted.partition(".")[0])
+        self._read: dict[int, dict[str, Mention]] = {}  # by the id of the code
 
     def definitions(self) -> tuple[Definition, ...]:
         """List the certain and possible definitions, and finally ``MODULE`` if it uses names."""
         found: list[Definition] = []
-        for name, bindings in self._bindings.items():
-            certain = self._certain[name]
-            if any(binding.value is not None for binding in certain):
-                found.append(self._definition(name, certain))
-            possible = [binding for binding in bindings if binding not in certain]
+        for name, bound in self._bindings.items():
+            sure = self._certain[name]
+            if any(not one.imported for one in sure):
+                found.append(self._definition(name, sure))
+            possible = [one for one in bound if one not in sure]
             if possible and name != STAR:
                 found.append(self._definition(name, possible, certain=False))
-            if len(found) >= MAX_DEFINITIONS or not self._uses_left:
-                self._uses_left = 0
+            if self._left <= 0:
                 break
         rest = self._rest()
         return (*found, rest) if rest.uses else tuple(found)
 
-    def _aliases(self) -> dict[str, str]:
-        """Map names to the dotted names that imports and assignments certainly give them."""
-        aliases: dict[str, str] = {}
-        for binding in self._all:
-            if binding not in self._certain[binding.name]:
-                continue
-            value = binding.value
-            name = binding.imported if value is None else dotted(value, aliases)
-            if binding.imported or "." in name:
-                aliases[binding.name] = short(name)
-        return aliases
+    def _dotted(self, binding: Binding) -> str:
+        """Return the dotted name of the imported object that *binding* gives a name, or ""."""
+        if binding.imported or not isinstance(binding.node, ast.Name | ast.Attribute):
+            return short(binding.imported)
+        names = [name for name in self._mentions(binding.code) if "." in name]
+        return next((name for name in names if name.partition(".")[0] in self._libraries), "")
+
+    def _mentions_in(self, code: CodeType) -> dict[str, Mention]:
+        if id(code) not in self._read:
+            self._read[id(code)] = self._mentions(code)
+        return self._read[id(code)]
+
+    def _mentions(self, code: CodeType) -> dict[str, Mention]:
+        """Join the mentions of each name; the first one has the line."""
+        found: dict[str, Mention] = {}
+        for one in mentions(code, self._names):
+            line, name, is_called, is_set = found.setdefault(one.name, one)
+            found[name] = Mention(line, name, is_called and one.is_called, is_set or one.is_set)
+        return found
 
     def _definition(
-        self, name: str, bindings: Sequence[Binding], *, certain: bool = True
+        self, name: str, bound: Sequence[Binding], *, certain: bool = True
     ) -> Definition:
         uses: dict[str, Use] = {}
         methods: dict[str, None] = {}
-        for binding in bindings:
-            if binding.value is None:
-                uses.setdefault(binding.imported, Use(binding.line, short(binding.imported)))
-                continue
-            for one in self._mentions(binding.value).values():
-                uses.setdefault(one.name, Use(one.line, one.name))
-            if isinstance(binding.value, DEFINITION):
-                methods |= dict.fromkeys(_methods(binding.value))
-        assigned = not any(isinstance(one.value, DEFINITION) for one in bindings)
-        return Definition(
-            name=short(name),
-            line=bindings[0].line,
-            uses=self._within_limit(uses.values()),
-            assigned=assigned,
-            methods=self._methods_within_limit(methods),
-            certain=certain,
-        )
+        is_assigned = True
+        for one in bound:
+            read = self._mentions_in(one.code)
+            for mention in read.values():
+                uses.setdefault(mention.name, Use(mention.line, mention.name))
+            if isinstance(one.node, DEFINITION):
+                is_assigned = False
+                inner = (code.co_name for code in all_code(one.code) if is_function(code))
+                methods |= dict.fromkeys(short(other) for other in inner if other != name)
+                methods |= {mention.name: None for mention in read.values() if mention.is_set}
+        kept = tuple(islice(uses.values(), self._left))
+        named = tuple(islice(methods, self._left))
+        self._left = max(0, self._left - len(kept) - len(named) - 1)
+        return Definition(short(name), bound[0].line, kept, is_assigned, named, certain)
 
     def _rest(self) -> Definition:
         """Return the definition of ``MODULE``: odd words, and names passed to other code."""
         odd: dict[str, Use] = {}
         passed_on: dict[str, Use] = {}
-        own = {one.name for one in self._all if one.value is not None}
-        for statement in self._statements:
-            for one in self._mentions(statement).values():
-                if word := odd_word(one.name, own):
-                    odd.setdefault(word, Use(one.line, word))
-                if one.is_passed_on and self._may_be_called(one.name):
-                    passed_on.setdefault(one.name, Use(one.line, one.name))
-        for binding in self._all:  # the file's own decorator may pass it on
-            decorators = getattr(binding.value, "decorator_list", ())
-            if any(_root(decorator) in own for decorator in decorators):
-                passed_on.setdefault(binding.name, Use(binding.line, short(binding.name)))
-        uses = self._within_limit(passed_on.values())
-        if not self._uses_left:
+        for node, code in self._code:
+            for line, name, *_ in self._mentions_in(code).values():
+                if word := _odd_word(name, self._own):
+                    odd.setdefault(word, Use(line, word))
+            passed_on |= {use.name: use for use in self._passed_on(node, code)}
+        kept = tuple(islice(passed_on.values(), self._left))
+        if not (self._left and self._is_complete) or len(kept) < len(passed_on):
             odd[TOO_MANY] = Use(1, TOO_MANY)
-        return Definition(MODULE, 1, (*odd.values(), *uses), assigned=True)
+        return Definition(MODULE, 1, (*odd.values(), *kept), assigned=True)
 
-    def _may_be_called(self, name: str) -> bool:
-        """Whether *name* may be a function; parts of a call count, but its result does not.
-
-        Honest code looks up layers of its own objects by name.
-        """
-        owner, dot, last = name.partition(".")
-        if last == COMPUTED:
-            return owner == "?" or owner in self._libraries
-        return bool(dot) or any(
-            not isinstance(one.value, ast.Call) or self._reader.makes_object(one.value)
-            for one in self._bindings.get(name, ())
-        )
-
-    def _mentions(self, node: ast.AST) -> dict[str, Mention]:
-        """Return the first use of each name in *node*, and whether the name is passed on there."""
-        if id(node) not in self._read:
-            found: dict[str, Mention] = {}
-            for one in self._reader.mentions(node):
-                known = found.setdefault(one.name, one)
-                if one.is_passed_on and not known.is_passed_on:
-                    found[one.name] = known._replace(is_passed_on=True)
-            self._read[id(node)] = found
-        return self._read[id(node)]
-
-    def _within_limit(self, uses: Iterable[Use]) -> tuple[Use, ...]:
-        kept = tuple(islice(uses, self._uses_left))
-        self._uses_left -= len(kept)
-        return kept
-
-    def _methods_within_limit(self, methods: Iterable[str]) -> tuple[str, ...]:
-        kept = tuple(short(name) for name in islice(methods, self._methods_left))
-        self._methods_left -= len(kept)
-        return kept
+    def _passed_on(self, node: ast.stmt, code: CodeType) -> Iterator[Use]:
+        """Yield the names of objects that a statement of the module may keep for other code."""
+        if isinstance(node, DEFINITION):
+            parts = [part for one in node.decorator_list for part in ast.walk(one)]
+            if any(isinstance(part, ast.Name) and part.id in self._own for part in parts):
+                yield Use(node.lineno, short(node.name))
+        elif any(one.kind in ACTS for one in operations(code)):
+            for line, name, is_called, _ in self._mentions_in(code).values():
+                may_run = "." in name or any(
+                    one.is_callable for one in self._bindings.get(name, ())
+                )
+                if may_run and not is_called and not name.endswith(COMPUTED):
+                    yield Use(line, name)
 
 
-def _certain(bindings: Sequence[Binding]) -> list[Binding]:
-    """Return those *bindings* of one name to which its uses certainly refer.
+def _odd_word(name: str, own: Collection[str] = ()) -> str:
+    """Return the part of *name* that may hide which functions a source calls, or "".
 
-    These are the last ones. A class and an instance with the same name both count, because the
-    class is graded.
+    The module's *own* names do not count.
     """
-    if len({one.imported for one in bindings}) == 1 and bindings[0].imported:
-        return [bindings[-1]]
-    if len(bindings) > 1 and any(one.is_nested and _is_callable(one) for one in bindings):
-        return []
-    definition = assignment = imported = None
-    for one in bindings if len(bindings) == 1 else [one for one in bindings if not one.is_nested]:
-        if isinstance(one.value, DEFINITION):
-            definition, assignment, imported = one, None, None
-        elif one.imported:
-            definition, assignment, imported = None, None, one
-        else:
-            assignment, imported = (one if one.is_exact else None), None
-            definition = None if one.is_exact and _is_callable(one) else definition
-    return [one for one in (definition, assignment, imported) if one is not None]
-
-
-def _is_callable(binding: Binding) -> bool:
-    """Whether the name may refer to a function or class and not to a value."""
-    return bool(binding.imported) or isinstance(binding.value, (*DEFINITION, *_CALLABLE))
-
-
-def _methods(definition: ast.AST) -> Iterator[str]:
-    """Yield the names of the functions in *definition* and of the attributes that it sets."""
-    for node in walk(definition)[1:]:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield f"{getattr(node.value, 'id', '?')}.{node.attr}"
-
-
-def _root(node: ast.AST) -> str:
-    """Return the name at the start of a decorator; "" if it starts with something else."""
-    while isinstance(node, ast.Attribute | ast.Call):
-        node = node.value if isinstance(node, ast.Attribute) else node.func
-    return node.id if isinstance(node, ast.Name) else ""
+    parts = name.split(".")
+    if parts[0] in _ODD_MODULES and parts[0] not in own:
+        return parts[0]
+    if parts[:2] == ["sys", "modules"]:
+        return "sys.modules"
+    return next((part for part in parts if part in _ODD_PARTS), "")

@@ -15,12 +15,12 @@ from typing import Final, Self, TypeVar
 
 import msgspec
 
-from autograder.course_file import Limits
+from autograder.course_file import Isolation, Limits
 from autograder.disk import OwnedFolder
 from autograder.errors import LostProcessError
 from autograder.sandbox import protocol
 from autograder.sandbox.confinement import SandboxPolicy
-from autograder.sandbox.isolation import Isolation, readable_roots, require_workers
+from autograder.sandbox.isolation import readable_roots, require_workers
 from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStarted

@@ -9,8 +9,6 @@ import ast
 import hashlib
 from collections.abc import Sequence
 
-from autograder.sandbox.name_bindings import walk
-
 _END = object()
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FOREIGN = (ast.alias, ast.ImportFrom, ast.keyword)  # names of modules, arguments of others
@@ -33,6 +31,22 @@ def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _walk(root: ast.AST) -> list[ast.AST]:
+    """List *root* and the nodes below it.
+
+    Nodes without fields are left out: operators and contexts, which are nearly half of a tree.
+    """
+    nodes = [root]
+    for node in nodes:  # the loop extends the list
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                nodes += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST) and value._fields:
+                nodes.append(value)
+    return nodes
+
+
 class _Names:
     """Replaces each name that the source defines with a number, in the order of first use.
 
@@ -45,7 +59,7 @@ class _Names:
         self._bound: set[str] = set()
         self._attributes: set[str] = set()
         for tree in trees:
-            for node in walk(tree):
+            for node in _walk(tree):
                 self._collect(node)
 
     def _collect(self, node: ast.AST) -> None:

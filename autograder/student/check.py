@@ -194,7 +194,7 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
     merged = _merge(stage, results)
     from autograder.suite import public_record  # noqa: PLC0415  # imports torch
 
-    record = public_record.read(stage.public_record)
+    record = public_record.read(stage.records)
     return build_self_check(
         stage,
         merged,

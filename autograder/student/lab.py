@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograder.course import handout, received
+from autograder.course import handout
 from autograder.errors import AutograderError, GraderError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
@@ -26,7 +26,7 @@ from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.controls import embed, explore
 from autograder.student.course_modules import course_module, module_names
-from autograder.student.learner_folder import solved_stage
+from autograder.student.learner_folder import released_folder, solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.pictures import heatmap_panels, heatmaps, shapes, side_by_side
 from autograder.submission import collect
@@ -116,7 +116,7 @@ class Lab:
     """
 
     def __init__(self, folder: str | Path = ".") -> None:
-        self._folder = received(Path(folder).resolve())
+        self._folder = released_folder(Path(folder).resolve())
         self._server: Workers | None = None
         self._file: Path | None = None
 

@@ -1,6 +1,7 @@
 """Creates and finds a learner's folder, and resets exercises in it."""
 
 import ast
+import importlib.util
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,13 +13,14 @@ from autograder.course import (
     GUIDE,
     MARKERS,
     SHARED,
+    SOLUTIONS_PACKAGE,
+    STAGE_FILE,
     Handout,
     Stage,
     find_root,
     handout,
     handouts,
     installed_handouts,
-    installed_solution,
     is_handout,
     load,
 )
@@ -30,6 +32,7 @@ DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
 ORIGINALS: Final = ".originals"  # modules and labs as the learner received them
 COPIES: Final = "copies"  # files that `reset` and `start` replaced
+OLDER: Final = ("public.json", "fingerprints.json", "effort.json")  # of older versions of the kit
 
 
 @dataclass
@@ -69,6 +72,8 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
         for source in (*sources, shared):
             for file in _files(source):
                 _copy(file, Path(source.name) / file.relative_to(source), done)
+            for name in OLDER:
+                (target / source.name / name).unlink(missing_ok=True)
         if guide.is_file():
             _copy(guide, Path(guide.name), done)
     except OSError as error:
@@ -124,6 +129,20 @@ def find_stages(start: Path) -> Handout | None:
         if found.file.stages:
             return found
     return None
+
+
+def released_folder(folder: Path) -> Path:
+    """Return the folder that students receive, if *folder* has the authored files of a stage.
+
+    Return any other *folder* as it is.
+    """
+    if is_handout(folder) or not (folder / STAGE_FILE).is_file():
+        return folder
+    try:
+        course = load(find_root(folder))
+    except CourseError:
+        return folder
+    return next((one.assignment for one in course.every_stage if one.source == folder), folder)
 
 
 def gone(own: Handout) -> bool:
@@ -210,8 +229,21 @@ def solved_stage(stage: Stage, root: Path | None = None) -> Stage | None:
         course = load(root if root is not None else find_root(stage.source))
         found = course.stage(stage.name)
     except (CourseError, UsageError):
-        return installed_solution(stage)
-    return found if found.solution.is_file() else installed_solution(stage)
+        return _installed_solution(stage)
+    return found if found.solution.is_file() else _installed_solution(stage)
+
+
+def _installed_solution(stage: Stage) -> Stage | None:
+    """Return *stage* with its solution and lab in the installed wheel, or None without a wheel."""
+    try:
+        spec = importlib.util.find_spec(SOLUTIONS_PACKAGE)
+    except (ImportError, ValueError):
+        spec = None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        found = Stage(Path(folder), stage.name, stage.file)
+        if found.solution.is_file():
+            return found
+    return None
 
 
 def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:

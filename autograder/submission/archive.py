@@ -6,12 +6,12 @@ of a refused archive but not of missing members. Nothing is extracted to disk, a
 that are graded are decompressed.
 """
 
-import copy
 import io
 import re
 import stat
-import sys
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -30,13 +30,14 @@ from autograder.submission.files import (
     read_regular,
     visible,
 )
-from autograder.submission.names import comparison_key, find_lms
+from autograder.submission.names import comparison_key
 
 MAX_MEMBERS = 2000  # the same as for folders; more means a virtual environment or an attack
 MAX_TOTAL = 64 * 2**20  # bytes of all members; code has kilobytes, a notebook with plots some MiB
 MAX_RATIO = 200  # deflate reaches 1032:1 on zeros, source and notebooks stay below 20:1
 RATIO_FLOOR = 2**20  # bytes; smaller members do no harm at any ratio (an empty log, a blank image)
 MAX_DIRECTORY = 2**20  # bytes that zipfile may read at once: 2000 members with 500 bytes each
+MAX_NAME = 4096  # characters of a path, as on Linux
 MAX_CLASS_MEMBERS = 20_000  # 1000 students with 20 files each
 MAX_CLASS_DIRECTORY = 4 * 2**20  # bytes: 20,000 members with 200 bytes each
 
@@ -45,6 +46,9 @@ _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1 | 0x40 | 0x2000  # flag bits: encrypted, strongly encrypted, encrypted directory
 _PLAIN_KINDS = frozenset({0, stat.S_IFREG, stat.S_IFDIR})  # 0: the system has no file modes
 _TAIL = 2**16 + 22  # bytes at the end that zipfile reads first: a record and the longest comment
+_PIECE = 2**16  # bytes that are decompressed at once
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # before each file: signature, sizes of name and extra
+_LOCAL_SIGNATURE = b"PK\x03\x04"
 _REPACK = "Make a new zip of your files and submit it again."
 
 
@@ -65,16 +69,16 @@ class ZipSource(msgspec.Struct, frozen=True):
         return cls(visible(file.name), partial(read_regular, file), file, max_directory)
 
     @contextmanager
-    def open(self) -> Iterator[zipfile.ZipFile]:
-        """Open the archive; raise ``UnusableFile`` or an error of zipfile if that fails."""
+    def open(self) -> "Iterator[_BoundedFile | _BoundedBytes]":
+        """Open the archive's bytes; raise ``UnusableFile`` if that fails."""
         stream: _BoundedFile | _BoundedBytes
-        if self.place is not None:  # zipfile reads only the parts that it needs
+        if self.place is not None:  # only the parts that are needed are read
             stream = _BoundedFile(open_regular(self.place))
         else:
             stream = _BoundedBytes(self.read(self.max_size))
         stream.largest = self.max_directory
-        with stream, zipfile.ZipFile(stream) as archive:
-            yield archive
+        with stream:
+            yield stream
 
 
 class ArchiveBudget(msgspec.Struct):
@@ -112,55 +116,61 @@ def open_archive(file: Path | SubmittedFile, budget: ArchiveBudget | None = None
     if fault := budget.fault(members):
         return [], [f"The archive {source.label} {fault} Submit code only, in one zip."]
     budget.charge(members)
-    files = _files(source, list(enumerate(members)))
+    files = _files(source, members)
     return [msgspec.structs.replace(file, packed=True) for file in files], []
 
 
-class ClassListing(dict[str, Listing]):
-    """The files of each entry of a class's zip; *wrapper* is the folder around all of them."""
+class PackedEntry(msgspec.Struct, frozen=True):
+    """An entry of a class's zip, with its members."""
 
-    wrapper = ""
+    name: str
+    source: ZipSource
+    members: tuple[zipfile.ZipInfo, ...]
+    depth: int  # the number of folders around the entry
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the entry is a folder."""
+        return any(
+            member.is_dir() or len(_path(member).parts) > self.depth + 1 for member in self.members
+        )
+
+    def list_files(self) -> Listing:
+        """List the files, or return a fault if one member is suspicious."""
+        if fault := next(_faults(self.members), ""):
+            return [], [f"{visible(self.name)} {fault} Submit it again, without that file."]
+        return [
+            msgspec.structs.replace(file, path=PurePosixPath(*file.path.parts[self.depth :]))
+            for file in _files(self.source, self.members)
+        ], []
 
 
-def open_class_archive(path: Path) -> ClassListing:
-    """List the files of each entry in a class's zip; raise ``UnusableFile`` if that fails.
+class ClassArchive:
+    """The zip of a class; raises ``UnusableFile`` if it can't be read.
 
-    Only the entry that contains a fault is refused. A single folder around everything is skipped.
+    Only the entry that contains a suspicious member is refused.
     """
-    source = ZipSource.of(path, MAX_CLASS_DIRECTORY)
-    members = list(enumerate(_members(source)))
-    if len(members) > MAX_CLASS_MEMBERS:
-        msg = f"The archive {source.label} contains more than {MAX_CLASS_MEMBERS} files."
-        raise UnusableFile(msg)
-    shown = [item for item in members if not is_hidden_or_generated(_path(item[1]))]
-    depth = 1 if _is_wrapped([_path(member) for _, member in shown]) else 0
-    entries: dict[str, list[tuple[int, zipfile.ZipInfo]]] = {}
-    for index, member in shown:
-        if len(parts := _path(member).parts) > depth:
-            entries.setdefault(parts[depth], []).append((index, member))
-    listing = ClassListing()
-    listing.update((name, _entry(source, name, found, depth)) for name, found in entries.items())
-    listing.wrapper = _path(shown[0][1]).parts[0] if depth else ""
-    return listing
 
+    def __init__(self, path: Path) -> None:
+        self._source = ZipSource.of(path, MAX_CLASS_DIRECTORY)
+        members = _members(self._source)
+        if len(members) > MAX_CLASS_MEMBERS:
+            msg = f"The archive {self._source.label} contains more than {MAX_CLASS_MEMBERS} files."
+            raise UnusableFile(msg)
+        self._members = [item for item in members if not is_hidden_or_generated(_path(item))]
 
-def _entry(
-    source: ZipSource, name: str, members: list[tuple[int, zipfile.ZipInfo]], depth: int
-) -> Listing:
-    if fault := next(_faults([member for _, member in members]), ""):
-        return [], [f"{visible(name)} {fault} Submit it again, without that file."]
-    files = _files(source, members)
-    return [
-        msgspec.structs.replace(file, path=PurePosixPath(*file.path.parts[depth:]))
-        for file in files
-    ], []
-
-
-def _is_wrapped(paths: Sequence[PurePosixPath]) -> bool:
-    """Return whether all *paths* are in one folder that no LMS named after a student."""
-    tops = {path.parts[0] for path in paths if path.parts}
-    is_folder = any(len(path.parts) > 1 for path in paths)
-    return len(tops) == 1 and is_folder and not find_lms(tops)
+    def entries(self, inside: tuple[str, ...] = ()) -> list[PackedEntry]:
+        """Return the entries in the folder *inside*, in the order of the archive."""
+        found: dict[str, list[zipfile.ZipInfo]] = {}
+        depth = len(inside)
+        for member in self._members:
+            parts = _path(member).parts
+            if len(parts) > depth and parts[:depth] == inside:
+                found.setdefault(parts[depth], []).append(member)
+        return [
+            PackedEntry(name, self._source, tuple(members), depth)
+            for name, members in found.items()
+        ]
 
 
 class _Bounded:
@@ -197,16 +207,19 @@ def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zip
     if budget is not None and source.place is None:
         source = msgspec.structs.replace(source, max_size=max(0, budget.size))
     try:
-        with source.open() as archive:
-            if budget is not None and archive.fp is not None:
-                end = archive.fp.seek(0, io.SEEK_END)
+        with source.open() as stream, zipfile.ZipFile(stream) as archive:
+            if budget is not None:
+                end = stream.seek(0, io.SEEK_END)
                 budget.directory -= end - archive.start_dir
                 budget.size -= 0 if source.place else end
-            return archive.infolist()
+            members = archive.infolist()
     except UnusableFile:
         raise
     except Exception as error:  # damaged bytes raise about a dozen types of errors
         raise UnusableFile(_damaged(source.label, error)) from error
+    for member in members:  # some programs for Windows write `\\`; the checks come after this
+        member.filename = member.filename.replace("\\", "/")
+    return members
 
 
 def _path(member: zipfile.ZipInfo) -> PurePosixPath:
@@ -233,10 +246,11 @@ def _size(members: Sequence[zipfile.ZipInfo]) -> int:
 
 def _unsafe(member: zipfile.ZipInfo) -> str:
     """Return why *member* makes the archive unsafe; empty if it does not."""
-    name, largest = member.orig_filename, max(RATIO_FLOOR, MAX_RATIO * member.compress_size)
+    name = member.orig_filename.replace("\\", "/")
+    largest = max(RATIO_FLOOR, MAX_RATIO * member.compress_size)
     reasons = {
         "has a NUL character in its name": "\0" in name,
-        "has a backslash in its name": "\\" in name,
+        f"has a name of more than {MAX_NAME} characters": len(name) > MAX_NAME,
         "has an absolute path": name.startswith("/") or re.match(r"[A-Za-z]:", name),
         "points out of the archive": ".." in name.split("/"),
         "has no name": not PurePosixPath(name).parts,
@@ -261,46 +275,56 @@ def _duplicate(members: Sequence[zipfile.ZipInfo]) -> str:
     return ""
 
 
-def _files(
-    source: ZipSource, members: Sequence[tuple[int, zipfile.ZipInfo]]
-) -> Iterator[SubmittedFile]:
-    for index, member in members:
+def _files(source: ZipSource, members: Sequence[zipfile.ZipInfo]) -> Iterator[SubmittedFile]:
+    for member in members:
         name = _path(member)
         if not member.is_dir() and not is_hidden_or_generated(name):
             # Each read opens the archive again, because nobody would close an open one.
-            read = partial(_read_member, source, index, member)
+            read = partial(_read_member, source, member)
             yield SubmittedFile(path=name, label=visible(name.name), read=read)
 
 
-def _read_member(source: ZipSource, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:
-    label = visible(_path(seen).name)
+def _read_member(source: ZipSource, member: zipfile.ZipInfo, limit: int) -> bytes:
+    label = visible(_path(member).name)
     try:
-        with source.open() as archive:
-            member = archive.infolist()[index]
-            data = check_size(_inflate(archive, member, limit), limit, label)
+        with source.open() as stream:
+            data = check_size(_inflate(stream, member, limit), limit, label)
     except UnusableFile:
         raise
     except Exception as error:
         raise UnusableFile(_damaged(source.label, error)) from error
-    if len(data) != seen.file_size:
+    if len(data) != member.file_size:
         msg = (
             f"The archive {source.label} is damaged: {label} has {len(data)} bytes, "
-            f"its directory says {seen.file_size}. {_REPACK}"
+            f"its directory says {member.file_size}. {_REPACK}"
         )
         raise UnusableFile(msg)
     return data
 
 
-def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
+def _inflate(stream: _BoundedFile | _BoundedBytes, member: zipfile.ZipInfo, limit: int) -> bytes:
     """Decompress *member* to its real end, but to at most *limit* + 1 bytes.
 
-    zipfile stops at the size that the directory claims, so a longer member would not be noticed.
-    Therefore the copy of *member* claims the largest possible size, and zipfile reads to the end.
+    zipfile would read the whole directory again for each member, and stop at the size that the
+    directory claims.
     """
-    claim = copy.copy(member)
-    claim.file_size = sys.maxsize
-    with archive.open(claim) as stream:
-        return stream.read(limit + 1)
+    stream.seek(member.header_offset)
+    signature, name_size, extra_size = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
+    if signature != _LOCAL_SIGNATURE:
+        msg = "a file is not where its directory says"
+        raise zipfile.BadZipFile(msg)
+    stream.seek(name_size + extra_size, io.SEEK_CUR)
+    is_stored = member.compress_type == zipfile.ZIP_STORED
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    data, left = bytearray(), member.compress_size
+    while left > 0 and len(data) <= limit and (piece := stream.read(min(left, _PIECE))):
+        left -= len(piece)
+        rest = limit + 1 - len(data)
+        data += piece[:rest] if is_stored else inflater.decompress(piece, rest)
+    if len(data) <= limit and zlib.crc32(data) != member.CRC:
+        msg = "a checksum is wrong"
+        raise zipfile.BadZipFile(msg)
+    return bytes(data)
 
 
 def _damaged(label: str, error: Exception) -> str:

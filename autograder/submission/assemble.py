@@ -33,6 +33,7 @@ STAMP = "timestamp.txt"  # nbgrader writes it into every folder that it collects
 FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's key to the feedback page of a submission
 NO_LAB = f"No {LAB} was submitted"  # begins a notice that the class report counts
 _MAX_NAMED = 10  # names in a sentence; `ignored` has more of them
+_TYPED = "A text or a link was entered in the LMS. Only files are graded: upload the module."
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
@@ -253,7 +254,8 @@ def _submission(
         str(file.path) for file in files if file is not used and not _is_nbgraders(file)
     )
     late = ("Canvas marks this submission as late.",) if work.is_late else ()
-    notices = (*(selected.notices if selected else ()), *late, *work.faults)
+    typed = (_TYPED,) if work.is_typed and selected is None else ()
+    notices = (*(selected.notices if selected else ()), *late, *typed, *work.faults)
     return Submission(
         student=work.student,
         stage=stage,
@@ -280,7 +282,7 @@ def _by_nbgrader(
     name: str, stage: Stage, work: StudentWork, own: list[SubmittedFile], resolver: StageResolver
 ) -> SubmittedFile | None:
     """Return nbgrader's file *name*, but not one that a student packed or uploaded."""
-    for file in own if not work.by_lms else ():
+    for file in own if not work.is_download else ():
         folders = file.path.parts[:-1]
         is_on_top = not folders or (len(folders) == 1 and resolver.stage_named(folders[0]) == stage)
         if file.path.name == name and is_on_top and not file.packed:

@@ -1,14 +1,12 @@
 """Assigns the entries of a class to students; sets aside entries of unclear owners."""
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import overload
 
 import msgspec
 from msgspec.structs import replace
 
-from autograder.errors import UsageError
+from autograder.errors import UnclearDownloadError
 from autograder.sanitize import name_and_id
 from autograder.submission.assemble import (
     Submission,
@@ -16,80 +14,36 @@ from autograder.submission.assemble import (
     submissions,
     without_files_of,
 )
-from autograder.submission.entries import Entries, class_inside, holds_several
+from autograder.submission.download_names import TITLES, ParsedName, Source
+from autograder.submission.entries import looks_like_class
 from autograder.submission.files import StudentWork, abbreviated_list, visible
 from autograder.submission.groups import Groups
-from autograder.submission.names import ParsedName, StageResolver, find_lms, parse_download_name
-from autograder.submission.place import Entry, open_entries
+from autograder.submission.names import StageResolver
+from autograder.submission.place import Entry, Named, open_entries
+from autograder.submission.recognition import Download
 from autograder.submission.roster import Person, Roster
-from autograder.submission.worksheet import Worksheet
 
-_MOODLE = "Moodle"
-_NAMES_ARE_EDITED = (
-    "Students were identified by their full names in Moodle, which they may be able to edit: "
-    "--worksheet compares the names with the numbers in Moodle's grading worksheet."
-)
 _LOOK = "Set aside and not graded: look at it, and pass the correct submission to this command."
 _MAX_NAMED = 5  # names in a sentence
-_Claims = dict[str, list[str]]  # the names of the entries of each student
+_Claims = dict[str, list[Named]]  # the entries of each student
 
 
 class FindOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The instructor's options for finding students at a path.
+    """The instructor's options for finding students at a path."""
 
-    *unwrap* states whether a zip, or the only entry of a folder, belongs to a class (true) or to a
-    student. With ``None``, the contents of a zip decide, and a folder's only entry belongs to a
-    class if the roster has everybody in it but not the entry itself.
-    """
-
+    source: Source | None = None  # where the submissions come from; None: their names decide
     roster: Roster | None = None
-    worksheet: Worksheet | None = None  # of the assignment, from Moodle
     groups: Groups | None = None  # of the assignment, from Canvas
-    unwrap: bool | None = None
 
 
 NOTHING_SAID = FindOptions()
-
-
-class LazyWorks(Sequence[StudentWork]):
-    """The files of each student of a class, listed on each access and not kept in memory."""
-
-    def __init__(self, entries: Entries, lms: str) -> None:
-        self._entries = entries
-        self._lms = lms
-        self._students: list[str] = []
-        self._names: list[str] = []  # names of all students' entries
-        self._ends = array("L")  # where the names of each student end
-
-    def append(self, student: str, names: Iterable[str]) -> None:
-        """Add the entries called *names* as the work of *student*."""
-        self._students.append(student)
-        self._names.extend(names)
-        self._ends.append(len(self._names))
-
-    def __len__(self) -> int:
-        return len(self._students)
-
-    @overload
-    def __getitem__(self, index: int) -> StudentWork: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[StudentWork]: ...
-
-    def __getitem__(self, index: int | slice) -> StudentWork | Sequence[StudentWork]:
-        """List the files of a student."""
-        at = range(len(self))[index]
-        if isinstance(at, range):
-            return [self[one] for one in at]
-        names = self._names[self._ends[at - 1] if at else 0 : self._ends[at]]
-        return open_entries(self._students[at], map(self._entries.open_entry, names), self._lms)
 
 
 class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
     """The submissions found at a path, by student, and the entries that were set aside."""
 
     what: str  # one line about the recognized form of the path
-    works: Sequence[StudentWork]
+    works: tuple[StudentWork, ...]
     resolver: StageResolver
     is_class: bool = False
     set_aside: tuple[str, ...] = ()  # sentences about submissions of nobody or of several people
@@ -108,7 +62,7 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
     def submissions_of(self, work: StudentWork) -> Iterator[Submission]:
         """Read the submissions of one student."""
         stage = self.resolver.only or self.resolver.enclosing
-        if stage is None or not work.by_lms:
+        if stage is None or not work.is_download:
             yield from submissions(work, self.resolver)
             return
         # All files submitted for one assignment belong to one stage, under any name.
@@ -117,79 +71,105 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClassDivision:
-    """Divides the entries of a class at *path* among its students."""
+    """Divides the *download* of a class at *path* among its students."""
 
     def __init__(
-        self, path: Path, entries: Entries, resolver: StageResolver, options: FindOptions
+        self, path: Path, download: Download, resolver: StageResolver, options: FindOptions
     ) -> None:
-        self._path = path
-        self._entries = entries
+        self._label = visible(path.name)
+        self._download = download
         self._resolver = resolver
         self._options = options
-        self._lms = find_lms(entries.names)
+        self._roster = options.roster or Roster(())
         self._set_aside: list[str] = []
         self._remarks: list[str] = []
 
     def found(self) -> FoundSubmissions:
-        """Return the work of each student."""
-        self._require_right_worksheet()
+        """Return the work of each student; raise ``UnclearDownloadError`` if nothing is left."""
         claims = self._claims()
         self._remarks += self._absent(claims)
-        works = LazyWorks(self._entries, self._lms)
-        late = 0
-        for student in sorted(claims):
-            names = claims.pop(student)
-            if not self._is_of_one(names):
-                shown = ", ".join(abbreviated_list(names, _MAX_NAMED))
-                self._set_aside.append(f"{student}: {shown} claim one student. {_LOOK}")
+        works = []
+        for student, entries in sorted(claims.items()):
+            if _are_of_one(entries):
+                works.append(open_entries(student, entries))
                 continue
-            works.append(student, names)
-            late += any(parse_download_name(name, self._lms).is_late for name in names)
+            shown = ", ".join(abbreviated_list([entry.name for entry, _ in entries], _MAX_NAMED))
+            self._set_aside.append(f"{student}: {shown} claim one student. {_LOOK}")
+        if self._set_aside and not works:
+            raise UnclearDownloadError(" ".join(self._set_aside))
         number = f"{len(works)} student{'s' * (len(works) != 1)}"
-        origin = f"a download from {self._lms}" if self._lms else "a class"
+        late = sum(work.is_late for work in works)
+        title = TITLES.get(self._download.platform, "")
+        origin = f"a download from {title}" if title and title != "nbgrader" else "a class"
         return FoundSubmissions(
-            what=f"{visible(self._path.name)}: {origin}, {number}" + f", {late} late" * bool(late),
-            works=works,
+            what=f"{self._label}: {origin}, {number}" + f", {late} late" * bool(late),
+            works=tuple(works),
             resolver=self._resolver,
             is_class=True,
             set_aside=tuple(self._set_aside),
             remarks=tuple(self._remarks),
         )
 
-    def _claims(self) -> "_Claims":
-        """Return, for each student, the names of the entries, except those that are set aside."""
-        roster = self._options.roster
+    def _claims(self) -> _Claims:
+        """Return the entries of each student, except those that are set aside."""
+        owned = [(entry, self._download.owners(entry)) for entry in self._download.entries]
+        parsed = [name for _, names in owned for name in names]
+        self._require_right_files(parsed)
         claims: _Claims = {}
-        unknown, nobodys = [], []
-        found_by_name = False
-        for entry in self._entries:
-            parsed = entry.parse_name(self._lms)
-            if not is_work(entry, parsed):
-                nobodys.append(entry.name)
-                continue
-            person = roster.find(parsed) if roster else None
-            if doubt := self._doubt(entry, parsed, is_known=person is not None):
+        for entry, names in owned:
+            if doubt := self._doubt(entry, names):
                 self._set_aside.append(f"{visible(entry.name)}: {doubt} {_LOOK}")
                 continue
-            if roster and not person:
-                unknown.append(parsed)
-            found_by_name |= person is not None and parsed.lms == _MOODLE
-            # If student and entry have the same name, one string for both saves memory.
-            student = person.student if person else parsed.student
-            student = entry.name if student == entry.name else student
-            claims.setdefault(student, []).append(entry.name)
-        self._remarks += not_in_roster(unknown)
-        if nobodys:
-            shown = ", ".join(abbreviated_list(nobodys, _MAX_NAMED))
+            for name in names:
+                claims.setdefault(self._roster.identify(name), []).append((entry, name))
+        self._remarks += self._remarks_on(parsed)
+        notes = [entry.name for entry, names in owned if not names and not entry.is_work]
+        if notes:
+            shown = ", ".join(abbreviated_list(notes, _MAX_NAMED))
             self._remarks.append(f"Not submissions, so not read: {shown}")
-        if found_by_name and not self._options.worksheet:
-            self._remarks.append(_NAMES_ARE_EDITED)
-        return _by_number(claims, self._lms) if self._lms else claims
+        return _by_number(claims)
 
-    def _absent(self, claims: _Claims) -> Iterator[str]:
+    def _doubt(self, entry: Entry, names: Sequence[ParsedName]) -> str:
+        """Return why the owner of *entry* is unclear; empty if it is clear."""
+        if not names:
+            title = TITLES.get(self._download.platform, "")
+            return f"{title} does not make such names." if entry.is_work else ""
+        is_guess = not self._download.platform and not self._options.source
+        if not is_guess or self._roster.find(names[0]):
+            return ""
+        is_only = len(self._download.entries) == 1
+        if not looks_like_class(entry, self._resolver, is_only=is_only):
+            return ""
+        return (
+            "it looks like the submissions of a class. Pass it alone if it is your download, or "
+            "add --from folder if it is one student's."
+        )
+
+    def _remarks_on(self, parsed: Sequence[ParsedName]) -> Iterator[str]:
+        """Yield remarks on how the names in the download became ids."""
+        if prefix := self._download.prefix:
+            yield (
+                f"The ids are the logins after {visible(prefix)}, as GitHub Classroom names "
+                "repositories. --from folder keeps the whole names."
+            )
+        if self._roster.people:
+            yield from not_in_roster(name for name in parsed if not self._roster.find(name))
+        typed = [name.student for name in parsed if name.is_typed]
+        if typed:
+            shown = ", ".join(abbreviated_list(typed, _MAX_NAMED))
+            yield f"A text or a link instead of a file, which is not graded: {shown}"
+        edited = [name.student for name in parsed if self._roster.finds_by_name_alone(name)]
+        if edited:
+            shown = ", ".join(abbreviated_list(edited, _MAX_NAMED))
+            yield (
+                f"Identified by the name alone, which students may be able to edit in Moodle: "
+                f"{shown}. With Moodle's grading worksheet as a second --roster, the participant's "
+                "number and address decide."
+            )
+
+    def _absent(self, claims: Mapping[str, object]) -> Iterator[str]:
         """Yield a sentence about the students of the roster for whom nobody submitted anything."""
-        roster, groups = self._options.roster, self._options.groups
-        people = roster.people if roster else ()
+        groups, people = self._options.groups, self._roster.people
         group_of = {one.student: _group(groups, one) for one in people}
         submitted = {group_of.get(student, "") for student in claims} - {""}
         absent = [
@@ -205,37 +185,25 @@ class ClassDivision:
             hint = "" if groups else " If groups submit together, add --groups."
             yield f"{who} of the roster submitted nothing: {', '.join(sorted(absent))}.{hint}"
 
-    def _doubt(self, entry: Entry, parsed: ParsedName, *, is_known: bool) -> str:
-        """Return why the owner of *entry* is unclear; empty if it is clear."""
-        if self._lms == _MOODLE and entry.kind == "folder" and parsed.file:
-            return "it is unclear to whom the folder belongs."
-        if parsed.lms == _MOODLE and self._options.worksheet:
-            return self._options.worksheet.doubt(parsed, is_found_by_name=is_known)
-        if parsed.by_lms or is_known or self._options.unwrap is False:
-            return ""
-        inner = class_inside(self._path / entry.name, self._resolver)
-        return "it contains the submissions of a whole class." if holds_several(inner) else ""
-
-    def _is_of_one(self, names: Sequence[str]) -> bool:
-        """Return whether the entries called *names* all belong to one student."""
-        found = [self._entries.open_entry(name) for name in names]
-        parsed_names = [entry.parse_name(self._lms) for entry in found]
-        owners = {replace(parsed, file="", is_late=False, upload=0) for parsed in parsed_names}
-        are_of_lms = all(parsed.by_lms for parsed in parsed_names)
-        return len(owners) == 1 and (are_of_lms or _belong_together(found))
-
-    def _require_right_worksheet(self) -> None:
-        """Raise ``UsageError`` if the worksheet belongs to a different assignment."""
-        worksheet = self._options.worksheet
-        if worksheet is None:
-            return
-        numbers = {parse_download_name(name, self._lms).number for name in self._entries.names}
-        if self._lms != _MOODLE or not numbers & worksheet.rows.keys():
+    def _require_right_files(self, parsed: Sequence[ParsedName]) -> None:
+        """Raise ``UnclearDownloadError`` if the roster or the worksheet is of something else."""
+        roster = self._roster
+        nothing = "Nothing was graded or collected."
+        if parsed and roster.file and not any(map(roster.find, parsed)):
+            shown = " and ".join(name.student for name in parsed[:2])
             msg = (
-                f"No student in {visible(self._path.name)} has a number from the worksheet. Pass "
-                "the worksheet of the same assignment in Moodle."
+                f"{roster.file} has no student of {self._label}, such as {shown}. {nothing} Pass "
+                "the roster of this class, name its column of ids with --id-column, or leave out "
+                "--roster to use the ids of the download."
             )
-            raise UsageError(msg)
+            raise UnclearDownloadError(msg)
+        numbers = {name.number for name in parsed if name.platform == "moodle"}
+        if roster.worksheet and parsed and not numbers & roster.worksheet.keys():
+            msg = (
+                f"No student in {self._label} has a number from the worksheet. {nothing} Pass the "
+                "worksheet of the same assignment in Moodle."
+            )
+            raise UnclearDownloadError(msg)
 
 
 def _group(groups: Groups | None, person: Person) -> str:
@@ -243,21 +211,24 @@ def _group(groups: Groups | None, person: Person) -> str:
     return member.group if member else ""
 
 
-def is_work(entry: Entry, parsed: ParsedName) -> bool:
-    """Return whether *entry* can be a submission, by its kind or because an LMS named it."""
-    return parsed.by_lms or entry.kind != "other"
-
-
-def _by_number(claims: _Claims, lms: str) -> _Claims:
-    """Merge students with the same number in the LMS, because only one of their names is real."""
+def _by_number(claims: _Claims) -> _Claims:
+    """Merge students with the same number in an LMS, because only one of their names is real."""
     joined: _Claims = {}
-    by_number: dict[str, str] = {}
-    for student, names in claims.items():
-        for name in names:
-            number = parse_download_name(name, lms).number
-            first = by_number.setdefault(number, student) if number else student
-            joined.setdefault(first, []).append(name)
+    first_with: dict[str, str] = {}
+    for student, entries in claims.items():
+        for entry, name in entries:
+            first = first_with.setdefault(name.number, student) if name.number else student
+            joined.setdefault(first, []).append((entry, name))
     return joined
+
+
+def _are_of_one(entries: Sequence[Named]) -> bool:
+    """Return whether *entries* all belong to one student."""
+    owners = {
+        replace(name, file="", is_late=False, is_typed=False, upload=0) for _, name in entries
+    }
+    of_lms = all(name.platform for _, name in entries)
+    return len(owners) == 1 and (of_lms or _belong_together([entry for entry, _ in entries]))
 
 
 def _belong_together(entries: Sequence[Entry]) -> bool:

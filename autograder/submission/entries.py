@@ -1,101 +1,83 @@
-"""Lists the entries of a folder or a zip, and recognizes those of a class."""
+"""Lists the entries at the top of a folder or of a zip, and tells a class from one submission."""
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from autograder.errors import UsageError
-from autograder.submission.archive import MAX_CLASS_MEMBERS, open_class_archive
-from autograder.submission.files import UnusableFile, is_hidden_or_generated, reason, visible
-from autograder.submission.names import StageResolver, find_lms, parse_download_name
-from autograder.submission.place import ZIP, Entry, entry_at, is_folder, packed_entry
+from autograder.submission.archive import ClassArchive, open_archive
+from autograder.submission.download_names import LMS, parse_download_name, parse_name
+from autograder.submission.files import is_hidden_or_generated, reason, visible
+from autograder.submission.names import StageResolver
+from autograder.submission.place import Entry, entry_at, entry_in
+
+_MOST_WRAPPERS = 3  # folders around everything in a zip
 
 
-class Entries:
-    """The entries at the top of a folder or archive; *open_entry* returns an entry by its name.
-
-    *wrapper* is the single folder around everything in an archive, if there is one.
-    """
-
-    def __init__(
-        self, names: Iterable[str], open_entry: Callable[[str], Entry], wrapper: str = ""
-    ) -> None:
-        self.names = tuple(names)
-        self.open_entry = open_entry
-        self.wrapper = wrapper
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return map(self.open_entry, self.names)
-
-
-def packed_class(path: Path, resolver: StageResolver) -> Entries | None:
-    """Return the entries of the class in the zip at *path*; None if it is one student's."""
-    if path.suffix.lower() != ZIP or parse_download_name(path.name).by_lms:
-        return None
-    try:
-        entries = packed_entries(path)
-    except UnusableFile:
-        return None  # the submission will report the reason
-    is_download = _is_download(entries.names)
-    are_zips = len(entries) > 1 and all(entry.kind == "archive" for entry in entries)
-    is_tree = all(_holds_stages(entry, resolver) for entry in entries) and len(entries) > 1
-    return entries if len(entries) and (is_download or are_zips or is_tree) else None
-
-
-def packed_entries(path: Path) -> Entries:
-    """Return the entries of the zip at *path*; raise ``UnusableFile`` if that fails."""
-    listing = open_class_archive(path)
-    return Entries(listing, lambda name: packed_entry(name, listing[name]), listing.wrapper)
-
-
-def class_inside(path: Path, resolver: StageResolver) -> Entries | None:
-    """Return the entries of the class in the folder or zip at *path*; None if it is not a class."""
-    if path.is_symlink():  # a student may have made it, and it may point anywhere
-        return None
-    if not is_folder(path):
-        return packed_class(path, resolver)
-    try:
-        with os.scandir(path) as found:
-            names = [entry.name for entry in islice(found, MAX_CLASS_MEMBERS)]
-        shown = [name for name in names if not is_hidden_or_generated(PurePosixPath(name))]
-        is_class = _is_download(shown) and not parse_download_name(path.name).by_lms
-        return entries_of(path) if is_class else None
-    except (OSError, UsageError):
-        return None  # the submission will report the reason
-
-
-def holds_several(entries: Entries | None) -> bool:
-    """Return whether *entries* belong to more than one student."""
-    return len({entry.parse_name().student for entry in entries or ()}) > 1
-
-
-def _is_download(names: Sequence[str]) -> bool:
-    """Return whether an LMS made all *names*."""
-    lms = find_lms(names)
-    return bool(names) and all(parse_download_name(name, lms).by_lms for name in names)
-
-
-def _holds_stages(entry: Entry, resolver: StageResolver) -> bool:
-    """Return whether *entry* is a folder of a student that contains folders of stages."""
-    files, _ = entry.list_files()
-    tops = {file.path.parts[0] for file in files if len(file.path.parts) > 1}
-    return entry.kind == "folder" and not resolver.stage_named(entry.name) and any(
-        resolver.stage_named(top) for top in tops
-    )  # fmt: skip
-
-
-def entries_of(folder: Path) -> Entries:
+def entries_of(folder: Path) -> list[Entry]:
     """Return the visible entries of *folder*; raise ``UsageError`` if that fails."""
     try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208  # a Path takes ten times the memory of a name
+        names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
         raise unreadable_path(folder, error) from error
-    shown = (name for name in names if not is_hidden_or_generated(PurePosixPath(name)))
-    return Entries(shown, lambda name: entry_at(folder / name))
+    shown = [name for name in names if not is_hidden_or_generated(PurePosixPath(name))]
+    return [entry_at(folder / name) for name in shown]
+
+
+def packed_entries(
+    path: Path, resolver: StageResolver, is_student: Callable[[Entry], bool], *, is_class: bool
+) -> list[Entry]:
+    """Return the entries of the zip at *path*; raise ``UnusableFile`` if it can't be read.
+
+    A folder around everything is skipped, unless it is the only student's: by its name, or because
+    it holds a submission and the zip *is_class*.
+    """
+    archive = ClassArchive(path)
+    entries = [entry_in(packed) for packed in archive.entries()]
+    inside: tuple[str, ...] = ()
+    while len(inside) < _MOST_WRAPPERS and (wrapper := _wrapper(entries, resolver, is_student)):
+        inside = (*inside, wrapper)
+        inner = [entry_in(packed) for packed in archive.entries(inside)]
+        if is_class and holds_submission(inner, resolver):
+            break
+        entries = inner
+    return entries
+
+
+def _wrapper(
+    entries: Sequence[Entry], resolver: StageResolver, is_student: Callable[[Entry], bool]
+) -> str:
+    """Return the name of the only folder of *entries*, if no other entry is a submission."""
+    works = [entry for entry in entries if entry.is_work]
+    if len(works) != 1 or works[0].kind != "folder":
+        return ""
+    if any(parse_download_name(entry.name).platform for entry in entries):
+        return ""
+    [only] = works
+    return "" if resolver.stage_named(only.name) or is_student(only) else only.name
+
+
+def holds_submission(entries: Sequence[Entry], resolver: StageResolver) -> bool:
+    """Return whether *entries* are the files and folders of one student.
+
+    They are if one has the name of a stage, or of a stage's module, notebook or lab, or a browser's
+    copy of it; or if there is no folder, no archive, and at most one module or notebook. Two or
+    more archives belong to a class.
+    """
+    kinds = [entry.kind for entry in entries]
+    if kinds.count("archive") > 1:
+        return False
+    if any(resolver.matches(entry.name) for entry in entries):
+        return True
+    return not {"archive", "folder"} & set(kinds) and kinds.count("code") <= 1
+
+
+def holds_stages(entry: Entry, resolver: StageResolver) -> bool:
+    """Return whether *entry* is the folder of a student that contains folders of stages."""
+    if entry.kind != "folder" or resolver.stage_named(entry.name):
+        return False
+    files, _ = entry.list_files()
+    tops = {file.path.parts[0] for file in files if len(file.path.parts) > 1}
+    return any(resolver.stage_named(top) for top in tops)
 
 
 def unreadable_path(path: Path, error: OSError) -> UsageError:
@@ -104,3 +86,25 @@ def unreadable_path(path: Path, error: OSError) -> UsageError:
     return UsageError(
         f"{shown} can't be read ({reason(error)}). Check the path and its permissions."
     )
+
+
+def looks_like_class(entry: Entry, resolver: StageResolver, *, is_only: bool) -> bool:
+    """Return whether *entry* holds the submissions of several students.
+
+    It does if all names in it are those of one LMS. If it *is_only*, the only entry of a folder, it
+    also does if two folders in it hold a submission each.
+    """
+    files, _ = entry.list_files()
+    if entry.kind == "archive" and files:
+        files, _ = open_archive(files[0])
+    tops = {file.path.parts[0] for file in files}
+    for lms in LMS:
+        parsed = [parse_name(top, lms) for top in tops]
+        if len({name.student for name in parsed if name}) > 1 and all(parsed):
+            return True
+    holders = {
+        file.path.parts[0]
+        for file in files
+        if len(file.path.parts) > 1 and resolver.matches(file.path.parts[1])
+    }
+    return is_only and sum(resolver.stage_named(top) is None for top in holders) > 1

@@ -54,8 +54,9 @@ class StudentWork(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[str, ...] = ()  # sentences about files and folders that could not be opened
     originals: tuple[SubmittedFile, ...] = ()  # the files as submitted; an archive is one file
     missing: tuple[str, ...] = ()  # the faults of submitted files, without those inside archives
-    by_lms: bool = False  # downloaded from an LMS
+    is_download: bool = False  # a platform named the files after the student
     is_late: bool = False  # as marked by the LMS
+    is_typed: bool = False  # the student entered a text or a link in a form
 
 
 Listing = tuple[list[SubmittedFile], list[str]]  # files, and sentences about faults
@@ -123,10 +124,12 @@ def reason(error: OSError) -> str:
 
 def visible(name: str) -> str:
     """Return *name* on one line, with control, bidi and undecodable characters escaped."""
-    shown = "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in name[: MAX_SHOWN + 1]
-    )
+    shown = name[: MAX_SHOWN + 1]
+    if not shown.isprintable():
+        shown = "".join(
+            one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
+            for one in shown
+        )
     return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
 
 

@@ -1,17 +1,15 @@
-"""Reads the submissions of a class one at a time, without keeping them in memory."""
+"""Reads the submissions of a class one at a time, so that a class's code is never all in memory."""
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Self, overload
+from typing import Self, overload
 
 import msgspec
 
 from autograder.errors import UsageError
 from autograder.submission.assemble import Submission
 from autograder.submission.class_division import FoundSubmissions
+from autograder.submission.files import StudentWork
 
-_DIGEST: Final = 32  # bytes
-_HAS_CODE: Final = 2
 Change = Callable[[Submission], Submission]
 
 
@@ -24,82 +22,62 @@ class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
     has_code: bool
     is_late: bool
 
-
-class _Rows:
-    """The place and the outline of each submission, in a few hundred bytes each."""
-
-    def __init__(self, places: Iterable[FoundSubmissions]) -> None:
-        self._places = tuple(places)
-        self._works = array("L")  # for each: number of the place, number of the student there
-        self._students: list[str] = []
-        self._stages: list[str] = []
-        self._digests = bytearray()
-        self._flags = bytearray()
-        for at, place in enumerate(self._places):
-            for number, work in enumerate(place.works):
-                for submission in place.submissions_to_grade(work):
-                    self._works.extend((at, number))
-                    self._add(submission)
-
-    def __len__(self) -> int:
-        return len(self._students)
-
-    def _add(self, submission: Submission) -> None:
-        self._students.append(submission.student)
-        self._stages.append(submission.stage)
-        self._digests += bytes.fromhex(submission.digest)
-        self._flags.append(_HAS_CODE * (submission.code is not None) | submission.is_late)
-
-    def outline(self, row: int) -> SubmissionOutline:
-        """Return the outline of the submission *row*."""
-        return SubmissionOutline(
-            student=self._students[row],
-            stage=self._stages[row],
-            digest=self._digests[_DIGEST * row : _DIGEST * (row + 1)].hex(),
-            has_code=bool(self._flags[row] & _HAS_CODE),
-            is_late=bool(self._flags[row] & ~_HAS_CODE),
+    @classmethod
+    def of(cls, submission: Submission) -> Self:
+        """Return the outline of *submission*."""
+        return cls(
+            student=submission.student,
+            stage=submission.stage,
+            digest=submission.digest,
+            has_code=submission.code is not None,
+            is_late=submission.is_late,
         )
 
-    def work(self, row: int) -> tuple[FoundSubmissions, int]:
-        """Return the place of the submission *row*, and the number of the student there."""
-        return self._places[self._works[2 * row]], self._works[2 * row + 1]
+
+class _Row(msgspec.Struct, frozen=True):
+    """A submission, which is read again from the files of its student."""
+
+    place: FoundSubmissions
+    work: StudentWork
+    outline: SubmissionOutline
 
 
 class LazySubmissions(Sequence[Submission]):
     """The submissions of several places, in order; ``of`` reads each of them once."""
 
     def __init__(
-        self,
-        rows: _Rows,
-        indices: Sequence[int],
-        change: Change = lambda submission: submission,
+        self, rows: Sequence[_Row], change: Change = lambda submission: submission
     ) -> None:
         self._rows = rows
-        self._indices = indices
         self._change = change
-        self._last: tuple[tuple[FoundSubmissions, int], list[Submission]] | None = None
+        self._last: tuple[StudentWork | None, list[Submission]] = None, []
 
     @classmethod
     def of(cls, places: Iterable[FoundSubmissions]) -> Self:
         """List the submissions of *places*."""
-        rows = _Rows(places)
-        return cls(rows, range(len(rows)))
+        return cls(
+            [
+                _Row(place, work, SubmissionOutline.of(submission))
+                for place in places
+                for work in place.works
+                for submission in place.submissions_to_grade(work)
+            ]
+        )
 
     def outlines(self) -> Iterator[SubmissionOutline]:
         """Yield the outline of each submission without reading it again."""
-        return map(self._rows.outline, self._indices)
+        return (row.outline for row in self._rows)
 
     def subset(self, indices: Iterable[int]) -> "LazySubmissions":
         """Return only the submissions at *indices*."""
-        chosen = array("L", (self._indices[index] for index in indices))
-        return LazySubmissions(self._rows, chosen, self._change)
+        return LazySubmissions([self._rows[index] for index in indices], self._change)
 
     def changed_by(self, change: Change) -> "LazySubmissions":
         """Return the same submissions; *change* is applied to each when it is read."""
-        return LazySubmissions(self._rows, self._indices, change)
+        return LazySubmissions(self._rows, change)
 
     def __len__(self) -> int:
-        return len(self._indices)
+        return len(self._rows)
 
     @overload
     def __getitem__(self, index: int) -> Submission: ...
@@ -110,9 +88,9 @@ class LazySubmissions(Sequence[Submission]):
     def __getitem__(self, index: int | slice) -> Submission | Sequence[Submission]:
         """Read a submission; raise ``UsageError`` if its files have changed."""
         if isinstance(index, slice):
-            return LazySubmissions(self._rows, self._indices[index], self._change)
-        row = self._indices[index]
-        known = self._rows.outline(row)
+            return LazySubmissions(self._rows[index], self._change)
+        row = self._rows[index]
+        known = row.outline
         for submission in self._read(row):
             if submission.stage == known.stage and (submission.code is not None) == known.has_code:
                 return self._change(submission)
@@ -120,14 +98,11 @@ class LazySubmissions(Sequence[Submission]):
         msg = f"The files of {who} changed while the class was graded. Run the same command again."
         raise UsageError(msg)
 
-    def _read(self, row: int) -> list[Submission]:
-        """Read all submissions of the student of *row*, and keep them for their other stages."""
-        place, number = self._rows.work(row)
-        last = self._last
-        if last is None or last[0][0] is not place or last[0][1] != number:
-            found = list(place.submissions_to_grade(place.works[number]))
-            self._last = last = (place, number), found
-        return last[1]
+    def _read(self, row: _Row) -> list[Submission]:
+        """Read all submissions of the student of *row*, and keep them for the other stages."""
+        if self._last[0] is not row.work:
+            self._last = row.work, list(row.place.submissions_to_grade(row.work))
+        return self._last[1]
 
 
 def stages_with_code(submissions: Sequence[Submission]) -> set[str]:

@@ -1,9 +1,10 @@
-"""Parses file names: the student, the stage, the module and the notebook."""
+"""Parses file names: ids of students, the stage, the module and the notebook."""
 
 import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import PurePosixPath
 
 import msgspec
@@ -15,41 +16,17 @@ MAX_STUDENT = 80  # characters of an id, which reports use in file names
 
 # Some systems do not allow these characters in file names, and reports are named after students.
 _UNSAFE = re.compile(r'[<>:"/\\|?*]')
-# The first marker ends the part that the LMS wrote; the student chose the rest.
-_LMS = {
-    "Canvas": re.compile(
-        r"(?is)(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_(?P<upload>\d+)_(?P<file>.+)"
-    ),
-    "Moodle": re.compile(
-        r"(?s)(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?"
-    ),
-}
-# "x (1)", "x-2", "x 2", "x copy", "x - Copy (3)", "x-Copy1", "Copy of x". At most three marks,
-# because with unlimited repetition a hostile name could take exponential time.
-_COPY = re.compile(
-    r"(?:copy of )?(?P<name>.+?)(?P<marks>(?: ?\(\d{1,3}\)| ?-? ?copy ?\d{0,3}|[ -]\d{1,2}){0,3})",
+# "x (1)", "x-2", "x 2", "x copy", "x - Copy (3)", "x-Copy1". At most three marks, because with
+# unlimited repetition a hostile name could take exponential time.
+_MARKED = re.compile(
+    r"(?P<name>.+?)(?P<marks>(?: ?\(\d{1,3}\)| ?-? ?copy ?\d{0,3}|[ -]\d{1,2}){0,3})",
     re.IGNORECASE | re.DOTALL,
 )
+_MARKS = 40  # characters at the end of a name that hold its marks; three take at most 33
+_LAST_OF_MARK = frozenset(") yY")  # or a digit: the last character of a mark
+_COPY_OF = "copy of "
 _LAB = LAB.removesuffix(NOTEBOOK)
 EARLIER = "earlier_uploads"  # the folder of collected files of which there is a newer upload
-_MAX_DIGITS = 18  # of a number in a name; Python refuses to convert thousands of digits
-
-
-class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the name of a file or folder in a download."""
-
-    student: str
-    file: str  # the name that the student chose; "" for a folder of Moodle
-    lms: str = ""  # which LMS made the name: "Canvas", "Moodle" or ""
-    number: str = ""  # the student's number in the LMS
-    name: str = ""  # the student's name, as the LMS writes it
-    is_late: bool = False  # as marked by Canvas
-    upload: int = 0  # the number of the upload in Canvas; later uploads have higher numbers
-
-    @property
-    def by_lms(self) -> bool:
-        """Whether an LMS made the name."""
-        return bool(self.lms)
 
 
 def student_id(raw: str) -> str:
@@ -58,51 +35,14 @@ def student_id(raw: str) -> str:
     A changed name ends in a few digits of its hash, so that different names stay different.
     """
     wanted = unicodedata.normalize("NFC", raw)
-    clean = "".join(c if c.isprintable() else "_" for c in wanted)
+    clean = wanted
+    if not wanted.isprintable():
+        clean = "".join(c if c.isprintable() else "_" for c in wanted)
     clean = _UNSAFE.sub("_", clean).strip(". ")
     if clean and clean == wanted and len(clean) <= MAX_STUDENT:
         return clean
     digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{clean[: MAX_STUDENT - 9] or 'unnamed'}~{digest}"
-
-
-def find_lms(names: Iterable[str]) -> str:
-    """Return the LMS that made a download with *names* in it; "" if there is none.
-
-    The LMS with the most matching names is returned: all names of a download match their own LMS,
-    and only a name that a student chose can also match the other one.
-    """
-    names = list(names)
-    fits = {lms: sum(map(bool, map(pattern.fullmatch, names))) for lms, pattern in _LMS.items()}
-    best = max(fits, key=lambda lms: fits[lms])  # Canvas if equal: its marker comes first
-    return best if fits[best] else ""
-
-
-def parse_download_name(name: str, lms: str | None = None) -> ParsedName:
-    """Parse the name of a folder or file in a download from *lms*.
-
-    With ``None`` the name itself decides the LMS; ``""`` means that there is none.
-
-    Canvas: ``lastnamefirst_<user>_<submission>_<file>``, with ``_LATE`` after the name if late.
-    Moodle: ``Full Name_<participant>_assignsubmission_file_<file>``; from Moodle 4.1 on, the name
-    of a folder does not end in ``_``. In both cases the student is ``<name>_<number>``, with the
-    number of the LMS's gradebook, so that two students of the same name stay apart. Any other name
-    is used as the student as it is.
-    """
-    lms = find_lms([name]) if lms is None else lms
-    match = _LMS[lms].fullmatch(name) if lms else None
-    if match is None:
-        return ParsedName(student=student_id(name), file=name)
-    marks = match.groupdict()
-    return ParsedName(
-        student=student_id(f"{match['name']}_{match['id']}"),
-        file=match["file"] or "",
-        lms=lms,
-        number=match["id"],
-        name=match["name"],
-        is_late=bool(marks.get("late")),
-        upload=int((marks.get("upload") or "0")[-_MAX_DIGITS:]),
-    )
 
 
 def comparison_key(name: str) -> str:
@@ -112,14 +52,17 @@ def comparison_key(name: str) -> str:
 
 def original_stem(stem: str) -> tuple[str, int]:
     """Return the original stem of a copy and the copy's number: ``("lab", 2)`` for ``lab (2)``."""
-    match = _COPY.fullmatch(stem)
+    is_copy_of = stem[: len(_COPY_OF)].lower() == _COPY_OF and len(stem) > len(_COPY_OF)
+    stem = stem[len(_COPY_OF) :] if is_copy_of else stem
+    is_marked = stem[-1:].isdecimal() or stem[-1:] in _LAST_OF_MARK
+    match = _MARKED.fullmatch(stem[-_MARKS:]) if is_marked else None
     if match is None:
         return comparison_key(stem), 0
     numbers = re.findall(r"\d+", match["marks"])
-    return comparison_key(match["name"]), int(numbers[-1]) if numbers else 0
+    return comparison_key(stem[:-_MARKS] + match["name"]), int(numbers[-1]) if numbers else 0
 
 
-class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
+class StageResolver(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Decides to which stage a file belongs."""
 
     stages: tuple[Stage, ...]
@@ -145,8 +88,7 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
 
     def stage_named(self, name: str) -> Stage | None:
         """Return the stage with the name *name*, compared as file names."""
-        key = comparison_key(name)
-        return next((stage for stage in self.stages if comparison_key(stage.name) == key), None)
+        return self._by_name.get(comparison_key(name))
 
     def matches(self, name: str) -> bool:
         """Return whether *name* is that of a stage, or of a file of a stage or a copy of it."""
@@ -158,13 +100,26 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether students receive a file with the name of *path* in some stage."""
         return path.name == PUBLIC_SUITE or self._stage_of_file(path) is not None
 
-    def _stage_of_file(self, path: PurePosixPath) -> Stage | None:
-        # All exact names first: a module may be called `mask-2`.
-        for is_match in (_is_exact, _is_copy):
+    @cached_property
+    def _by_name(self) -> dict[str, Stage]:
+        return {comparison_key(stage.name): stage for stage in reversed(self.stages)}
+
+    @cached_property
+    def _by_file(self) -> dict[tuple[str, str], Stage]:
+        """The stage of each suffix with a stem, as it is and as ``original_stem`` returns it."""
+        found: dict[tuple[str, str], Stage] = {}
+        for normalized in (str, comparison_key):  # the exact name decides before a copy's
             for stage in self.stages:
-                if any(is_match(path, stem) for stem in _stems(stage, path)):
-                    return stage
-        return None
+                for suffix, stems in _stems(stage).items():
+                    for stem in stems:
+                        found.setdefault((suffix, normalized(stem)), stage)
+        return found
+
+    def _stage_of_file(self, path: PurePosixPath) -> Stage | None:
+        suffix = path.suffix.lower()
+        # All exact names first: a module may be called `mask-2`.
+        exact = self._by_file.get((suffix, path.stem))
+        return exact or self._by_file.get((suffix, original_stem(path.stem)[0]))
 
 
 def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
@@ -217,13 +172,20 @@ def superseded(
 
     *files* are the originals and the files in their archives.
     """
-    found = []
-    for original in originals:
-        own = [file for file in files if file.upload == original.upload and file.suffix in CODE]
-        newer = [any(other.upload > file.upload for other in attempts(file, files)) for file in own]
-        if original.upload and own and all(newer):
-            found.append(original)
-    return found
+    latest: dict[tuple[str, str], int] = {}
+    by_upload: dict[int, list[tuple[str, str]]] = {}
+    for file in files:
+        if file.suffix in CODE:
+            key = file.suffix, original_stem(file.path.stem)[0]
+            latest[key] = max(latest.get(key, 0), file.upload)
+            by_upload.setdefault(file.upload, []).append(key)
+    return [
+        original
+        for original in originals
+        if original.upload
+        and (own := by_upload.get(original.upload))
+        and all(latest[key] > original.upload for key in own)
+    ]
 
 
 def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[SubmittedFile]:
@@ -246,9 +208,8 @@ def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[Subm
     ]
 
 
-def _stems(stage: Stage, path: PurePosixPath) -> tuple[str, ...]:
-    by_suffix = {MODULE: (stage.module,), NOTEBOOK: (stage.module, stage.name)}
-    return by_suffix.get(path.suffix.lower(), ())
+def _stems(stage: Stage) -> dict[str, tuple[str, ...]]:
+    return {MODULE: (stage.module,), NOTEBOOK: (stage.module, stage.name)}
 
 
 def _is_exact(path: PurePosixPath, stem: str) -> bool:

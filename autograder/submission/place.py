@@ -4,8 +4,8 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -13,7 +13,8 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from autograder.submission.archive import ArchiveBudget, open_archive
+from autograder.submission.archive import ArchiveBudget, PackedEntry, open_archive
+from autograder.submission.download_names import ParsedName, parse_download_name
 from autograder.submission.files import (
     CODE,
     Listing,
@@ -26,7 +27,7 @@ from autograder.submission.files import (
     unreadable,
     visible,
 )
-from autograder.submission.names import ParsedName, parse_download_name, student_id
+from autograder.submission.names import student_id
 
 ZIP = ".zip"
 MAX_ENTRIES = 2000  # honest submissions have about ten; more is a virtual environment or an attack
@@ -44,42 +45,57 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["folder", "archive", "code", "other"]
     list_files: Callable[[], Listing]  # an archive is listed as one file
 
-    def parse_name(self, lms: str | None = None) -> ParsedName:
-        """Parse the name of this entry of a download from *lms*."""
-        parsed = parse_download_name(self.name, lms)
-        if parsed.by_lms or self.kind == "folder":
-            return parsed
-        stem = _OTHER_ARCHIVE.sub("", self.name) if self.kind == "archive" else self.name
-        return replace(parsed, student=student_id(PurePosixPath(stem).stem))
+    @property
+    def is_readable(self) -> bool:
+        """Whether all files of this entry could be listed."""
+        return not self.list_files()[1]
+
+    @property
+    def is_work(self) -> bool:
+        """Whether this entry may be a submission, by its kind or because it can't be read."""
+        return self.kind != "other" or not self.is_readable
+
+    def plain_name(self) -> ParsedName:
+        """Return the name of this entry as that of a student, without the suffix of a file."""
+        stem = self.name
+        if self.kind != "folder":
+            stem = _OTHER_ARCHIVE.sub("", stem) if self.kind == "archive" else stem
+            stem = PurePosixPath(stem).stem
+        return ParsedName(student=student_id(stem), file="" if self.kind == "folder" else self.name)
+
+
+Named = tuple[Entry, ParsedName]
 
 
 def entry_at(place: Path) -> Entry:
     """Return the entry at *place*, which may no longer exist."""
-    return Entry(name=place.name, kind=_kind(place), list_files=partial(_list_place, place))
+    return Entry(name=place.name, kind=_kind(place), list_files=cache(partial(_list_place, place)))
 
 
-def packed_entry(name: str, listing: Listing) -> Entry:
-    """Return the entry *name* of a class's archive, which contains the files of *listing*."""
-    files, faults = listing
-    if any(len(file.path.parts) > 1 for file in files):
-        # A file with the same name as the folder is left out.
+def entry_in(packed: PackedEntry) -> Entry:
+    """Return the entry of a class's zip; a file with the name of a folder is left out."""
+    if not packed.is_folder:
+        kind = _kind_of_file(packed.name)
+        return Entry(name=packed.name, kind=kind, list_files=cache(packed.list_files))
+
+    def list_files() -> Listing:
+        files, faults = packed.list_files()
         below = [file for file in files if len(file.path.parts) > 1]
-        inside = [replace(file, path=file.path.relative_to(name)) for file in below]
-        return Entry(name=name, kind="folder", list_files=lambda: (inside, faults))
-    return Entry(name=name, kind=_kind_of_file(name), list_files=lambda: (files, faults))
+        return [replace(file, path=file.path.relative_to(packed.name)) for file in below], faults
+
+    return Entry(name=packed.name, kind="folder", list_files=cache(list_files))
 
 
-def open_work(student: str, places: Iterable[Path]) -> StudentWork:
-    """List the files at *places*; reads no file and raises no error."""
-    return open_entries(student, map(entry_at, places))
+def open_work(student: str, place: Path) -> StudentWork:
+    """List the files at *place*; reads no file and raises no error."""
+    entry, parsed = entry_at(place), parse_download_name(place.name)
+    return open_entries(student, [(entry, parsed if parsed.platform else entry.plain_name())])
 
 
-def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None) -> StudentWork:
-    """List the files of *entries*, which belong to one student in a download from *lms*."""
-    entries = tuple(entries)
-    names = [entry.parse_name(lms) for entry in entries]
+def open_entries(student: str, entries: Sequence[Named]) -> StudentWork:
+    """List the files of *entries*, which belong to one student."""
     originals, faults = [], []
-    for entry, parsed in zip(entries, names, strict=True):
+    for entry, parsed in entries:
         files, more = entry.list_files()
         if entry.kind != "folder":
             own = parsed.file if parsed.file.strip(".") else entry.name  # ".." is not a file name
@@ -94,8 +110,9 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
         faults=(*faults, *more),
         originals=tuple(originals),
         missing=tuple(faults),
-        by_lms=any(parsed.by_lms for parsed in names),
-        is_late=any(parsed.is_late for parsed in names),
+        is_download=any(parsed.platform for _, parsed in entries),
+        is_late=any(parsed.is_late for _, parsed in entries),
+        is_typed=any(parsed.is_typed for _, parsed in entries),
     )
 
 

@@ -1,24 +1,30 @@
 """Finds the course's student for a name or id in a download from an LMS.
 
-A roster is the gradebook that Canvas exports (*Grades → Export*), or nbgrader's ``students.csv``,
-in which ``lms_user_id`` is the student's number in the LMS.
+A roster is the gradebook that Canvas exports (*Grades → Export*), nbgrader's ``students.csv``, in
+which ``lms_user_id`` is the student's number in the LMS, or the roster of GitHub Classroom.
+Moodle's grading worksheet is read with it: a download from Moodle has the participants' numbers and
+names, and students may edit their names.
 """
 
 import csv
 import io
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
 from autograder.errors import UsageError
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line, name_and_id
+from autograder.submission.download_names import ParsedName, known_prefix
 from autograder.submission.files import reason
-from autograder.submission.names import ParsedName, comparison_key, student_id
+from autograder.submission.names import comparison_key, student_id
 
 MAX_ROSTER = 16 * 2**20  # bytes; a gradebook of 1000 students and 200 columns has two MiB
+PARTICIPANT: Final = re.compile(r"(\D+)(\d+)", re.DOTALL)  # a word in any language, and a number
 _CANVAS_IDS = ("SIS User ID", "SIS Login ID", "ID")
 
 
@@ -45,33 +51,58 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(map(_comparable, written)) - {"", ","}
 
 
-class Roster(msgspec.Struct, frozen=True):
-    """The students of a course, from a file or from the gradebook."""
+class Roster(msgspec.Struct, frozen=True, dict=True):
+    """The students of a course, from files or from the gradebook.
+
+    *worksheet* has the cells of each participant of a Moodle assignment, by number. *file* is the
+    file of the students, if there is one.
+    """
 
     people: tuple[Person, ...]
+    worksheet: Mapping[str, frozenset[str]] = {}
+    file: str = ""
 
     @classmethod
     def read(cls, file: Path, known: Collection[str] = (), id_column: str = "") -> Self:
-        """Read a roster in Canvas's or nbgrader's format; raise ``UsageError`` if that fails.
+        """Read a roster or a worksheet; raise ``UsageError`` if that fails.
 
-        Canvas has three ids for each student. The one in *id_column* is used, else the one that is
-        in *known*, the ids of the gradebook.
+        Canvas has three ids for each student, and GitHub Classroom two. The one in *id_column* is
+        used, else the one that is in *known*, the ids of the gradebook.
         """
         rows = csv_rows(file)
         header = list(rows[0]) if rows else []
-        _require_column(file, header, id_column)
         if {"Section", "ID"} <= set(header):
             people = [_of_canvas(row, known, id_column) for row in rows]
+        elif {"identifier", "github_username"} <= set(header):
+            people = [_of_classroom(row, known, id_column) for row in rows]
         elif "id" in header:
             people = [person_of_nbgrader(row, id_column or "id") for row in rows]
+        elif participants := _participants(rows):
+            return cls((), participants)
         else:
             msg = (
                 f"{file} is not a roster: its columns are {shown_columns(header)}. "
                 "Export the gradebook in Canvas (Grades, Export, Entire Gradebook), or use "
-                "nbgrader's students.csv (id,first_name,last_name,email,lms_user_id)."
+                "nbgrader's students.csv (id,first_name,last_name,email,lms_user_id), the roster "
+                "of GitHub Classroom (identifier,github_username), or Moodle's grading worksheet."
             )
             raise UsageError(msg)
-        return cls(tuple(_unique(filter(None, people), file)))
+        _require_column(file, header, id_column)
+        return cls(tuple(_unique(filter(None, people), file)), file=str(file))
+
+    @classmethod
+    def read_all(
+        cls, files: Sequence[Path], known: Collection[str] = (), id_column: str = ""
+    ) -> Self:
+        """Read a roster, a worksheet or both; raise ``UsageError`` if that fails."""
+        rosters = [cls.read(file, known, id_column) for file in files]
+        people = [roster for roster in rosters if not roster.worksheet]
+        worksheets = [roster.worksheet for roster in rosters if roster.worksheet]
+        if len(people) > 1 or len(worksheets) > 1:
+            msg = "--roster takes one file of students and one grading worksheet of Moodle."
+            raise UsageError(msg)
+        found = people[0] if people else cls(())
+        return cls(found.people, worksheets[0] if worksheets else {}, found.file)
 
     @property
     def names(self) -> dict[str, str]:
@@ -87,17 +118,66 @@ class Roster(msgspec.Struct, frozen=True):
         """Return the only person that *name* matches; None if there is none or more than one.
 
         In a download from Canvas only the number counts. In one from Moodle, whose numbers differ
-        by assignment, only the full name counts. Elsewhere, the id, the address or the full name
-        must match.
+        by assignment, the address in the worksheet counts, else the full name. Elsewhere, the id,
+        the address or the full name must match.
         """
-        key = _comparable(name.name if name.lms else name.student)
-        tests: dict[str, Callable[[Person], bool]] = {
-            "Canvas": lambda person: person.number == name.number,
-            "Moodle": lambda person: key in person.names,
-            "": lambda person: key in person.identifiers | person.names,
-        }
-        found = list(filter(tests[name.lms], self.people))
-        return found[0] if len(found) == 1 else None
+        if name.platform == "canvas":
+            return _only(self._by_number.get(name.number, ()))
+        if name.platform == "moodle":
+            return self._by_email(name) or self._by_full_name(name)
+        keys = map(_comparable, filter(None, (name.student, name.email, name.name)))
+        return next(filter(None, (_only(self._by_key.get(key, ())) for key in keys)), None)
+
+    def finds_by_name_alone(self, name: ParsedName) -> bool:
+        """Return whether only a name that students may edit in Moodle finds the person."""
+        return (
+            name.platform == "moodle" and not self._by_email(name) and self.find(name) is not None
+        )
+
+    def prefix_of(self, names: Iterable[str]) -> str | None:
+        """Return the prefix after which most *names* are ids of this roster; None: no name is."""
+        return known_prefix(names, self._by_key.keys(), max(map(len, self._by_key), default=0))
+
+    def _by_email(self, name: ParsedName) -> Person | None:
+        cells = self.worksheet.get(name.number, ())
+        addresses = [cell for cell in cells if "@" in cell]
+        return _only(person for one in addresses for person in self._by_key.get(one, ()))
+
+    def _by_full_name(self, name: ParsedName) -> Person | None:
+        if self.worksheet:
+            cells: Iterable[str] = self.worksheet.get(name.number, ())
+        else:
+            cells = (_comparable(name.name),)
+        return _only(person for cell in cells for person in self._by_name.get(cell, ()))
+
+    @cached_property
+    def _by_number(self) -> "_Index":
+        return _index((person, [person.number]) for person in self.people if person.number)
+
+    @cached_property
+    def _by_name(self) -> "_Index":
+        return _index((person, person.names) for person in self.people)
+
+    @cached_property
+    def _by_key(self) -> "_Index":
+        return _index((person, person.identifiers | person.names) for person in self.people)
+
+
+_Index = Mapping[str, list[Person]]
+
+
+def _index(keys: Iterable[tuple[Person, Iterable[str]]]) -> _Index:
+    found: dict[str, list[Person]] = defaultdict(list)
+    for person, values in keys:
+        for value in values:
+            found[value].append(person)
+    return dict(found)
+
+
+def _only(people: Iterable[Person]) -> Person | None:
+    """Return the only person in *people*, who may be in it several times."""
+    found = {person.student: person for person in people}
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str]) -> str:
@@ -190,6 +270,34 @@ def _of_canvas(row: Mapping[str, str], known: Collection[str], id_column: str) -
         last_name=last,
         email=login if "@" in login else "",
     )
+
+
+def _of_classroom(row: Mapping[str, str], known: Collection[str], id_column: str) -> Person | None:
+    """Return the person in a row of GitHub Classroom, whose login is empty until it is linked."""
+    if not row["identifier"]:
+        return None
+    ids = [student_id(row[name]) for name in ("identifier", "github_username") if row[name]]
+    chosen = next((one for one in ids if one in known), ids[0])
+    first, _, last = row.get("name", "").rpartition(" ")
+    return Person(
+        student=student_id(row[id_column]) if row.get(id_column) else chosen,
+        number=row["github_username"],
+        identifiers=frozenset(map(_comparable, ids)),
+        first_name=first,
+        last_name=last,
+        email=row["identifier"] if "@" in row["identifier"] else "",
+    )
+
+
+def _participants(rows: Sequence[Mapping[str, str]]) -> dict[str, frozenset[str]]:
+    """Return the cells of each participant in Moodle's worksheet by number; empty for others."""
+    for column in list(rows[0])[:1] if rows else ():
+        found = [PARTICIPANT.fullmatch(row.get(column, "")) for row in rows]
+        if all(found):
+            cells = [frozenset(map(_comparable, row.values())) for row in rows]
+            numbers = [match[2] for match in found if match]
+            return dict(zip(numbers, cells, strict=True))
+    return {}
 
 
 def person_of_nbgrader(row: Mapping[str, str], id_column: str = "id") -> Person | None:

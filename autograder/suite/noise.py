@@ -28,9 +28,10 @@ NOISE = 1e-5  # at most 7.5e-6, after a softmax of large scores
 PRINTED_NOISE = 5e-7  # on the small inputs of the documents, at most 2.7e-7
 SAME = 2 * NOISE  # closer results are the same
 APART = 10 * SAME  # results that are farther apart differ
-LEAST_MARGIN = (
-    2.0  # the least distance of a result from the bound of a check, in units of the noise
-)
+LEAST_MARGIN = 2.0  # from a result to the bound of a check, in units of the noise
+# The decimals of recorded numbers at scale 1:
+EXPECTED_DIGITS = 6  # of expected answers: ten times finer than the noise; checks compare 4
+EVIDENCE_DIGITS = 5  # of wrong programs: half a unit of the last place is less than the noise
 
 
 class Agreement(IntEnum):

@@ -7,33 +7,25 @@ and only words that are in the public suite or the stub.
 
 import functools
 import hashlib
-import json
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import torch
 from msgspec.structs import replace
-from torch import Tensor
 
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox import protocol
 from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, Verb, request_of
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.tensors import DTYPES, decode_tensor
+from autograder.sandbox.tensors import decode_tensor, tensor_bytes
 from autograder.sandbox.transcript import Exchange
+from autograder.suite import records
 from autograder.suite.documented import DocumentedTensor, DocumentedTensors
-from autograder.suite.noise import Agreement, agreement, rounded, scale_of
+from autograder.suite.noise import EXPECTED_DIGITS, Agreement, agreement, rounded, scale_of
 
-RECORD_VERSION = 1  # increase it when the same sources would give a different record
-MAX_BYTES = 1 << 20  # of one record, which students download and every check reads
-DIGITS = 6  # decimals at scale 1: ten times finer than the noise; checks compare 4
-STRUCTURE = frozenset(
-    {"inf", "-inf", "nan", "dtype", "shape", "values", "requires_grad", "module"}
-    | {"items", "list", "tuple", "output", "gradients", *(f"input {n}" for n in range(9))}
-)
+OWN_WORDS = frozenset({"output", "gradients", *(f"input {number}" for number in range(9))})
 DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
 RARE_FIELDS = ("digits", "torch")  # fields that most entries lack
 
@@ -42,17 +34,15 @@ class RecordedReply(msgspec.Struct, frozen=True, array_like=True):
     """The reply to one request; *request* is a digest of that request."""
 
     request: int
-    value: Any
+    value: Value
 
 
 class PublicRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The content of ``public.json``; *made_from* is the digest of the files it was built from.
+    """The replies of the solution in the file of records.
 
     *points* are those of all checks, *hidden_points* those of the checks that students do not have.
     """
 
-    format_version: Literal[1] = 1
-    made_from: str
     points: float
     hidden_points: float
     documented: dict[str, dict[str, Any]]
@@ -63,10 +53,7 @@ class PublicRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The documented tensors that the public checks use."""
         where = {"document": "", "cell": "", "drawn": "", "stage": ()}
         return DocumentedTensors(
-            msgspec.convert(
-                {"name": name} | where | fields | {"value": _numbers(fields["value"])},
-                DocumentedTensor,
-            )
+            msgspec.convert({"name": name} | where | fields, DocumentedTensor)
             for name, fields in self.documented.items()
         )
 
@@ -90,7 +77,7 @@ class RecordedChannel:
         if found is None or found.request != _outline(request_of(verb, fields)):
             msg = f"The check {self._check} does not match the record next to its suite."
             raise UsageError(msg)
-        return Reply(value=_from_json(found.value))
+        return Reply(value=found.value)
 
 
 def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, ...]:
@@ -101,7 +88,7 @@ def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, 
             raised = exchange.reply.problem.type
             msg = f"{check}: the solution raises {raised}. Mark the check as hidden."
             raise CourseError(msg)
-        found.append(RecordedReply(_outline(exchange.request), _to_json(exchange.reply.value)))
+        found.append(RecordedReply(_outline(exchange.request), _rounded(exchange.reply.value)))
     return tuple(found)
 
 
@@ -109,48 +96,23 @@ def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
     """Return the parts of a documented tensor that a check needs, without its origin."""
     fields = msgspec.to_builtins(tensor)
     kept = {name: fields[name] for name in DOCUMENTED_FIELDS}
-    kept |= {name: fields[name] for name in RARE_FIELDS if fields[name]}
-    return kept | {"value": _json_numbers(tensor.value)}
+    return kept | {name: fields[name] for name in RARE_FIELDS if fields[name]}
 
 
 def read(path: Path) -> PublicRecord:
-    """Read the record at *path*; raise ``UsageError`` if it is missing or damaged."""
-    found = find(path)
-    if found is None:
-        msg = f"{path} is missing or damaged. Replace it with the file that you received."
-        raise UsageError(msg)
-    return found
-
-
-def find(path: Path) -> PublicRecord | None:
-    """Read the record at *path*; ``None`` if it is missing or damaged."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=PublicRecord)
-    except (OSError, msgspec.MsgspecError):
-        return None
-
-
-def to_json(record: PublicRecord) -> bytes:
-    """Encode with one check per line, so that a diff shows each change."""
-    fields = msgspec.to_builtins(record)
-    lines = [
-        f"{json.dumps(name)}: {_lined(value) if isinstance(value, dict) else _compact(value)}"
-        for name, value in fields.items()
-    ]
-    body = ",\n".join(lines)
-    return f"{{\n{body}\n}}\n".encode()
+    """Read the record in the file at *path*; raise ``UsageError`` if that is not possible."""
+    return records.read(path, "replies", PublicRecord)
 
 
 def words(record: PublicRecord) -> Iterator[str]:
-    """Yield every text in the replies, except dtypes and the keys of the record itself."""
-    own = {*DTYPES, *STRUCTURE}
-    replies = msgspec.to_builtins(list(record.replies.values()))
-    yield from (text for text in _texts(replies) if text not in own)
+    """Yield every text in the replies, except the words of the record itself."""
+    for reply in (reply for replies in record.replies.values() for reply in replies):
+        yield from (text for text in _texts(reply.value) if text not in OWN_WORDS)
 
 
 def differs(left: PublicRecord, right: PublicRecord) -> str:
     """Return the name of the first check whose replies certainly differ; empty if none do."""
-    documented = (_compact(one.documented) for one in (left, right))
+    documented = (msgspec.msgpack.encode(one.documented) for one in (left, right))
     if len({*documented}) > 1 or left.points != right.points:
         return "the documented values or the points"
     for check in sorted(left.replies.keys() | right.replies.keys()):
@@ -170,18 +132,34 @@ def with_known_numbers(record: PublicRecord, known: PublicRecord) -> PublicRecor
 
 
 def _agree(left: Sequence[RecordedReply], right: Sequence[RecordedReply]) -> bool:
-    values = ([msgspec.to_builtins(one) for one in replies] for replies in (left, right))
+    values = ([[one.request, _plain(one.value)] for one in replies] for replies in (left, right))
     return agreement(*values) is not Agreement.DIFFERENT
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from _texts([*value, *value.values()])
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
+def _plain(value: Value) -> Any:
+    """Convert a reply's value so that ``agreement`` compares every part of it."""
+    match value:
+        case TensorValue():
+            return [decode_tensor(value), value.requires_grad]
+        case protocol.ListValue() | protocol.TupleValue():
+            return [type(value).__name__, *map(_plain, value.items)]
+        case protocol.DictValue():
+            return {key: _plain(item) for key, item in value.items.items()}
+        case _:
+            return value
+
+
+def _texts(value: Value) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case protocol.ListValue() | protocol.TupleValue():
+            for item in value.items:
+                yield from _texts(item)
+        case protocol.DictValue():
+            for key, item in value.items.items():
+                yield key
+                yield from _texts(item)
 
 
 def _outline(request: Request) -> int:
@@ -189,10 +167,8 @@ def _outline(request: Request) -> int:
 
     These may differ in the last bit between machines.
     """
-    arguments = {"number": 0}  # kept for the records that students already have
-    arguments |= msgspec.to_builtins(replace(request, args=(), kwargs={}), builtin_types=(bytes,))
-    for name in ("may_lack",):  # it does not affect the solution
-        del arguments[name]
+    arguments = msgspec.to_builtins(replace(request, args=(), kwargs={}), builtin_types=(bytes,))
+    del arguments["may_lack"]  # it does not affect the solution
     shapes = [*map(_shape, request.args), *map(_shape, request.kwargs.values())]
     text = msgspec.msgpack.encode([arguments, shapes, list(request.kwargs)])
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
@@ -210,76 +186,32 @@ def _shape(value: Value) -> Any:
     return 0.0 if isinstance(value, float) else value
 
 
-def _to_json(value: Value) -> Any:
-    """Convert a reply's value into JSON; a module becomes its number."""
+def _rounded(value: Value) -> Value:
+    """Round the numbers of a reply to the digits that hold on every machine.
+
+    Raises ``CourseError`` for a value that a record can't hold.
+    """
     match value:
         case TensorValue():
-            tensor = decode_tensor(value)
-            scale = scale_of(tensor) if tensor.is_floating_point() else 1.0
-            return {
-                "dtype": value.dtype,
-                "shape": list(value.shape),
-                "values": [_number(entry, scale) for entry in tensor.flatten().tolist()],
-                "requires_grad": value.requires_grad,
-            }
-        case protocol.ObjectValue():
-            return {"module": value.handle}
+            return _rounded_tensor(value)
+        case float():
+            number = rounded(value, 1.0, EXPECTED_DIGITS)
+            return number if isinstance(number, float) else value
         case protocol.ListValue() | protocol.TupleValue():
-            kind = "list" if isinstance(value, protocol.ListValue) else "tuple"
-            return {kind: list(map(_to_json, value.items))}
+            return replace(value, items=tuple(map(_rounded, value.items)))
         case protocol.DictValue():
-            return {"items": {key: _to_json(item) for key, item in value.items.items()}}
-        case None | bool() | int() | float():
-            return _number(value)
+            return replace(value, items={key: _rounded(one) for key, one in value.items.items()})
+        case None | int() | str() | protocol.ObjectValue():
+            return value
         case _:
             msg = f"a record can't hold {value!r}"
             raise CourseError(msg)
 
 
-def _from_json(value: Any) -> Value:
-    """Convert the JSON of ``_to_json`` back into a reply's value."""
-    match value:
-        case {"values": values, "dtype": dtype, "shape": shape, "requires_grad": requires_grad}:
-            tensor = torch.tensor([_value(entry) for entry in values], dtype=DTYPES[dtype])
-            return TensorValue(dtype, tuple(shape), _bytes(tensor), requires_grad)
-        case {"module": handle}:
-            return protocol.ObjectValue(handle)
-        case {"list": items}:
-            return protocol.ListValue(tuple(map(_from_json, items)))
-        case {"tuple": items}:
-            return protocol.TupleValue(tuple(map(_from_json, items)))
-        case {"items": items}:
-            return protocol.DictValue({key: _from_json(item) for key, item in items.items()})
-        case _:
-            return _value(value)  # type: ignore[no-any-return]  # a number or None
-
-
-def _bytes(tensor: Tensor) -> bytes:
-    return tensor.view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
-
-
-def _number(value: Any, scale: float = 1.0) -> Any:
-    return rounded(value, scale, DIGITS) if isinstance(value, float) else value
-
-
-def _value(entry: Any) -> Any:
-    return float(entry) if isinstance(entry, str) else entry
-
-
-def _numbers(value: Any) -> Any:
-    return list(map(_numbers, value)) if isinstance(value, list) else _value(value)
-
-
-def _json_numbers(value: Any) -> Any:
-    if isinstance(value, list):
-        return list(map(_json_numbers, value))
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def _lined(value: dict[str, Any]) -> str:
-    inner = ",\n".join(f"{json.dumps(key)}: {_compact(item)}" for key, item in value.items())
-    return f"{{\n{inner}\n}}"
+def _rounded_tensor(value: TensorValue) -> TensorValue:
+    tensor = decode_tensor(value).detach()
+    if not tensor.is_floating_point():
+        return value
+    scale = scale_of(tensor)
+    numbers = [float(rounded(one, scale, EXPECTED_DIGITS)) for one in tensor.flatten().tolist()]
+    return replace(value, data=tensor_bytes(torch.tensor(numbers, dtype=tensor.dtype)))

@@ -22,14 +22,15 @@ from typer.testing import CliRunner
 
 from autograder import course as courses
 from autograder.cli import app
-from autograder.errors import UnclearOwnerError, UsageError
+from autograder.errors import UsageError
 from autograder.gradebook.collection import write_work
 from autograder.results import from_json
 from autograder.submission.class_division import FindOptions, FoundSubmissions
 from autograder.submission.collect import find
+from autograder.submission.download_names import LMS, parse_name
 from autograder.submission.files import is_hidden_or_generated, visible
 from autograder.submission.lazy_submissions import LazySubmissions
-from autograder.submission.names import comparison_key, find_lms, parse_download_name, student_id
+from autograder.submission.names import comparison_key, student_id
 from autograder.submission.roster import Person, Roster
 
 EXAMPLES = os.environ.get("AUTOGRADER_FUZZ_EXAMPLES")
@@ -47,7 +48,7 @@ INSIDE = (
     "self_attention (1).py", "timestamp.txt", "SELF_ATTENTION.PY", "x" * 200 + ".py",
 )  # fmt: skip
 ODD = (
-    "archive", "extracted", "submitted", "downloaded", STAGE, "..a", "a b", "-r", "--unwrap", "~",
+    "archive", "extracted", "submitted", "downloaded", STAGE, "..a", "a b", "-r", "--from", "~",
     "$(id)", "a\nb", "\u202efdp.py", "con", "x" * 200, "a.tar.gz", "%s", "{0}", "grades.csv",
     "a.ZIP",
 )  # fmt: skip
@@ -165,15 +166,17 @@ def examples(part: int) -> Iterator[Iterator[tuple[int, random.Random, Path, Pat
 
 def submitters(class_: Path) -> set[str]:
     """Return the ids in the names of the entries, and the id of a class with one entry."""
-    return {"class"}.union(*(ids_of(name, class_) for name in shown(class_)))
+    return {"class"}.union(*(ids_of(name) for name in shown(class_)))
 
 
-def ids_of(name: str, class_: Path) -> set[str]:
+def ids_of(name: str) -> set[str]:
     """Return the ids that an entry's *name* may give, in the form that a roster compares."""
-    parsed = parse_download_name(name, find_lms(shown(class_))).student
+    parsed = [found.student for lms in LMS if (found := parse_name(name, lms))]
     without = re.sub(r"(?i)\.tar(?:\.\w+)?$", "", name)  # every suffix of an archive
     stems = (student_id(PurePosixPath(one).stem) for one in (name, without))
-    return {comparison_key(one) for one in (parsed, student_id(name), student_id(without), *stems)}
+    logins = [student_id(name[at + 1 :]) for at, letter in enumerate(name) if letter == "-"]
+    ids = (*parsed, student_id(name), student_id(without), *stems, *logins)
+    return {comparison_key(one) for one in ids}
 
 
 def shown(class_: Path) -> list[str]:
@@ -183,11 +186,11 @@ def shown(class_: Path) -> list[str]:
 
 
 def options(chance: random.Random) -> FindOptions:
-    """The options of an instructor who has not declared the only entry to be the class."""
+    """The options of an instructor who names no platform, or a folder."""
     names = {comparison_key(name) for name in (*chance.sample(OTHERS, 3), "mallory")}
     people = [Person(student=f"known {name}", identifiers=frozenset({name})) for name in names]
     roster = Roster(tuple(people)) if chance.random() < 0.3 else None
-    return FindOptions(roster=roster, unwrap=chance.choice((None, None, False)))
+    return FindOptions(roster=roster, source=chance.choice((None, None, "folder")))
 
 
 def find_or_refuse(class_: Path, said: FindOptions) -> FoundSubmissions | None:
@@ -196,9 +199,8 @@ def find_or_refuse(class_: Path, said: FindOptions) -> FoundSubmissions | None:
         return find(class_, STAGES, None, said)
     except UsageError as error:
         refused = error
-    said_to_do = "add --unwrap" if isinstance(refused, UnclearOwnerError) else "Name one of them"
 
-    assert said_to_do in str(refused)
+    assert "add --from" in str(refused) or "claim one student" in str(refused)
     assert str(refused).isprintable()
     return None
 
@@ -245,7 +247,7 @@ def test_every_entry_has_a_record_or_a_line(part: int):
             lost = [
                 name
                 for name in shown(class_)
-                if visible(name) not in said and not known & ids_of(name, class_)
+                if visible(name) not in said and not known & ids_of(name)
             ]
 
             assert lost == [] or not found.is_class, f"seed {seed}"
@@ -291,7 +293,7 @@ def test_the_command_ends_as_it_says(tmp_path: Path):
         codes.add(ended.exit_code)
 
         if ended.exit_code == 1:
-            assert "add --unwrap; if it is one student's submission" in ended.output
+            assert "add --from folder if it is one student's" in ended.output
             assert [path.name for path in place.iterdir()] == ["class"]
         else:
             assert ended.exit_code == 0, ended.output

@@ -20,7 +20,7 @@ CODE = re.compile(r"`([^`\n]+)`")
 DATA = {".csv", ".db", ".json", ".tsv", ".xlsx", ".xml", ".zip"}
 OUTPUTS = {"--json", "--report", "--out", "-o", "--to", ">"}  # followed by the file to write
 # Folders that nbgrader's commands and the collection of submissions fill.
-FILLED = {"submitted", "downloaded", "autograded", "feedback"}
+FILLED = {"submitted", "by-mail", "autograded", "feedback"}
 EXAMPLES = ("submitted/ada/01_a/a.py", "feedback/ada/01_a/lab.html", ".course-secret")
 
 
@@ -121,7 +121,7 @@ def test_git_keeps_the_files_of_the_course(not_ignored):
     """Git ignores no file of the course as if it were the work of a class."""
     course = [
         "source/01_a/lab.ipynb",
-        "assignments/01_a/fingerprints.json",
+        "assignments/01_a/records.bin",
         "examples/submitted/ada/01_a/a.py",
         "course.toml",
     ]

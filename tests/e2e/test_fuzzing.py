@@ -25,14 +25,13 @@ from autograder.errors import CourseError, UsageError
 from autograder.sandbox import protocol
 from autograder.sandbox.protocol import BadMessageError, Batch, Problem, Reply, Request, TensorValue
 from autograder.sandbox.tensors import DTYPES, decode, decode_tensor
-from autograder.submission.archive import open_archive, open_class_archive
+from autograder.submission.archive import ClassArchive, open_archive
+from autograder.submission.download_names import parse_download_name
 from autograder.submission.files import SubmittedFile, UnusableFile
 from autograder.submission.names import (
     MAX_STUDENT,
     StageResolver,
-    find_lms,
     original_stem,
-    parse_download_name,
     student_id,
 )
 from autograder.submission.notebook import MAX_CODE, code_cells, student_cells
@@ -219,9 +218,8 @@ def test_the_archive_of_a_class_is_read_or_refused(tmp_path_factory, data: bytes
     path = tmp_path_factory.getbasetemp() / "class.zip"
     path.write_bytes(data)
     with budget(), suppress(UnusableFile):
-        entries = open_class_archive(path)
-        for files, _faults in entries.values():
-            for member in files:
+        for entry in ClassArchive(path).entries():
+            for member in entry.list_files()[0]:
                 with suppress(UnusableFile):
                     assert len(member.read(LIMIT)) <= LIMIT
 
@@ -261,7 +259,7 @@ def test_a_name_becomes_an_id_that_is_safe(raw: list[str]):
     """Ids are short, printable and not paths; equal ids come from equal names."""
     with budget():
         ids = [student_id(name) for name in raw]
-        parsed = [parse_download_name(name, find_lms(raw)) for name in raw]
+        parsed = [parse_download_name(name) for name in raw]
 
     for one in (*ids, *(name.student for name in parsed)):
         assert 0 < len(one) <= MAX_STUDENT

@@ -16,10 +16,12 @@ from traitlets.config import Config
 
 from autograder import course as courses
 from autograder.authoring import stubs
+from autograder.course import RECORDS
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.grade_export import grade_table_of_gradebook
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.suite import records
 from tests.e2e.conftest import HIDDEN_FROM_STUDENTS, HostileClass
 from tests.e2e.hostile_students import CANARY, EARNED, IMAGE, SCRIPT, SECRET
 from tests.kit.factories import (
@@ -275,7 +277,9 @@ def secrets() -> set[str]:
 def files_for_students(hostile: HostileClass) -> Iterator[tuple[str, str, str]]:
     """Each file that students get: its student, its name, and its text as they read it."""
     for path in (hostile.root / "assignments").rglob("*.*"):
-        yield "", path.name, path.read_text("utf-8")
+        is_record = path.name == RECORDS
+        text = str(records.plain(path)) if is_record else path.read_text("utf-8")
+        yield "", path.name, text
     for path in (hostile.root / "feedback").rglob("*.*"):
         if path.is_file():
             yield path.parts[-3], path.name, plain(path.read_text("utf-8"))
@@ -317,7 +321,7 @@ def test_students_get_no_secret(hostile: HostileClass):
     """The release contains no secret, and feedback only secrets that its student submitted."""
     files = [name for _, name, _ in files_for_students(hostile)]
 
-    assert {"tiny.py", "lab.ipynb", "lab.html", "fingerprints.json"} <= set(files)
+    assert {"tiny.py", "lab.ipynb", "lab.html", "records.bin"} <= set(files)
     assert leaks(hostile) == []
 
 

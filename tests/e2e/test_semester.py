@@ -18,8 +18,9 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.authoring import stubs
-from autograder.course import load
+from autograder.course import RECORDS, load
 from autograder.gradebook.connection import NbgraderSetup
+from autograder.suite import records
 from tests.kit.commands import run_here, run_process
 
 pytestmark = pytest.mark.slow
@@ -188,12 +189,12 @@ def prepare(root: Path) -> None:
         if student in CANVAS:
             continue
         if student in PACKED:
-            pack(root / "downloaded" / STAGE / "archive" / f"{student}.zip", files)
+            pack(root / "by-mail" / f"{student}.zip", files)
             continue
         folder.mkdir(parents=True)
         for name, content in (stamp | files).items():
             (folder / name).write_text(content, "utf-8")
-    (root / "downloaded" / STAGE / "archive" / "xenia.zip").write_bytes(b"no zip")
+    (root / "by-mail" / "xenia.zip").write_bytes(b"no zip")
     pack_as_canvas(root / "submissions.zip")
     (root / "students.csv").write_text(
         'id,first_name,last_name,email\nada,Ada,"King, Countess of Lovelace",ada@example.org\n'
@@ -497,15 +498,22 @@ def files_for_students(semester: Semester) -> Iterator[tuple[str, str]]:
     for pattern in ("assignments/**/*", "feedback/**/*.html", "pages/*.html", "*.csv", "*.xml"):
         for path in semester.root.glob(pattern):
             if path.is_file() and "__pycache__" not in path.parts:
-                text = path.read_text("utf-8")
+                text = text_for_students(path)
                 is_page = path.suffix == ".html"  # colored code has a tag for each symbol
                 words = html.unescape(re.sub(r"<[^>]*>", "", text)) if is_page else text
                 yield str(path.relative_to(semester.root)), words
 
 
+def text_for_students(path: Path) -> str:
+    """Return the text of a file; that of records is the decompressed one."""
+    if path.name == RECORDS:
+        return str(records.plain(path))
+    return path.read_text("utf-8")
+
+
 def public_lines(stage: str) -> set[str]:
     """Return the lines of the public suite, which students may read."""
-    text = (ROOT / "source" / stage / "test_public.py").read_text("utf-8")
+    text = (ROOT / "assignments" / stage / "test_public.py").read_text("utf-8")
     return {line.strip() for line in text.split("\n")}
 
 
@@ -521,7 +529,9 @@ def hidden_lines(stage: str) -> set[str]:
         for statement in function.body[1:]
         for number in range(statement.lineno, (statement.end_lineno or 0) + 1)
     }
-    public = "\n".join(path.read_text("utf-8") for path in ROOT.glob("source/*/test_public.py"))
+    public = "\n".join(
+        path.read_text("utf-8") for path in ROOT.glob("assignments/*/test_public.py")
+    )
     return {line for line in found if len(line) >= SHORTEST and line not in public}
 
 

@@ -23,7 +23,7 @@ def test_verify_finds_nothing(pytestconfig: pytest.Config, options: list[str], e
     The error stream contains only the progress, two lines for each stage.
     """
     stages = load(pytestconfig.rootpath).file.stages
-    parts = ("verifying the hidden suite", "verifying the record and the fingerprints")
+    parts = ("verifying the hidden suite", "verifying the records")
     progress = sorted(f"{name}: {part}" for name in stages for part in parts)
     command = [sys.executable, "-m", "autograder", "verify", *options]
     run = subprocess.run(command, cwd=pytestconfig.rootpath, capture_output=True, text=True)  # noqa: S603, PLW1510  # our own command; the code is asserted

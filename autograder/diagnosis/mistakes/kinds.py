@@ -65,10 +65,24 @@ WITHOUT_COMPUTATION: Final = frozenset(name for name, kind in KINDS.items() if k
 def wording_at(key: str, words: Mapping[str, object]) -> Wording:
     """Return the sentences at *key*, a kind or a kind and its variant, as in "mask_fill.zero"."""
     name, _, variant = key.partition(".")
-    kind = KINDS[name]
+    kind = KINDS.get(name)
+    if kind is None or (variant and variant not in kind.variants):
+        msg = f"kinds.toml has no kind of mistake {key!r}."
+        raise CourseError(msg)
     explanation = fill(kind.variants[variant] if variant else kind.explanation, words, key)
     question = fill(kind.questions.get(variant, kind.question), words, key)
     return Wording(capital(explanation), question)
+
+
+def group_of(key: str, shared: str, said: Wording | None, words: Wording) -> str:
+    """Return the group of a mistake: the *shared* one, or that of mistakes with equal sentences.
+
+    If the stage *said* the sentences of a kind, all mistakes of the kind have them.
+    """
+    kind = key.partition(".")[0]
+    if said:
+        return kind
+    return shared or f"{kind} {words.explanation}"
 
 
 def silenced(groups: Collection[Group]) -> dict[str, None]:

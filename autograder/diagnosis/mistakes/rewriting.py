@@ -1,13 +1,11 @@
-"""Rewrites the syntax tree of an exercise: makes, applies, compiles and undoes mistakes."""
+"""Describes mistakes as edits of the syntax tree of an exercise."""
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from types import CodeType
 from typing import Any, NamedTuple
 
-from autograder.diagnosis.mistakes.kinds import wording_at
+from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
 from autograder.diagnosis.mistakes.vocabulary import is_parameter, role_of
 
 Make = Callable[[Any], Any]
@@ -53,16 +51,38 @@ class Edit(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """A mistake: what it is, what a student reads, and the edits that make it.
+    """A mistake: what it is, and the edits that make it.
 
-    Of those that fit equally well and have the same *group*, only the first is said.
+    *key* is a kind, or a kind and one of its variants, as in "mask_fill.zero". *words* fill the
+    placeholders of its sentences in ``kinds.toml``, unless the stage *said* others. Of those that
+    fit equally well and have the same *shared* group, or the same sentence, only the first is said.
     """
 
-    kind: str
-    explanation: str
-    question: str
+    key: str
+    words: Mapping[str, str]
     edits: tuple[Edit, ...]
-    group: str
+    shared: str = ""
+    said: Wording | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of mistake."""
+        return self.key.partition(".")[0]
+
+    @property
+    def wording(self) -> Wording:
+        """The sentences about it."""
+        return self.said or wording_at(self.key, self.words)
+
+    @property
+    def explanation(self) -> str:
+        """The sentence about it."""
+        return self.wording.explanation
+
+    @property
+    def group(self) -> str:
+        """The name that equal mistakes share."""
+        return group_of(self.key, self.shared, self.said, self.wording)
 
     @property
     def places(self) -> frozenset[tuple[int, Any]]:
@@ -71,15 +91,9 @@ class Rewrite(NamedTuple):
 
 
 def mistake(key: str, edits: Edit | Sequence[Edit], group: str = "", **words: object) -> Rewrite:
-    """Make a rewrite with the sentences that ``kinds.toml`` has at *key*.
-
-    *key* is a kind, or a kind and one of its variants, as in "mask_fill.zero"; *words* fill the
-    placeholders of the sentences.
-    """
-    kind, said = key.partition(".")[0], wording_at(key, words)
+    """Make a rewrite with the sentences that ``kinds.toml`` has at *key*, filled with *words*."""
     edits = (edits,) if isinstance(edits, Edit) else tuple(edits)
-    group = group or f"{kind} {said.explanation}"
-    return Rewrite(kind, said.explanation, said.question, edits, group)
+    return Rewrite(key, {name: str(word) for name, word in words.items()}, edits, group)
 
 
 def expression(template: str, **parts: Any) -> Any:
@@ -300,100 +314,3 @@ class Scope:
         if isinstance(node, ast.Name) and node.id in self.arguments:
             return f"`{node.id}`"
         return ""
-
-
-class ExerciseCode:
-    """The code of an exercise, and of the helpers that it calls, as a tree that rewrites change."""
-
-    def __init__(self, solution: str, name: str, exercises: Sequence[str]) -> None:
-        tree = ast.parse(solution)
-        known = {item.name: item for item in tree.body if isinstance(item, FUNCTION | ast.ClassDef)}
-        self.names = _reached(name, known, exercises)
-        self.module = ast.Module([known[item] for item in self.names], [])
-        _Bare().visit(self.module)
-        self.scopes = tuple(_scopes(self.module))
-
-    @contextmanager
-    def applied(self, rewrites: Sequence[Rewrite]) -> Iterator[None]:
-        """Apply the edits of *rewrites*, the innermost first; undo them at the end."""
-        edits = sorted(
-            (edit for one in rewrites for edit in one.edits), key=lambda edit: -edit.site.depth
-        )
-        done = []
-        try:
-            for edit in edits:
-                old = edit.site.node
-                done.append((edit.site, old))
-                edit.site.put(edit.make(old))
-            yield
-        finally:
-            for site, old in reversed(done):
-                site.put(old)
-
-    def compile(self, rewrites: Sequence[Rewrite], filename: str) -> CodeType:
-        """Compile the code with *rewrites*; raises what ``compile`` raises."""
-        with self.applied(rewrites):
-            return compile(self.module, filename, "exec")
-
-    def text(self, rewrites: Sequence[Rewrite]) -> str:
-        """Return the source with *rewrites*."""
-        with self.applied(rewrites):
-            return ast.unparse(self.module)
-
-
-def _reached(name: str, known: dict[str, Any], exercises: Sequence[str]) -> list[str]:
-    """List *name* after the helpers that it calls; other exercises are left out."""
-    found = [name]
-    for one in found:
-        for node in ast.walk(known[one]):
-            if (
-                isinstance(node, ast.Name)
-                and node.id in known
-                and node.id not in (*found, *exercises)
-            ):
-                found.append(node.id)
-    return found[::-1]
-
-
-class _Bare(ast.NodeTransformer):
-    """Removes docstrings and annotations, which cost time to compile; keeps what is a tensor."""
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.type_comment = ast.unparse(node.annotation) if node.annotation else TENSOR
-        node.annotation = None
-        return node
-
-    def visit_FunctionDef(self, node: FUNCTION) -> FUNCTION:  # the name that ast calls
-        node.returns = None
-        return self.visit_ClassDef(node)  # type: ignore[return-value,arg-type]  # both have a body
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # also the name that ast calls
-        if ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass(lineno=node.lineno, col_offset=0)]
-        self.generic_visit(node)
-        return node
-
-
-def _scopes(module: ast.Module) -> Iterator[Scope]:
-    for item in module.body:
-        if isinstance(item, FUNCTION):
-            yield Scope(item, list(_sites(item, 1)), None)
-        elif isinstance(item, ast.ClassDef):
-            functions = [node for node in item.body if isinstance(node, FUNCTION)]
-            methods = [Scope(node, list(_sites(node, 2)), item) for node in functions]
-            for method in methods:
-                method.methods = methods
-            yield from methods
-
-
-def _sites(node: ast.AST, depth: int) -> Iterator[Site]:
-    """Yield every place below *node*, in the order of the source."""
-    for key, value in ast.iter_fields(node):
-        if isinstance(value, ast.AST):
-            yield Site(node, key, depth)
-            yield from _sites(value, depth + 1)
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                if isinstance(item, ast.AST):
-                    yield Site(value, index, depth)
-                    yield from _sites(item, depth + 1)

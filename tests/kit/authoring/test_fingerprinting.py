@@ -8,13 +8,12 @@ import torch
 from msgspec.structs import replace
 
 from autograder import course as courses
-from autograder.authoring import fingerprinting
 from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, kinds_of
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.fingerprints import Print
 from autograder.diagnosis.observation import Observation
-from autograder.errors import CourseError
+from autograder.diagnosis.packed_numbers import PACKED, pack, unpack
 from autograder.grading.suite_runner import open_suites
 from autograder.suite.in_process import solution_channel
 from autograder.suite.student_proxy import Student
@@ -32,7 +31,7 @@ def public(tiny: Course) -> Iterator[PublicChecks]:
 @pytest.fixture
 def made(public: PublicChecks) -> Made:
     """The fingerprints of the tiny stage."""
-    return FingerprintMaker(public).make("a digest")
+    return FingerprintMaker(public).make()
 
 
 def test_every_program_with_one_kind_of_mistake_has_a_number(public: PublicChecks, made: Made):
@@ -62,20 +61,10 @@ def test_a_program_that_passes_has_no_wording(public: PublicChecks, made: Made):
 
 def test_a_sample_has_the_same_numbers(public: PublicChecks, made: Made):
     """`verify` compares some programs, so each must have the same number as among all programs."""
-    sample = FingerprintMaker(public).make("a digest", only_sample=True)
+    sample = FingerprintMaker(public).make(only_sample=True)
 
     assert set(sample.compared) < set(made.compared)
     assert len(sample.fingerprints.programs) == len(made.fingerprints.programs)
-
-
-def test_fingerprints_that_are_too_large_are_refused(
-    public: PublicChecks, made: Made, monkeypatch: pytest.MonkeyPatch
-):
-    """Fingerprints that are too large for a student's download are refused."""
-    monkeypatch.setattr(fingerprinting, "MAX_BYTES", 10)
-
-    with pytest.raises(CourseError, match="the limit is 10"):
-        fingerprinting.encode(public.stage, made.fingerprints)
 
 
 def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
@@ -85,7 +74,7 @@ def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
     seen = fingerprints.shown_by(Observation(student.observed, None))
     maker = FingerprintMaker(public)
     (kept,) = maker._keep_answers(seen.answers)
-    known = maker.make("a digest").fingerprints
+    known = maker.make().fingerprints
 
     assert set(seen.answers[0]) == {"output", "gradients"}
     assert fingerprints.PARTS in known.answers[kept]
@@ -101,14 +90,16 @@ def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
         pytest.param({"a": [{"1": [0.5]}], "b": 2}, 5, id="a-list-with-a-name"),
         pytest.param({fingerprints.ENTRIES: 0.5}, 3, id="a-name-that-is-a-key-of-the-format"),
         pytest.param({fingerprints.PARTS: [0.5]}, 3, id="another-such-name"),
+        pytest.param({PACKED: [0.5]}, 3, id="the-name-of-packed-numbers"),
     ],
 )
 def test_the_entries_of_lists_are_kept_once(public: PublicChecks, answer: object, values: int):
     """A list of tensors is stored entry by entry, and a list of numbers is stored whole."""
     maker = FingerprintMaker(public)
     (kept,) = maker._keep_answers([answer])
-    answers = maker._answers.all()
-    known = replace(FingerprintMaker(public).make("a digest").fingerprints, answers=answers)
+    answers, column = pack(maker._answers.all())
+    made = FingerprintMaker(public).make().fingerprints
+    known = replace(made, answers=answers, column=column)
 
     assert len(answers) == values
     assert known.shown(Print(0, (kept,), ())).answers == [answer]
@@ -145,8 +136,9 @@ def test_no_value_of_a_hidden_input_is_published(pytestconfig: pytest.Config):
     hidden = solved(course, stages, public=False) - solved(course, stages, public=True)
     published: set[tuple[float, float]] = set()
     for stage in stages:
-        known = fingerprints.from_json(stage.fingerprints.read_bytes())
-        published |= neighbours([torch.tensor(one) for one in number_lists(known.answers)])
+        known = fingerprints.read(stage.records)
+        answers = unpack(known.answers, known.column)
+        published |= neighbours([torch.tensor(one) for one in number_lists(answers)])
 
     assert len(hidden) > 100
     assert hidden & published == set()

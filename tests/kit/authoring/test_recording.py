@@ -12,7 +12,8 @@ from autograder.results import Outcome
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
-from autograder.suite.public_record import MAX_BYTES, PublicRecord
+from autograder.suite.public_record import PublicRecord
+from autograder.suite.records import MAX_BYTES
 from tests.kit.commands import forget_suites
 from tests.kit.factories import HIDDEN, SOLUTION, Submit, WriteCourse
 
@@ -31,7 +32,7 @@ def built(course: Course) -> PublicRecord:
     """Build *course* as a command does, and read the record."""
     with forget_suites():
         release.build(course)
-    return public_record.read(course.stages[0].public_record)
+    return public_record.read(course.stages[0].records)
 
 
 def test_the_record_answers_every_public_check(tiny: Course):
@@ -63,7 +64,7 @@ def test_the_record_is_silent_on_hidden_checks(write_course: WriteCourse):
             "test_doubles_unseen_numbers sends the solution a request that depends on",
             id="requests-that-depend-on-answers",
         ),
-        pytest.param(LARGE, f"more than {MAX_BYTES}: use smaller tensors", id="too-large"),
+        pytest.param(LARGE, f"the limit is {MAX_BYTES}: use smaller tensors", id="too-large"),
         pytest.param(
             WRONG,
             "The solution fails test_doubles_unseen_numbers on public inputs",
@@ -95,9 +96,9 @@ def test_a_word_that_students_do_not_know_stops_the_release(write_course: WriteC
     stage = course.stages[0]
 
     with open_recorder(course, [stage]) as recorder:
-        assert recorder.record_json(stage, "", "The parameter is factor.")
+        assert recorder.content(stage, "", "The parameter is factor.")
         with pytest.raises(CourseError, match="would contain 'factor', which students cannot know"):
-            recorder.record_json(stage, "", "The parameter has a name.")
+            recorder.content(stage, "", "The parameter has a name.")
 
 
 def test_answers_by_heart_are_green_and_lose_points(

@@ -2,16 +2,20 @@
 
 import hashlib
 import json
-import re
 import shutil
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import release
 from autograder.authoring.guide import guide
+from autograder.diagnosis import fingerprints
+from autograder.diagnosis.mistakes import kinds
+from autograder.diagnosis.packed_numbers import pack, unpack
 from autograder.errors import CourseError
+from tests.kit.factories import rewrite_records
 
 COURSE = 'format_version = 1\nid = "small"\ntitle = "Small"\nstages = ["01_scores"]\n'
 STAGE = """\
@@ -113,7 +117,7 @@ def test_caches_and_dotfiles_are_not_released(course, stage, name):
 def test_everything_is_stale_before_the_first_build(course):
     """Every missing file is stale, and building writes exactly the stale files."""
     stage = course.stages[0]
-    records = {stage.public_record, stage.fingerprints}
+    records = {stage.records, stage.mistakes}
     expected = {*release.plan(course), *records}
 
     assert {*release.stale(course)} == expected
@@ -345,46 +349,78 @@ def test_a_line_of_the_solution_in_the_hidden_suite_is_a_leak(course, stage):
     assert len(list(release.leaks(course))) == 1
 
 
-def test_fingerprints_are_built_once_and_released(tiny):
-    """Fingerprints are in both folders, and a second build has nothing to do."""
+def test_records_are_built_once(tiny):
+    """A second build has nothing to do."""
     stage = tiny.stages[0]
-    copy = stage.assignment / stage.fingerprints.name
 
-    assert {stage.fingerprints, copy} <= set(release.build(tiny))
-    assert copy.read_bytes() == stage.fingerprints.read_bytes()
+    assert {stage.records, stage.mistakes} <= set(release.build(tiny))
     assert release.stale(tiny) == ()
     assert release.build(tiny) == ()
 
 
-def test_fingerprints_come_from_every_module_that_makes_programs():
-    """A changed sentence or rule makes fingerprints stale, and a changed search does not."""
+def test_records_come_from_every_module_that_makes_programs():
+    """A changed rule makes records stale, and a changed search does not."""
     made_by = {path.name for path in release._rules_of_kinds()}
 
-    assert {"kinds.toml", "masks.py", "programs.py", "rewriting.py", "vocabulary.py"} <= made_by
+    assert {"masks.py", "programs.py", "rewriting.py", "vocabulary.py"} <= made_by
     assert all(path.is_file() for path in release._rules_of_kinds())
-    assert not {"ranking.py", "naming.py", "live.py"} & made_by
+    assert not {"kinds.toml", "ranking.py", "naming.py", "live.py"} & made_by
 
 
-def test_fingerprints_are_stale_when_a_sentence_changes(built, tmp_path, monkeypatch):
-    """Fingerprints hold the sentences of kinds, so a changed sentence makes them stale."""
-    (kinds,) = (path for path in release._rules_of_kinds() if path.name == "kinds.toml")
-    reworded = tmp_path / kinds.name
-    reworded.write_text(kinds.read_text().replace("the wrong dtype", "an unexpected dtype"))
-    files = [reworded if path == kinds else path for path in release._rules_of_kinds()]
-    monkeypatch.setattr(release, "_rules_of_kinds", lambda: files)
+def test_another_wording_of_a_kind_changes_no_built_file(built, monkeypatch):
+    """Built files refer to kinds of mistake, whose sentences the kit has."""
+    for name, kind in kinds.KINDS.items():
+        monkeypatch.setitem(kinds.KINDS, name, replace(kind, explanation="It is wrong."))
 
-    assert built.stages[0].fingerprints in release.stale(built)
+    assert release.stale(built) == ()
 
 
-@pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite"])
-def test_fingerprints_are_stale_when_a_source_changes(built, changed):
-    """A stale record is found by the digest of its sources, without running anything."""
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("The numbers were squared.", "Each number is squared.", id="misconception"),
+        pytest.param("OPERATORS", "# A comment\nOPERATORS", id="nothing"),
+    ],
+)
+def test_another_wording_of_a_misconception_changes_only_its_file(built, old, new):
+    """The sentences of misconceptions are in one built file, and comments are in none."""
+    stage = built.stages[0]
+    text = stage.misconceptions.read_text()
+    stage.misconceptions.write_text(text.replace(old, new))
+    changed = (stage.mistakes,) if old in text and old.endswith(".") else ()
+
+    assert release.build(built) == changed
+
+
+def test_a_kind_that_is_worded_or_turned_off_is_recorded(built):
+    """A kind that a stage words itself changes its sentences, and one that is off the records."""
+    stage = built.stages[0]
+    text = stage.misconceptions.read_text()
+    stage.misconceptions.write_text(f"{text}\nOPERATORS = {{'dtype': ('Wrong.', 'Why?')}}\n")
+    worded = release.build(built)
+    stage.misconceptions.write_text(f"{text}\nOPERATORS = {{'wrong_return': None}}\n")
+
+    assert worded == (stage.mistakes,)
+    assert stage.records in release.stale(built)
+
+
+def test_misconceptions_that_cannot_be_read_stop_the_release(built):
+    """An error in misconceptions.py is one sentence with the path."""
+    built.stages[0].misconceptions.write_text("MISCONCEPTIONS = [")
+
+    with pytest.raises(CourseError, match=r"misconceptions\.py can't be imported: SyntaxError"):
+        release.build(built)
+
+
+@pytest.mark.parametrize("changed", ["solution", "hidden_suite"])
+def test_records_are_stale_when_a_source_changes(built, changed):
+    """Stale records are found by the digest of their sources, without running anything."""
     stage = built.stages[0]
     source = getattr(stage, changed)
     source.write_text(source.read_text() + "\n")
 
-    assert stage.fingerprints in release.stale(built)
-    assert stage.fingerprints in release.build(built)
+    assert stage.records in release.stale(built)
+    assert stage.records in release.build(built)
     assert release.stale(built) == ()
 
 
@@ -403,68 +439,70 @@ def test_a_documented_tensor_makes_only_its_stages_stale(built, other_stage, sta
 
     built.documented.write_text(text + entry)
 
-    assert (stage.fingerprints in release.stale(built)) is stale
+    assert (stage.records in release.stale(built)) is stale
 
 
 def test_numbers_that_differ_by_rounding_keep_their_digits(built):
     """Releases on two processors write the same bytes."""
     stage = built.stages[0]
-    paths = stage.public_record, stage.fingerprints
-    for path in paths:  # as a different processor writes them
-        other = re.sub(r"\d\.\d{5}", noisy, path.read_text())
-        path.write_text(other)
-    known = {path: path.read_text() for path in paths}
-    for path in paths:
-        path.write_text(known[path].replace('"made_from": "', '"made_from": "0'))
-
+    evidence = fingerprints.read(stage.records)
+    answers = [noisy(one) for one in unpack(evidence.answers, evidence.column)]
+    packed, column = pack(answers)  # as a different processor writes them
+    rewrite_records(stage, evidence=replace(evidence, answers=packed, column=column))
+    known = stage.records.read_bytes()
+    rewrite_records(stage, made_from="00" * 32)
     release.build(built)
 
-    assert all("0001" in text for text in known.values())
-    for path, text in known.items():
-        assert without_digests(path.read_text()) == without_digests(text)
+    assert answers != unpack(evidence.answers, evidence.column)
+    assert stage.records.read_bytes() == known
 
 
-def noisy(number: re.Match[str]) -> str:
-    """Return a number that a different processor could give."""
-    return f"{float(number[0]) + 1e-5:.5f}0001"
-
-
-def without_digests(text: str) -> str:
-    """Return a built file without the digests in it."""
-    return re.sub(r'"(digest|made_from)": "\w*"', "", text)
+def noisy(answer: object) -> object:
+    """Return an answer that a different processor could give."""
+    if isinstance(answer, dict):
+        return {name: noisy(part) for name, part in answer.items()}
+    if isinstance(answer, list):
+        return [one + 1e-5 if isinstance(one, float) else one for one in answer]
+    return answer
 
 
 def test_what_is_undecided_is_counted(built):
     """`release` prints the number of results that rounding could decide."""
-    path = built.stages[0].fingerprints
-    known = json.loads(path.read_text())
-    shown = sum(len(of) for prints in known["prints"].values() for *_, of in prints)
+    stage = built.stages[0]
+    known = fingerprints.read(stage.records)
+    shown = sum(len(one.of) for prints in known.prints.values() for one in prints)
 
-    path.write_text(json.dumps(known | {"undecided": {}}))
-    assert list(release.left_out([path])) == []
-    path.write_text(json.dumps(known | {"undecided": {"test_doubles_unseen_numbers": [0, 2]}}))
-    assert list(release.left_out([path, path.with_name("public.json")])) == [
+    rewrite_records(stage, evidence=replace(known, undecided={}))
+    assert list(release.left_out([stage.records])) == []
+    doubts = {"test_doubles_unseen_numbers": (0, 2)}
+    rewrite_records(stage, evidence=replace(known, undecided=doubts))
+    assert list(release.left_out([stage.records, stage.stub])) == [
         (
-            f"01_tiny: 2 of {shown + 2} failures of wrong programs are left out of "
-            "fingerprints.json: rounding could decide their answers."
+            f"01_tiny: 2 of {shown + 2} failures of wrong programs are left out of records.bin: "
+            "rounding could decide their answers."
         )
     ]
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"made_from": 1}', "\0"])
-def test_broken_fingerprints_are_stale(built, text):
-    """A file that cannot be read as fingerprints is stale and is replaced."""
-    built.stages[0].fingerprints.write_text(text)
+@pytest.mark.parametrize("content", [b"", b"AGRECORD", b"\0" * 200])
+def test_broken_records_are_stale(built, content):
+    """Records that cannot be read are stale and are replaced."""
+    stage = built.stages[0]
+    known = stage.records.read_bytes()
+    stage.records.write_bytes(content)
 
-    assert built.stages[0].fingerprints in release.stale(built)
+    assert stage.records in release.stale(built)
+    assert stage.records in release.build(built)
+    assert stage.records.read_bytes() == known
 
 
-def test_a_leak_in_fingerprints_is_reported(course, stage):
-    """A line of the solution within a JSON string is a leak, too."""
-    path = stage.assignment / "fingerprints.json"
-    write(path, json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
+def test_a_leak_in_the_sentences_of_mistakes_is_reported(course, stage):
+    """A line of the solution within a sentence is a leak, too."""
+    write(stage.mistakes, f"[kinds.x]\nquestion = {json.dumps(f'Try this:{chr(10)}  {SOLVED}')}\n")
 
-    assert list(release.leaks(course)) == [f"{path}:a string: a line of the solution, {SOLVED!r}."]
+    assert list(release.leaks(course)) == [
+        f"{stage.mistakes}:a string: a line of the solution, {SOLVED!r}."
+    ]
 
 
 LAB = "source/01_tiny/lab.ipynb"

@@ -11,12 +11,11 @@ from autograder import course as courses
 from autograder.authoring import release, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
-from autograder.diagnosis import fingerprints
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
 from autograder.suite.documented import TORCH_VERSION
 from tests.kit.commands import forget_suites
-from tests.kit.factories import HIDDEN, MISCONCEPTIONS, course_files, write_files
+from tests.kit.factories import HIDDEN, MISCONCEPTIONS, course_files, rewrite_records, write_files
 
 HOLLOW = """
 import torch
@@ -197,7 +196,7 @@ def test_each_part_of_a_stage_is_reported_when_it_begins(added: Course):
 
     assert lines == [
         "01_tiny: verifying the hidden suite",
-        "01_tiny: verifying the record and the fingerprints",
+        "01_tiny: verifying the records",
     ]
 
 
@@ -343,28 +342,14 @@ def test_rules_are_verified(write_course: WriteCourse, file: str, old: str, new:
 def test_a_record_of_other_numbers_is_a_finding(added: Course):
     """A record with a right digest and wrong numbers is a finding."""
     stage = added.stages[0]
-    record = public_record.read(stage.public_record)
+    record = public_record.read(stage.records)
     other = replace(record, replies=record.replies | {"test_scales_each_feature": ()})
-    stage.public_record.write_bytes(public_record.to_json(other))
+    rewrite_records(stage, replies=other)
 
     with open_recorder(added, [stage]) as recorder:
         found = list(verify.wrong_records(stage, recorder))
 
-    assert found == ["01_tiny: public.json has different numbers for test_scales_each_feature."]
-
-
-def test_fingerprints_with_another_title_are_a_finding(added: Course):
-    """Fingerprints with a right digest and a wrong title of a misconception are a finding."""
-    stage = added.stages[0]
-    known = fingerprints.from_json(stage.fingerprints.read_bytes())
-    first, *others = known.mistakes
-    other = fingerprints.sealed(replace(known, mistakes=(replace(first, title="Wrong"), *others)))
-    stage.fingerprints.write_bytes(fingerprints.to_json(other))
-
-    with open_recorder(added, [stage]) as recorder:
-        (found,) = verify.wrong_records(stage, recorder)
-
-    assert f"its text about {first.id} is different" in found
+    assert found == ["01_tiny: records.bin has different numbers for test_scales_each_feature."]
 
 
 def test_the_prices_of_a_stage_are_those_of_its_wrong_modules(added: Course):

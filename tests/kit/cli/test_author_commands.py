@@ -25,9 +25,7 @@ def test_release_shows_which_stage_it_computes(invoke: Invoke, tiny: Course):
     """A stage has a line of progress if its numbers are computed, and none if it is up to date."""
     first, second = (invoke("release") for _ in range(2))
 
-    assert first.stderr.splitlines() == [
-        f"{tiny.stages[0].name}: computing the record and the fingerprints"
-    ]
+    assert first.stderr.splitlines() == [f"{tiny.stages[0].name}: computing the records"]
     assert second.stderr == ""
 
 
@@ -39,7 +37,7 @@ def test_new_course_shows_its_stages(invoke: Invoke, tiny: Course):
     assert result.stderr.splitlines() == [
         f"{tiny.stages[0].name}: copying",
         "building the files for students",
-        f"{tiny.stages[0].name}: computing the record and the fingerprints",
+        f"{tiny.stages[0].name}: computing the records",
         "writing the folder for a class",
     ]
 

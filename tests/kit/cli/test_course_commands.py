@@ -5,9 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from autograder.authoring.prices import Prices
 
 from autograder.authoring.mutation import Equivalent, Mutant, MutationReport
-from autograder.authoring.prices import Prices
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
 

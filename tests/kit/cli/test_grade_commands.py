@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from pathlib import Path
@@ -52,44 +51,37 @@ def test_a_single_submission_is_printed_in_full_and_has_a_page(
     assert len(list(pages.glob("*.html"))) == 2
 
 
-def test_an_only_entry_that_nothing_confirms_is_not_graded(invoke: Invoke, tmp_path: Path):
-    """An unconfirmed only entry ends with exit code 1, a sentence, and no file."""
+def test_a_download_with_a_foreign_name_is_not_graded(invoke: Invoke, tmp_path: Path):
+    """If one name is not the platform's, the exit code is 1, and nothing is written."""
     class_ = tmp_path / "class"
     class_.mkdir()
-    with zipfile.ZipFile(class_ / "mallory.zip", "w") as packed:
-        for student in ("ada", "bob"):
-            packed.writestr(f"{student}/01_tiny/tiny.py", "")
+    for name in ("ada_1_9_tiny.py", "bob_2_8_tiny.py", "tiny.py", "notes.txt"):
+        (class_ / name).write_text("")
     record, pages = tmp_path / "results.json", tmp_path / "pages"
-    before = sorted(Path.cwd().rglob("*"))
     result = invoke("grade", class_, "--json", record, "--report", pages)
 
     assert result.exit_code == 1
-    assert result.output.startswith("mallory.zip, the only entry of class, looks like")
-    assert "add --unwrap; if it is one student's submission, add --no-unwrap" in result.output
-    assert sorted(Path.cwd().rglob("*")) == before
-    assert [path.name for path in tmp_path.iterdir() if path not in {class_, Path.cwd()}] == []
+    assert "2 names are as Canvas makes them, but not notes.txt and tiny.py." in result.output
+    assert "add --from canvas" in result.output
+    assert not record.exists()
+    assert not pages.exists()
 
 
 @pytest.mark.usefixtures("lent_fork_server")
-@pytest.mark.parametrize(
-    ("option", "students"),
-    [("--unwrap", ["ada", "bob"]), ("--no-unwrap", ["mallory"])],
-)
-def test_an_option_says_whose_an_only_entry_is(
-    invoke: Invoke, tmp_path: Path, option: str, students: list[str]
-):
-    """With the option, the record names the students in the only entry, and no others."""
-    (tmp_path / "class").mkdir()
-    with zipfile.ZipFile(tmp_path / "class" / "mallory.zip", "w") as packed:
-        for student in ("ada", "bob"):
-            packed.writestr(f"{student}/01_tiny/tiny.py", "")
+def test_an_option_names_the_platform(invoke: Invoke, tmp_path: Path):
+    """With --from, the names that are not the platform's are left out."""
+    class_ = tmp_path / "class"
+    class_.mkdir()
+    for name in ("ada_1_9_tiny.py", "bob_2_8_tiny.py", "notes.txt"):
+        (class_ / name).write_text("")
     record = tmp_path / "results.json"
     options = ("--jobs", 1, "--isolation", detect_capabilities().level, "--json", record)
-    result = invoke("grade", tmp_path / "class", option, "--stage", "1", *options)
+    result = invoke("grade", class_, "--from", "canvas", "--stage", "1", *options)
 
     assert result.exit_code == 0, result.output
     found = json.loads(record.read_bytes())["submissions"]
-    assert [item["student"] for item in found] == students
+    assert [item["student"] for item in found] == ["ada_1", "bob_2"]
+    assert "Not submissions, so not read: notes.txt" in result.output
 
 
 @pytest.mark.usefixtures("lent_fork_server")

@@ -8,11 +8,16 @@ from autograder import course as courses
 from autograder.authoring import release, stubs, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
-from autograder.diagnosis import fingerprints
+from autograder.diagnosis import fingerprints, mistake_texts
+from autograder.diagnosis.mistake_texts import MistakeText, MistakeTexts
 from autograder.diagnosis.observation import Match, Observation
+from autograder.diagnosis.packed_numbers import unpack
+from autograder.errors import CourseError
 from autograder.sandbox.faults import Fault, NoGradients, Raised
+from tests.kit.factories import rewrite_records
 
 DOUBLED = "test_doubles_the_documented_numbers"
+MOST_BYTES = 1_500_000  # of the records of all stages, which each learner downloads
 
 
 def end_of(error: BaseException, *answers: object) -> fingerprints.End:
@@ -30,7 +35,7 @@ def raised(text: str) -> Raised:
 @pytest.fixture
 def known(built: Course) -> fingerprints.Fingerprints:
     """The fingerprints of the tiny course."""
-    return fingerprints.from_json(built.stages[0].fingerprints.read_bytes())
+    return fingerprints.read(built.stages[0].records)
 
 
 def test_release_keeps_what_the_public_suite_detects(known):
@@ -42,10 +47,7 @@ def test_release_keeps_what_the_public_suite_detects(known):
         if 0 in one.of  # the first misconception
     ]
 
-    assert [(mistake.id, mistake.title) for mistake in known.mistakes] == [
-        ("squares", "The numbers were squared"),
-        ("scales_by_nothing", "The factor is not used"),
-    ]
+    assert known.mistakes == ("squares", "scales_by_nothing")
     assert [check for check, _ in prints] == [
         "test_doubles_the_documented_numbers",
         "test_doubles_unseen_numbers",
@@ -53,7 +55,7 @@ def test_release_keeps_what_the_public_suite_detects(known):
     assert prints[0][1] == [{"3": [0.25, 2.25, 6.25]}]
 
 
-def test_release_keeps_what_kinds_of_mistake_show(known):
+def test_release_keeps_what_kinds_of_mistake_show(built: Course, known):
     """Programs with one kind of mistake follow the misconceptions, in the same fingerprints."""
     count = len(known.mistakes)
     failing = {
@@ -63,20 +65,43 @@ def test_release_keeps_what_kinds_of_mistake_show(known):
         for number in one.of
         if number >= count
     }
-    mistakes = [known.mistake(number) for number in failing]
+    texts = mistake_texts.read(built.stages[0].mistakes)
+    mistakes = [known.mistake(number, texts) for number in failing]
 
     assert known.programs.count(fingerprints.PASSES) == len(known.programs) - len(failing)
     assert {one.id for one in mistakes} >= {"wrong_operation", "wrong_return"}
     assert not any(one.written for one in mistakes)
 
 
-def test_a_file_is_read_as_it_was_written(known):
-    """A file that is read and written again has the same bytes."""
-    text = fingerprints.to_json(known)
+def test_a_kind_is_worded_by_the_kit_or_by_the_stage(known):
+    """A kind of mistake has the sentences of the kit, unless the stage gives others."""
+    number = len(known.mistakes)
+    key = fingerprints.KindKey("scale_missing", {}, 0)
+    known = replace(known, programs=(0,), kinds=(key,))
+    own = MistakeTexts(kinds={"scale_missing": MistakeText("Too large.", "Why?")})
 
-    assert fingerprints.from_json(text) == known
-    assert fingerprints.to_json(fingerprints.from_json(text)) == text
-    assert max(map(len, text.splitlines())) < 1000
+    mistake = known.mistake(number, MistakeTexts())
+    reworded = known.mistake(number, own)
+
+    assert mistake.explanation.startswith("The scores are not divided by")
+    assert mistake.group == f"scale_missing {mistake.explanation}"
+    assert (reworded.explanation, reworded.group) == ("Too large.", "scale_missing")
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        pytest.param("scale_forgotten", {}, id="kind"),
+        pytest.param("scale_missing.often", {}, id="variant"),
+        pytest.param("scale_wrong_size.argument", {"what": "The scores"}, id="word"),
+    ],
+)
+def test_a_kind_that_the_kit_does_not_have_is_reported(known, key, words):
+    """Records of a different version of the kit may name a kind that this one does not have."""
+    known = replace(known, programs=(0,), kinds=(fingerprints.KindKey(key, words, 0),))
+
+    with pytest.raises(CourseError, match=key):
+        known.mistake(len(known.mistakes), MistakeTexts())
 
 
 def test_answers_share_their_parts(known):
@@ -87,8 +112,6 @@ def test_answers_share_their_parts(known):
     known = replace(known, answers=(part, names, both), prints={"check": (one,)})
 
     assert known.shown(one).answers == [{"weight": part, "bias": part}, part]
-    with pytest.raises(IndexError):  # somebody edited the file
-        fingerprints.from_json(fingerprints.to_json(replace(known, answers=(both, part, names))))
 
 
 def test_lists_share_their_entries(known):
@@ -98,8 +121,6 @@ def test_lists_share_their_entries(known):
     known = replace(known, answers=(part, nested), prints={"check": (one,)})
 
     assert known.shown(one).answers == [[part, [part, part]]]
-    with pytest.raises(IndexError):  # somebody edited the file
-        fingerprints.from_json(fingerprints.to_json(replace(known, answers=(nested, part))))
 
 
 def test_strings_are_hashed():
@@ -177,14 +198,13 @@ def test_messages_count_if_nothing_was_answered():
 
 def test_changes_are_described(known):
     """A number that differs by more than noise is a change, and so is a missing fingerprint."""
-    first = known.answers[0]
-    others, values = known.answers[1:], first["3"]
+    first, *others = unpack(known.answers, known.column)
     moved, noisy = (
-        fingerprints.sealed(replace(known, answers=({"3": [values[0] + by, *values[1:]]}, *others)))
+        replace(known, answers=({"3": [first["3"][0] + by, *first["3"][1:]]}, *others), column=b"")
         for by in (0.5, 1e-6)
     )
-    silent = fingerprints.sealed(replace(known, prints={**known.prints, DOUBLED: ()}))
-    bank = {item.id for item in known.mistakes}
+    silent = replace(known, prints={**known.prints, DOUBLED: ()})
+    bank = {*known.mistakes}
 
     assert list(fingerprints.changes(noisy, known, bank)) == []
     assert list(fingerprints.changes(moved, known, bank)) == [
@@ -194,43 +214,57 @@ def test_changes_are_described(known):
     assert list(fingerprints.changes(silent, known, {"scales_by_nothing"})) == []
 
 
-def test_every_edit_is_noticed(known):
-    """A digest of the content shows an edit by hand, without a new run of all programs."""
-    edited = replace(known, questions=("Why?", *known.questions[1:]))
+def test_a_different_kind_of_mistake_is_a_change(known):
+    """A program whose kind is named differently is a change."""
+    label = next(iter(known.keys()))
+    keys = (known.kinds[0]._replace(words={"name": "y"}), *known.kinds[1:])
 
-    assert list(fingerprints.changes(edited, known, set())) == ["it was edited after it was built"]
+    changed = fingerprints.changes(replace(known, kinds=keys), known, {label})
+
+    assert list(changed) == [f"{label} is a different mistake"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "excerpt"),
-    [
-        pytest.param("[0.25,2.25,6.25]", "[0.25,2.25,6.5]", "does not match", id="other-numbers"),
-        pytest.param("[0,[0],[0", "[0,[999],[0", "can't be read", id="unreadable"),
-        pytest.param("The numbers were squared.", "return x ** 2", "a line of squares", id="code"),
-        pytest.param(
-            "The numbers were squared.", "return 2 + x", "a mistake in double", id="code-of-a-kind"
-        ),
-    ],
-)
-def test_verify_notices_edited_fingerprints(built: Course, known, old, new, excerpt):
-    """`verify` reports edited numbers and code in fingerprints with a valid digest."""
+def test_verify_notices_other_numbers(built: Course, known):
+    """`verify` runs some wrong programs again, and reports a different number."""
     stage = built.stages[0]
-    stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
+    first, *others = unpack(known.answers, known.column)
+    moved = ({"3": [first["3"][0] + 0.5, *first["3"][1:]]}, *others)
+    rewrite_records(stage, evidence=replace(known, answers=moved, column=b""))
     with open_recorder(built, [stage]) as recorder:
         found = list(verify.wrong_records(stage, recorder, full=True))
 
-    assert excerpt in " ".join(found)
-    assert release.stale(built) == (stage.assignment / stage.fingerprints.name,)
+    assert "does not match the wrong programs" in " ".join(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "excerpt"),
+    [
+        pytest.param("return x ** 2", "squares", id="code"),
+        pytest.param("return 2 + x", "a mistake in double", id="code-of-a-kind"),
+    ],
+)
+def test_verify_notices_code_in_the_built_files(built: Course, text, excerpt):
+    """`verify` reports lines of wrong programs in the sentences about mistakes."""
+    stage = built.stages[0]
+    sentences = stage.mistakes.read_text().replace("The numbers were squared.", text)
+    stage.mistakes.write_text(sentences)
+    with open_recorder(built, [stage]) as recorder:
+        found = list(verify.wrong_records(stage, recorder, full=True))
+
+    assert f"mistakes.toml contains a line of {excerpt}" in " ".join(found)
+    assert release.stale(built) == (stage.mistakes,)
 
 
 @pytest.mark.slow
-def test_the_courses_fingerprints_hold_no_code(pytestconfig):
-    """Fingerprints of every stage are small and hold no line of the solution."""
+def test_the_courses_records_hold_no_code_and_no_sentence(pytestconfig):
+    """Records of every stage hold no line of the solution and no sentence."""
+    total = 0
     for stage in courses.load(pytestconfig.rootpath).stages:
-        text = stage.fingerprints.read_bytes()
         secrets = stubs.secret_lines(stage.solution.read_text("utf-8"), stage.solution.name)
-        lines = release.json_lines(stage.fingerprints)
+        lines = release.built_lines(stage.records)
+        total += stage.records.stat().st_size
 
-        assert fingerprints.from_json(text).prints
-        assert len(text) < fingerprints.MAX_BYTES
+        assert fingerprints.read(stage.records).prints
         assert not [line for line in lines if any(secret in line for secret in secrets)]
+        assert [line for line in lines if line.endswith((".", "?"))] == []
+    assert total < MOST_BYTES

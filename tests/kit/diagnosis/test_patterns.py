@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from autograder.diagnosis import patterns
+from autograder.diagnosis.common_seeds import drawn
 from autograder.diagnosis.description import PATTERNS
-from autograder.diagnosis.draws import drawn
 from autograder.suite import documented
 
 ROOT = Path(__file__).parents[3]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring.fingerprinting import kinds_of
@@ -13,9 +14,11 @@ from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.programs import channel_of
 from autograder.diagnosis.recorded import recorded_source
+from autograder.errors import UsageError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import SAME_ERROR, Diagnosis
 from autograder.suite.in_process import LocalChannel, solution_channel
+from tests.kit.factories import rewrite_records
 
 Named = dict[str, Diagnosis]
 
@@ -43,7 +46,6 @@ def said_by_both(
     """Return the names of a stage's programs by their code, and by their fingerprints."""
     solution = solution_channel(stage.solution)
     recorded = recorded_source(stage)
-    assert recorded is not None
     with open_suites(course, [stage], public=True) as runner:
         sources = [LiveSource(stage, runner.run, solution), recorded]
         return [
@@ -72,9 +74,7 @@ def test_fingerprints_and_code_name_the_same_kind(course: Course):
     Answers that rounding could decide are not recorded, so the two sources may differ there.
     """
     stage = course.stage("01")
-    known = fingerprints.find(stage.fingerprints)
-    assert known is not None
-    undecided = known.undecided_by_check()
+    undecided = fingerprints.read(stage.records).undecided_by_check()
 
     def decided(number: int, named: Named) -> Named:
         label = fingerprints.kind_label(number)
@@ -88,3 +88,26 @@ def test_fingerprints_and_code_name_the_same_kind(course: Course):
     assert [code for code, numbers in said if code != numbers] == []
     assert sum(bool(code) for code, _ in said) > 100
     assert any(SAME_ERROR in sentence for sentence in sentences)
+
+
+def test_records_of_another_kit_are_refused(built: Course):
+    """Records that name a kind that this kit does not have are reported with the way out."""
+    stage = built.stages[0]
+    known = fingerprints.read(stage.records)
+    foreign = (known.kinds[0]._replace(key="unheard_of"), *known.kinds[1:])
+    rewrite_records(stage, evidence=replace(known, kinds=foreign))
+
+    with pytest.raises(UsageError, match=r"no kind of mistake 'unheard_of'.*`autograder start`"):
+        recorded_source(stage)
+
+
+@pytest.mark.parametrize("text", [None, "[misconceptions", ""], ids=["missing", "broken", "empty"])
+def test_missing_sentences_are_reported(built: Course, text: str | None):
+    """Without the sentences of a misconception, the message has the command that restores them."""
+    stage = built.stages[0]
+    stage.mistakes.unlink()
+    if text is not None:
+        stage.mistakes.write_text(text)
+
+    with pytest.raises(UsageError, match=r"mistakes\.toml.*`autograder start` restores it"):
+        recorded_source(stage)

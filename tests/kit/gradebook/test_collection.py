@@ -11,7 +11,7 @@ from autograder.course import Course
 from autograder.gradebook.collection import roster_of_gradebook
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.submission.collect import find
-from autograder.submission.names import parse_download_name
+from autograder.submission.download_names import parse_download_name
 from tests.kit.commands import run
 from tests.kit.factories import SOLUTION, STAGE
 
@@ -155,8 +155,8 @@ def test_canvas_marks_become_late_submissions(packed: Packed, course: Course, du
     assert ("nbgrader db assignment add 01_tiny --duedate" in output) == (due is None)
 
 
-def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, course: Course):
-    """An unconfirmed only entry ends with exit code 1, and no file is made."""
+def test_a_download_inside_the_folder_is_not_collected(packed: Packed, course: Course):
+    """A class in the only entry of a folder ends with exit code 1, and no file is made."""
     packed({"ada_1_9_tiny.py": RIGHT, "bob_2_8_tiny.py": RIGHT})
     (course.root / "class").mkdir()
     (course.root / "submissions.zip").rename(course.root / "class" / "mallory.zip")
@@ -164,7 +164,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, co
     before = sorted(course.root.rglob("*"))
     output = run(course.root, "autograder", "collect", "1", "class", code=1)
 
-    assert "mallory.zip, the only entry of class, looks like the submissions of a class." in output
+    assert "mallory.zip: it looks like the submissions of a class. Pass it alone" in output
     assert sorted(course.root.rglob("*")) == before
 
 
@@ -172,10 +172,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, co
 def test_equal_files_earn_equal_points_by_every_route(packed: Packed, course: Course):
     """A file of any name gets equal points by nbgrader's commands, the kit's, or direct grading."""
     packed({"ada_1_9_SelfAttention_final_FINAL.py": RIGHT, "bob_2_8_work.rar": b"Rar!"})
-    archive = course.root / "downloaded" / STAGE / "archive"
-    archive.mkdir(parents=True)
-    (archive / "submissions.zip").write_bytes((course.root / "submissions.zip").read_bytes())
-    run(course.root, "nbgrader", "zip_collect", STAGE, "--BoundedExtractor.unwrap=True")
+    run(course.root, "autograder", "collect", "1", "submissions.zip")
     run(course.root, "nbgrader", "autograde", STAGE)
     by_nbgrader = scores(course)
     run(course.root, "autograder", "grade", "submissions.zip", "--stage", "1", "--gradebook")

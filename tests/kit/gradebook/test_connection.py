@@ -136,7 +136,6 @@ def test_every_class_that_is_named_exists(config: Config):
         *config.Autograde.autograde_preprocessors,
         *config.GenerateFeedback.preprocessors,
         config.ExportApp.plugin_class,
-        config.ZipCollectApp.collector_plugin,
     )
 
     assert all(isinstance(import_item(name), type) for name in names)

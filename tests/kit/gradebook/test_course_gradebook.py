@@ -23,12 +23,12 @@ def roster(tmp_path: Path) -> Path:
 
 def test_no_roster_is_read_where_there_is_none(course: Course):
     """If the gradebook has no numbers of an LMS, ids stay as they are."""
-    assert CourseGradebook(course).roster(None) is None
+    assert CourseGradebook(course).roster(()) is None
 
 
 def test_reading_a_roster_makes_no_database(tiny: Course, roster: Path):
     """Reading a roster from a file makes no database."""
-    read = CourseGradebook(tiny).roster(roster)
+    read = CourseGradebook(tiny).roster([roster])
 
     assert read is not None
     assert [person.student for person in read.people] == ["ada"]
@@ -38,8 +38,8 @@ def test_reading_a_roster_makes_no_database(tiny: Course, roster: Path):
 def test_the_roster_gives_the_gradebook_its_names(course: Course, roster: Path):
     """Only students who submitted are registered, with their names in the roster."""
     book = CourseGradebook(course)
-    book.register(book.roster(roster), ["ada", "bob"])
-    known = book.roster(None)
+    book.register(book.roster([roster]), ["ada", "bob"])
+    known = book.roster(())
 
     assert book.names() == {"ada": "Ada Lovelace"}
     assert known is not None

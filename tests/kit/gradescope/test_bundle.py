@@ -144,6 +144,8 @@ def test_it_holds_what_grading_reads_and_nothing_of_a_class(tiny: Course):
             ".course-secret": "sesame-4711\n",
             ".git/config": "remote",
             "tests/hidden/01_tiny/__pycache__/test_tiny.pyc": "",
+            "tests/hidden/ready_made.toml": 'softmax = ["softmax"]\n',
+            "tests/hidden/rules.toml": "format_version = 1\nrule = []\n",
         },
     )
     content = build_zip(tiny).content
@@ -159,6 +161,8 @@ def test_it_holds_what_grading_reads_and_nothing_of_a_class(tiny: Course):
         "course/tests/hidden/01_tiny/misconceptions.py",
         "course/tests/hidden/01_tiny/test_tiny.py",
         "course/tests/hidden/documented.toml",
+        "course/tests/hidden/ready_made.toml",
+        "course/tests/hidden/rules.toml",
     }
     assert not any(b"sesame-4711" in text for text in texts)
 

@@ -60,7 +60,7 @@ def test_without_a_channel_there_is_no_student(tiny: Course, item: SimpleNamespa
 
 def test_plain_pytest_finds_the_course_of_a_suite(tiny: Course, item: SimpleNamespace):
     """A context without a course loads it from the folder of the suite."""
-    context = StandaloneContext(None, None)
+    context = StandaloneContext()
 
     assert context.stage(item).name == "01_tiny"
     assert context.course == tiny
@@ -70,7 +70,7 @@ def test_the_public_suite_needs_no_course(tiny: Course, tmp_path: Path):
     """In a student's copy the stage is the folder, without a course."""
     folder = tmp_path / "handout"
     tiny.stages[0].source.rename(folder)
-    context = StandaloneContext(None, None)
+    context = StandaloneContext()
 
     assert context.stage(item_in(folder / "test_public.py")).source == folder
     assert context.course is None

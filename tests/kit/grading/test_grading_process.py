@@ -11,7 +11,7 @@ import pytest
 
 from autograder.course_file import Limits
 from autograder.errors import CourseError, LostProcessError
-from autograder.grading.grading_process import receive, serve
+from autograder.grading.grading_process import grade_from_pipe, receive
 
 Start = Callable[[], tuple[Connection, BaseProcess]]
 ANSWERS = {
@@ -39,7 +39,7 @@ def start() -> Iterator[Start]:
     def fork() -> tuple[Connection, BaseProcess]:
         pipe, other_end = Pipe()
         arguments = (grade, Limits(), 0, other_end, [pipe])
-        process = get_context("fork").Process(target=serve, args=arguments)
+        process = get_context("fork").Process(target=grade_from_pipe, args=arguments)
         process.start()
         other_end.close()
         started.append(process)

@@ -9,7 +9,7 @@ import pytest
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grading.context import SuiteContext
-from autograder.grading.pytest_session import collected_items, run_item
+from autograder.grading.pytest_session import CollectedSuites, collected_suites
 from autograder.grading.suite_runner import open_suites
 
 SUITE = """
@@ -62,34 +62,90 @@ def test_the_users_pytest_settings_have_no_effect(tiny: Course, monkeypatch: pyt
 
 
 @pytest.fixture
-def items(tmp_path: Path, tiny: Course) -> Iterator[list[pytest.Item]]:
-    """The items of a suite that counts how often its fixture is made."""
+def collected(tmp_path: Path, tiny: Course) -> Iterator[CollectedSuites]:
+    """A suite that counts how often its fixture is made."""
     (tmp_path / "test_own.py").write_text(SUITE, "utf-8")
     suites = [tmp_path / "test_own.py"]
-    with collected_items(tmp_path, tmp_path, suites, SuiteContext(tiny)) as opened:
+    with collected_suites(tmp_path, tmp_path, suites, SuiteContext(tiny)) as opened:
         yield opened
 
 
-def test_an_item_runs_again_and_again(items: list[pytest.Item]):
+def test_an_item_runs_again_and_again(collected: CollectedSuites):
     """An item that runs again gets a new function fixture, and the same module fixture."""
-    first, second = items
-    errors = [run_item(first, second) for _ in range(3)]
+    first, _ = collected.items
+    errors = [collected.run(first) for _ in range(3)]
 
     assert errors == [None, None, None]
     assert first.module.made == {"own": 3, "shared": 1}
 
 
-def test_what_an_item_raises_is_returned(items: list[pytest.Item]):
+def test_what_an_item_raises_is_returned(collected: CollectedSuites):
     """The exception of an item is returned, even when it runs again."""
-    first, second = items
+    _, second = collected.items
 
-    assert [str(run_item(second, first)) for _ in range(2)] == ["no", "no"]
+    assert [str(collected.run(second)) for _ in range(2)] == ["no", "no"]
 
 
-def test_ctrl_c_ends_the_run(items: list[pytest.Item]):
+def test_ctrl_c_ends_the_run(collected: CollectedSuites):
     """Ctrl-C ends the run and is not recorded as the outcome of a check."""
-    first, second = items
+    first, _ = collected.items
     first.module.interrupt = True
 
     with pytest.raises(KeyboardInterrupt):
-        run_item(first, second)
+        collected.run(first)
+
+
+FIXTURES = """
+import pytest
+
+ended = []
+
+@pytest.fixture(scope="module")
+def shared():
+    yield 1
+    ended.append("module")
+
+@pytest.fixture
+def probe():
+    return "own"
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_numbers(shared, number):
+    raise ValueError(f"{shared} {number}")
+
+def test_own_probe(probe):
+    raise ValueError(probe)
+"""
+
+
+@pytest.fixture
+def two_suites(tmp_path: Path, tiny: Course) -> Iterator[CollectedSuites]:
+    """Two suites with their own fixtures."""
+    # pytest keeps the module of a file in the process, so each test has other names
+    suites = [tmp_path / f"test_{name}_{tmp_path.name}.py" for name in ("first", "second")]
+    for suite in suites:
+        suite.write_text(FIXTURES, "utf-8")
+    with collected_suites(tmp_path, tmp_path, suites, SuiteContext(tiny)) as opened:
+        yield opened
+
+
+def test_each_parameter_of_a_check_is_an_item(two_suites: CollectedSuites):
+    """A parametrized check runs with its own parameters and with fixtures of the suite."""
+    one, other, *_ = two_suites.items
+
+    assert [str(two_suites.run(item)) for item in (one, other, one)] == ["1 1", "1 2", "1 1"]
+
+
+def test_a_suite_may_replace_a_fixture_of_the_kit(two_suites: CollectedSuites):
+    """A fixture of a suite replaces the kit's fixture of the same name."""
+    assert str(two_suites.run(two_suites.items[2])) == "own"
+
+
+def test_the_fixtures_of_a_suite_end_when_the_next_suite_runs(two_suites: CollectedSuites):
+    """The module fixtures of a suite end when a check of a different suite runs."""
+    first, *_, last = two_suites.items
+    two_suites.run(first)
+    before = list(first.module.ended)
+    two_suites.run(last)
+
+    assert (before, first.module.ended) == ([], ["module"])

@@ -14,7 +14,7 @@ from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
-from tests.kit.factories import CHAIN, CHAIN_CHECKS, HIDDEN, SOLUTION, chain_files
+from tests.kit.factories import CHAIN, SOLUTION, chain_files
 
 SUITE = "tests/hidden/01_tiny/test_tiny.py"
 SQUARED = SOLUTION.replace("2 * x", "x ** 2")  # `double` is wrong

@@ -174,15 +174,17 @@ def test_what_right_code_printed_is_not_shown(check, handed_out, solution):
     assert "rinted" not in result.output.replace("Checked", "")
 
 
-def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solution, pytestconfig):
-    """A missing or broken file of fingerprints loses only the name of the mistake."""
+@pytest.mark.parametrize("name", ["records.bin", "mistakes.toml"])
+def test_a_damaged_file_is_one_sentence(check, handed_out, solution, pytestconfig, name):
+    """For a damaged built file, one sentence names it and the command that restores it."""
     work(handed_out, not_scaled(pytestconfig.rootpath, solution))
-    (handed_out / "fingerprints.json").write_text('{"format_version": 2}')
+    (handed_out / name).write_text("damaged")
     result = check(handed_out)
 
-    assert result.exit_code == 1, result.output
-    assert "✗ SelfAttention_v1  not right yet" in result.output
-    assert "It looks like" not in result.output
+    assert result.exit_code == 2, result.output
+    assert str(handed_out / name) in result.output.replace("\n", "")
+    assert "`autograder start` restores it" in result.output
+    assert "Traceback" not in result.output
 
 
 def test_a_syntax_error_is_shown_once(check, handed_out):

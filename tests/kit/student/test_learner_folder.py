@@ -91,6 +91,25 @@ def test_start_copies_the_shared_folder_and_renews_it(course: Course, own: Path)
     assert learner_folder.find(own).shared == own / "course"
 
 
+def test_start_removes_files_of_older_versions(course: Course, own: Path):
+    """`start` removes built files that this version of the kit no longer reads."""
+    older = [own / "01_tiny" / name for name in learner_folder.OLDER]
+    for path in older:
+        path.write_text("{}")
+    learner_folder.start(course.root, own)
+
+    assert [path for path in older if path.exists()] == []
+
+
+def test_an_author_runs_the_checks_that_students_receive(course: Course, own: Path):
+    """For a lab in source/, module and checks are in assignments/; other folders stay as given."""
+    stage = course.stages[0]
+
+    assert learner_folder.released_folder(stage.source) == stage.assignment
+    assert learner_folder.released_folder(own / "01_tiny") == own / "01_tiny"
+    assert learner_folder.released_folder(own) == own
+
+
 def test_an_unpacked_zip_is_enough(course: Course, tmp_path: Path):
     """In an unpacked zip without a course, the learner's folder is next to the stages."""
     unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")

@@ -44,7 +44,9 @@ def stages(tmp_path: Path) -> tuple[Stage, ...]:
         source = root / "source" / name
         source.mkdir(parents=True)
         (source / "stage.toml").write_text(STAGE.format(module=module))
-        (source / f"{module}.py").write_bytes(STUB)
+        released = root / "assignments" / name
+        released.mkdir(parents=True)
+        (released / f"{module}.py").write_bytes(STUB)
     (root / "course.toml").write_text(COURSE)
     return course.load(root).stages
 

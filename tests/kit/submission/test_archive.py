@@ -26,7 +26,8 @@ MODULE = "self_attention.py"
         pytest.param("/etc/x.py", "has an absolute path", id="absolute"),
         pytest.param("C:/x.py", "has an absolute path", id="drive"),
         pytest.param("c:x.py", "has an absolute path", id="drive-relative"),
-        pytest.param("a\\..\\x.py", "has a backslash in its name", id="backslash"),
+        pytest.param("a\\..\\x.py", "points out of the archive", id="backslashes"),
+        pytest.param("x" * 5000, "has a name of more than 4096 characters", id="long"),
     ],
 )
 def test_refuses_a_hostile_name(collected, write_zip, name, reason):
@@ -36,6 +37,18 @@ def test_refuses_a_hostile_name(collected, write_zip, name, reason):
     assert submission.code is None
     assert reason in submission.problem
     assert submission.problem.endswith("Make a new zip of your files and submit it again.")
+
+
+def test_reads_backslashes_as_folders(collected, class_):
+    """A zip from a Windows program that writes backslashes is read."""
+    member = zipfile.ZipInfo("x")
+    member.filename = f"02_self_attention\\{MODULE}"
+    with zipfile.ZipFile(class_ / "alice.zip", "w") as archive:
+        archive.writestr(member, b"x = 1")
+
+    [submission] = collected(class_ / "alice.zip")
+
+    assert (submission.stage, submission.module) == ("02_self_attention", b"x = 1")
 
 
 def test_refuses_a_nul_in_a_name(collected, write_zip):
@@ -92,7 +105,8 @@ def test_refuses_two_members_of_one_name(collected, class_, second):
 def test_refuses_names_that_differ_in_spelling_only(collected, write_zip):
     """Names that differ only in the encoding of é count as equal, as on macOS."""
     path = write_zip(
-        "alice.zip", {"caf\N{LATIN SMALL LETTER E WITH ACUTE}.py": b"", "cafe\u0301.py": b""}
+        "alice.zip",
+        {MODULE: b"", "caf\N{LATIN SMALL LETTER E WITH ACUTE}.py": b"", "cafe\u0301.py": b""},
     )
 
     [submission] = collected(path)

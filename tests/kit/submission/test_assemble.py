@@ -43,13 +43,15 @@ def test_hashes_where_a_cell_ends():
 
 
 def test_says_where_two_files_were_as_good(collected, write_zip):
-    """A zip of a whole class that is graded as one student's gives a notice."""
-    path = write_zip("all.zip", {"bob/self_attention.py": b"", "alice/self_attention.py": b""})
+    """Two modules of one name in a submission give a notice about the choice."""
+    path = write_zip(
+        "all.zip", {"b/self_attention.py": b"", "a/self_attention.py": b"", "lab.ipynb": b""}
+    )
 
     [submission] = collected(path)
 
     assert submission.notices == (
-        "2 files are named self_attention.py; alice/self_attention.py was graded. Submit one.",
+        "2 files are named self_attention.py; a/self_attention.py was graded. Submit one.",
     )
 
 

@@ -1,17 +1,21 @@
 """Tests that the entries of a class are divided among its students, or set aside."""
 
 import pytest
+from msgspec.structs import replace
 
-from autograder.errors import UsageError
+from autograder.errors import UnclearDownloadError
 from autograder.submission.class_division import FindOptions
 from autograder.submission.collect import find
 from autograder.submission.groups import Groups, Member
 from autograder.submission.roster import Person, Roster
-from autograder.submission.worksheet import Worksheet
 
 MODULE = "self_attention.py"
-ADA = Person(student="s1", first_name="Ada", last_name="Lovelace")
-EVE = Person(student="s2", first_name="Eve", last_name="Adams")
+ADA = Person(
+    student="s1", first_name="Ada", last_name="Lovelace", identifiers=frozenset({"ada@x.org"})
+)
+EVE = Person(
+    student="s2", first_name="Eve", last_name="Adams", identifiers=frozenset({"eve@x.org"})
+)
 FILE = "_assignsubmission_file_"
 
 
@@ -22,36 +26,44 @@ def moodle(stages, write, class_, tmp_path):
     def divide(folders, rows=(), people=()):
         for folder in folders:
             write(f"{folder}{FILE}/{MODULE}")
-        worksheet = None
+        worksheet = Roster(())
         if rows:
-            lines = [f"Participant {number},{name}\n" for number, name in rows]
+            lines = [f"Participant {row}\n" for row in rows]
             file = tmp_path / "worksheet.csv"
-            file.write_text("Identifier,Full name\n" + "".join(lines))
-            worksheet = Worksheet.read(file)
-        roster = Roster(tuple(people)) if people else None
-        return find(class_, stages, options=FindOptions(roster=roster, worksheet=worksheet))
+            file.write_text("Identifier,Full name,Email address\n" + "".join(lines))
+            worksheet = Roster.read(file)
+        roster = replace(worksheet, people=tuple(people))
+        return find(class_, stages, options=FindOptions(roster=roster))
 
     return divide
 
 
-def test_a_student_who_takes_anothers_name_is_set_aside(moodle):
-    """A name that occurs twice in the worksheet is set aside, even if one has no submission."""
-    rows = [("11", "Ada Lovelace"), ("12", "Ada Lovelace"), ("13", "Eve Adams")]
-    found = moodle(["Ada Lovelace_12", "Eve Adams_13"], rows, [ADA, EVE])
+def test_the_number_in_the_worksheet_decides(moodle):
+    """The number finds the row, and its address the student, although the name was edited."""
+    rows = ["11,Ada Lovelace,ada@x.org", "12,Ada Lovelace,eve@x.org"]
+    found = moodle(["Ada Lovelace_12"], rows, [ADA, EVE])
 
     assert [one.student for one in found.works] == ["s2"]
-    assert found.set_aside[0].startswith(
-        f"Ada Lovelace_12{FILE}: the worksheet has this name twice"
-    )
+    assert found.remarks[0].startswith("1 student of the roster submitted nothing: Ada Lovelace (")
 
 
-def test_a_student_who_renames_between_two_downloads_is_set_aside(moodle):
-    """A submission whose name differs from the worksheet's for the number is set aside."""
-    rows = [("11", "Ada Lovelace"), ("12", "Mallory")]
-    found = moodle(["Ada Lovelace_12"], rows, [ADA])
+def test_a_match_by_name_alone_is_reported(moodle):
+    """A student who is found by name alone is reported, with and without a worksheet."""
+    without = moodle(["Ada Lovelace_11"], (), [ADA, EVE])
+    with_name = moodle(["Ada Lovelace_11"], ["11,Eve Adams,"], [ADA, EVE])
 
-    assert len(found.works) == 0
-    assert "participant 12 has a different name in the worksheet" in found.set_aside[0]
+    assert [one.student for one in without.works] == ["s1"]
+    assert without.remarks[0].startswith("Identified by the name alone,")
+    assert [one.student for one in with_name.works] == ["s2"]
+    assert with_name.remarks[0].startswith("Identified by the name alone,")
+
+
+def test_a_number_without_a_student_is_the_id(moodle):
+    """Without a student of the roster, the id is the name and the number."""
+    found = moodle(["Ada L_11", "Ada L_12"], ["11,Ada L,a@x.org", "12,Ada L,b@x.org"])
+
+    assert [one.student for one in found.works] == ["Ada L_11", "Ada L_12"]
+    assert found.set_aside == found.remarks == ()
 
 
 def test_two_of_one_name_in_a_download_are_set_aside(moodle):
@@ -60,20 +72,6 @@ def test_two_of_one_name_in_a_download_are_set_aside(moodle):
 
     assert [one.student for one in found.works] == ["s2"]
     assert found.set_aside[0].startswith("s1: Ada  LOVELACE_12")
-
-
-def test_two_of_one_name_keep_their_numbers_without_a_roster(moodle):
-    """Without a roster, two people of one name are two students, with their numbers in the ids."""
-    found = moodle(["Ada L_11", "Ada L_12"], [("11", "Ada L"), ("12", "Ada L")])
-
-    assert [one.student for one in found.works] == ["Ada L_11", "Ada L_12"]
-    assert found.set_aside == ()
-
-
-def test_names_that_decide_without_a_worksheet_are_remarked_on(moodle):
-    """If names decide without a worksheet, the remark names the option for a worksheet."""
-    assert "--worksheet compares the names" in moodle(["Ada Lovelace_11"], (), [ADA]).remarks[0]
-    assert moodle([], [("11", "Ada Lovelace")], [ADA]).remarks == ()
 
 
 def person(student: str, number: str) -> Person:
@@ -105,13 +103,7 @@ def test_a_group_submits_for_its_members(stages, write, class_):
 
 def test_the_worksheet_of_another_assignment_is_refused(moodle):
     """A worksheet in which no number matches is refused."""
-    with pytest.raises(UsageError, match="No student in class has a number from the worksheet"):
-        moodle(["Ada Lovelace_11"], [("77", "Ada Lovelace")])
-
-
-def test_the_list_of_submissions_can_be_cut(stages, write, class_):
-    """The list of submissions can be sliced."""
-    for name in ("a", "b", "c"):
-        write(f"{name}/{MODULE}")
-
-    assert [one.student for one in find(class_, stages).works[1:]] == ["b", "c"]
+    with pytest.raises(
+        UnclearDownloadError, match="No student in class has a number from the worksheet"
+    ):
+        moodle(["Ada Lovelace_11"], ["77,Ada Lovelace,"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.errors import UnclearOwnerError, UsageError
+from autograder.errors import UnclearDownloadError, UsageError
 from autograder.submission import collect, collect_one
 from autograder.submission.class_division import FindOptions
 from autograder.submission.collect import find, find_all
@@ -284,7 +284,6 @@ def test_the_first_marker_of_an_lms_counts(collected, write, class_, attention):
     [
         pytest.param(["doe_1_7_a.py", "eve_1_8_a.py"], id="one-number-two-names"),
         pytest.param(["alice.py", "alice.zip", "bob.zip"], id="a-file-and-an-archive"),
-        pytest.param(["A_1_assignsubmission_file_x_2_assignsubmission_file_/a.py"], id="folder"),
     ],
 )
 def test_sets_aside_what_two_may_have_submitted(stages, write, class_, names):
@@ -312,139 +311,15 @@ def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
     assert found.remarks == ("roejohn_102: not in the roster, so this id is used",)
 
 
-@pytest.mark.parametrize(
-    ("members", "students"),
-    [
-        pytest.param(["a_1_7_x.py", "b_2_8_y.py"], ["a_1", "b_2"], id="canvas"),
-        pytest.param(["work/A_1_assignsubmission_file_/x.py"], ["A_1"], id="moodle-in-a-folder"),
-        pytest.param(["ada.zip", "bob.zip"], ["ada", "bob"], id="zips"),
-        pytest.param(
-            ["work/ada/01_averaging/averaging.py", "work/bob/02_self_attention/x.py"],
-            ["ada", "bob"],
-            id="nbgraders-tree",
-        ),
-        pytest.param(["src/a.py", "src/b.py"], ["work"], id="one-students"),
-    ],
-)
-@pytest.mark.parametrize("name", ["work.zip", "work (1).zip"])
-def test_a_zip_that_is_named_itself_may_be_a_class(stages, write_zip, name, members, students):
-    """A zip is a class if the names in it are those of a class, else one submission."""
-    path = write_zip(name, dict.fromkeys(members, b"x"))
-    students = [path.stem] if students == ["work"] else students
-
-    assert [item.student for item in find(path, stages).works] == students
-
-
-CLASSES = [
-    pytest.param(["ada_1_7_x.py", "bob_2_8_y.py"], id="canvas"),
-    pytest.param(["ada_1_7_x.py"], id="canvas-one-student"),
-    pytest.param(["in/ada_1_assignsubmission_file_/x.py"], id="moodle-in-a-folder"),
-    pytest.param(["ada.zip", "bob.zip"], id="zips"),
-    pytest.param(["ada/01_averaging/averaging.py", "bob/02_self_attention/x.py"], id="tree"),
-]
-
-
-@pytest.mark.parametrize("members", CLASSES)
-def test_an_only_entry_is_not_taken_for_the_class(stages, write_zip, class_, members):
-    """An only entry, which a student may have packed, is refused with the options."""
-    write_zip("mallory.zip", dict.fromkeys(members, b"x"))
-
-    with pytest.raises(
-        UnclearOwnerError, match=r"mallory.zip, the only entry of class, .*"
-    ) as raised:
-        find(class_, stages)
-    assert "download, add --unwrap; if it is one student's submission, add --no-unwrap" in str(
-        raised.value
-    )
-
-
-@pytest.mark.parametrize("members", CLASSES)
-@pytest.mark.parametrize("unwrap", [True, False])
-def test_an_option_says_what_an_only_entry_is(stages, write_zip, class_, members, unwrap):
-    """The option decides whether an only entry is the class or one student's submission."""
-    write_zip("mallory.zip", dict.fromkeys(members, b"x"))
-    found = find(class_, stages, options=FindOptions(unwrap=unwrap))
-    students = {item.student.partition("_")[0] for item in found.works}
-
-    assert ("mallory" in students) is not unwrap
-    assert (students <= {"ada", "bob"}) is unwrap
-
-
-@pytest.mark.parametrize("members", CLASSES)
-@pytest.mark.parametrize(
-    ("known", "names"),
-    [
-        pytest.param(["ada", "bob"], ["ada", "bob"], id="everybody-in-it"),
-        pytest.param(["ada", "bob", "mallory"], ["mallory"], id="the-student-in-its-name"),
-        pytest.param(["zoe"], None, id="nobody-in-it"),
-    ],
-)
-def test_a_roster_says_what_an_only_entry_is(stages, write_zip, class_, members, known, names):
-    """A download of a class contains students of the roster but is not named after any of them."""
-    write_zip("mallory.zip", dict.fromkeys(members, b"x"))
-    numbers = {"ada": "1", "bob": "2"}
-    people = [Person(student=one, number=numbers.get(one, ""), first_name=one,
-                     identifiers=frozenset({one})) for one in known]  # fmt: skip
-    options = FindOptions(roster=Roster(tuple(people)))
-    if names is None:
-        with pytest.raises(UnclearOwnerError, match="the roster does not contain everybody in it"):
-            find(class_, stages, options=options)
-        return
-
-    assert {item.student for item in find(class_, stages, options=options).works} <= {*names}
-
-
-def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
-    """A single folder is not a class, even if its files have names that look like an LMS's."""
-    write("mallory/ada_1_7_self_attention.py")
-
-    with pytest.raises(UnclearOwnerError, match="mallory, the only entry of class"):
-        find(class_, stages)
-    [work] = find(class_, stages, options=FindOptions(unwrap=False)).works
-    assert work.student == "mallory"
-
-
-def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip):
-    """A folder around everything in a zip counts as an only entry unless it has the zip's name."""
-    path = write_zip("all.zip", {"mallory/ada_1_7_x.py": b"", "mallory/bob_2_8_x.py": b""})
-
-    with pytest.raises(UnclearOwnerError, match=r"mallory, the only entry of all\.zip"):
-        find(path, stages)
-    [work] = find(path, stages, options=FindOptions(unwrap=False)).works
-    assert work.student == "all"
-
-
-def test_unwrapping_opens_the_only_entry(stages, write, write_zip, class_):
-    """An only entry may be a folder of students or a zip of one, but not a link."""
-    write("inner/ada/notes.txt")
-    write("inner/bob/notes.txt")
-    unwrap = FindOptions(unwrap=True)
-
-    assert [one.student for one in find(class_, stages, options=unwrap).works] == ["ada", "bob"]
-    path = write_zip("z.zip", {"ada.zip": b""})
-    assert [one.student for one in find(path, stages, options=unwrap).works] == ["ada"]
-
-
-def test_unwrapping_follows_no_link(stages, class_, tmp_path):
-    """Unwrapping an only entry follows no link."""
-    (tmp_path / "other" / "ada").mkdir(parents=True)
-    (class_ / "mallory").symlink_to(tmp_path / "other")
-
-    with pytest.raises(UsageError, match="mallory is a link or a special file"):
-        find(class_, stages, options=FindOptions(unwrap=True))
-
-
 def test_a_zip_next_to_those_of_others_is_not_a_class(stages, write_zip):
-    """With several paths, a zip that looks like a class needs the option."""
+    """If a shell listed students' zips, one of them that imitates a download is refused."""
     ada = write_zip("ada.zip", {MODULE: b""})
     mallory = write_zip("mallory.zip", {"ada.zip": b"", "bob.zip": b""})
 
     with pytest.raises(
-        UnclearOwnerError, match=r"mallory\.zip: a class, 2 students, but at least one"
+        UnclearDownloadError, match=r"mallory\.zip: a class, 2 students, but another"
     ):
         find_all([ada, mallory], stages)
-    places = find_all([ada, mallory], stages, options=FindOptions(unwrap=False))
-    assert [one.student for place in places for one in place.works] == ["ada", "mallory"]
     assert [len(place.works) for place in find_all([mallory, mallory], stages)] == [2, 2]
 
 
@@ -471,17 +346,6 @@ def test_a_folder_or_zip_of_a_known_student_is_one_students(stages, write, write
         assert [one.student for one in find(path, stages, options=options).works] == ["s7"]
 
 
-def test_one_name_of_an_lms_joins_nobody_with_another(stages, write, write_zip, class_):
-    """Two entries of one name stay unclear, even if a third has Canvas's form of the name."""
-    write("ada.py")
-    write_zip("ada.zip", {MODULE: b""})
-    write("mallory_1_7_x.py")
-    found = find(class_, stages)
-
-    assert [one.student for one in found.works] == ["mallory_1"]
-    assert found.set_aside[0].startswith("ada: ada.py, ada.zip claim one student.")
-
-
 def test_what_is_not_a_submission_is_named(stages, write, class_):
     """Files that are not submissions are listed in a remark."""
     for name in ("ada.zip", "bob.zip", "marks.csv", "eve.txt"):
@@ -499,49 +363,6 @@ def test_a_fault_in_a_packed_class_costs_one_student(stages, write_zip, attentio
 
     assert (first.code.cells, third.code.cells) == ((b"zipped",), (b"c",))
     assert second.problem.startswith("b_2_8_x.bin was not opened: its member b_2_8_x.bin is comp")
-
-
-def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
-    """A class within a class belongs to no student, and is set aside."""
-    write_zip("section.zip", {"a_1_7_x.py": b"", "b_2_8_y.py": b""})
-    write("ada/self_attention.py")
-
-    found = find(class_, stages)
-
-    assert [item.student for item in found.works] == ["ada"]
-    assert found.set_aside[0].startswith(
-        "section.zip: it contains the submissions of a whole class."
-    )
-
-
-def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
-    """The folders of `zip_collect` are steps and not students."""
-    write("downloaded/02_self_attention/archive/a_1_7_self_attention.py")
-    write("downloaded/02_self_attention/extracted/a_1/self_attention.py")
-
-    found = find(class_ / "downloaded" / "02_self_attention", stages)
-
-    assert [item.student for item in found.works] == ["a_1"]
-    assert found.what == "archive: a download from Canvas, 1 student"
-
-
-def test_a_folder_that_a_student_names_archive_is_not_a_download(stages, write, class_):
-    """A folder named `archive` is a download only below nbgrader's `downloaded`."""
-    write("archive/ada_1_7_self_attention.py")
-
-    with pytest.raises(UnclearOwnerError, match="The folder archive in class has the name"):
-        find(class_, stages)
-    for unwrap, student in ((True, "ada_1"), (False, "archive")):
-        found = find(class_, stages, options=FindOptions(unwrap=unwrap))
-        assert [one.student for one in found.works] == [student]
-
-
-def test_refuses_several_downloads(stages, write, class_):
-    """Several downloads at once are refused, with one that can be graded."""
-    write("02_self_attention/archive/a_1_7_self_attention.py")
-
-    with pytest.raises(UsageError, match=r"Pass one of them, such as .*/02_self_attention"):
-        find(class_, stages)
 
 
 def test_refuses_the_course_itself(stages):
@@ -641,16 +462,3 @@ def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attent
     [submission] = find(path, stages, attention).submissions()
 
     assert submission.code.cells == (b"y",)
-
-
-def test_a_submission_is_opened_when_its_turn_comes(stages, write, class_, attention):
-    """A submission is read when its turn comes, even in a part of a class."""
-    write(f"alice/{MODULE}")
-    write(f"bob/{MODULE}")
-    found = find(class_, stages, attention)
-    write("bob/notes.txt")
-
-    [bob] = found.works[1:]
-
-    assert [str(file.path) for file in bob.files] == [MODULE, "notes.txt"]
-    assert [item.student for item in found.works] == ["alice", "bob"]

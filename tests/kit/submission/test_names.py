@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from autograder.submission.names import (
     MAX_STUDENT,
     original_stem,
-    parse_download_name,
     student_id,
 )
 
@@ -53,25 +52,6 @@ def test_collects_students_of_hostile_names(collected, write, class_, name):
     for one in submissions:
         assert one.code is not None
         assert all(text.isprintable() for text in (one.student, *one.ignored, *one.notices))
-
-
-@pytest.mark.parametrize(
-    ("name", "student", "file"),
-    [
-        pytest.param("doejane_1_2_a_b.py", "doejane_1", "a_b.py", id="canvas"),
-        pytest.param("doejane_LATE_1_2_a.py", "doejane_1", "a.py", id="canvas-late"),
-        pytest.param("doejane_late_1_2_a.py", "doejane_1", "a.py", id="canvas-late-lower"),
-        pytest.param("Jane Doe_7_assignsubmission_file_", "Jane Doe_7", "", id="moodle-folder"),
-        pytest.param("Jane_7_assignsubmission_file_a.py", "Jane_7", "a.py", id="moodle-flat"),
-        pytest.param("alice_2", "alice_2", "alice_2", id="neither"),
-        pytest.param("group_1_final.zip", "group_1_final.zip", "group_1_final.zip", id="almost"),
-    ],
-)
-def test_reads_names_of_downloads(name, student, file):
-    """If the parts of a name are unclear, the whole name is the student."""
-    parsed = parse_download_name(name)
-
-    assert (parsed.student, parsed.file) == (student, file)
 
 
 def test_does_not_take_longer_for_hostile_copies():

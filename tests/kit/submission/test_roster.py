@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UsageError
-from autograder.submission.names import parse_download_name
+from autograder.submission.download_names import parse_download_name
 from autograder.submission.roster import Roster, find_student
 
 CANVAS = (
@@ -20,6 +20,14 @@ STUDENTS = (
     "id,first_name,last_name,email,lms_user_id\n"
     "s101,Ada,Lovelace,ada@example.org,101\n"
     "s102,Alan,Turing,,\n"
+)
+CLASSROOM = (
+    '"identifier","github_username","github_id","name"\n'
+    '"0012","octo-cat","7","Ada Lovelace"\n'
+    '"0014","","",""\n'
+)
+WORKSHEET = (
+    'Identifikator,"Full name","Email address",Grade\nTeilnehmer/in 11,Ada,ada@example.org,\n'
 )
 Read = Callable[..., Roster]
 
@@ -49,6 +57,9 @@ def read(tmp_path: Path) -> Read:
         pytest.param(STUDENTS, "s102", "s102", id="students-id"),
         pytest.param(STUDENTS, "turingalan_999_9_x.py", None, id="another-number"),
         pytest.param(STUDENTS, "Ada Lovelace_101_assignsubmission_file_", "s101", id="not-moodles"),
+        pytest.param(CLASSROOM, "octo-cat", "0012", id="classroom-login"),
+        pytest.param(CLASSROOM, "Octo-Cat", "0012", id="classroom-case"),
+        pytest.param(CLASSROOM, "0014", "0014", id="classroom-not-linked"),
         pytest.param(CANVAS, "alan_555_9_x.py", None, id="a-name-that-is-a-login"),
         pytest.param(CANVAS, "eve_555_9_s101_101_9_x.py", None, id="number-in-the-file-name"),
     ],
@@ -113,6 +124,25 @@ def test_a_column_is_chosen_as_the_id(read: Read, text: str, column: str, ids: l
     assert [person.student for person in roster.people] == ids
     assert found is not None
     assert found.student == ids[0]
+
+
+def test_a_worksheet_goes_with_a_roster(tmp_path: Path):
+    """Moodle's worksheet, in any language, gives the address of a number; a roster the student."""
+    (tmp_path / "students.csv").write_text(STUDENTS)
+    (tmp_path / "worksheet.csv").write_text(WORKSHEET, "utf-8-sig")
+    roster = Roster.read_all([tmp_path / "worksheet.csv", tmp_path / "students.csv"])
+    renamed = parse_download_name("Somebody_11_assignsubmission_file_")
+
+    assert roster.identify(renamed) == "s101"
+    assert not roster.finds_by_name_alone(renamed)
+
+
+def test_two_rosters_are_refused(tmp_path: Path):
+    """A second file of students is an error, because their ids may differ."""
+    (tmp_path / "students.csv").write_text(STUDENTS)
+
+    with pytest.raises(UsageError, match="one file of students and one grading worksheet"):
+        Roster.read_all([tmp_path / "students.csv"] * 2)
 
 
 def test_a_missing_column_is_named_with_the_columns_that_exist(read: Read):

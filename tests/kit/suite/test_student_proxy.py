@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+from autograder.suite.constructors import ArgumentOrder
 from torch import Tensor
 
 from autograder.results import Status
@@ -11,7 +12,6 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import OpaqueValue, Reply, TensorValue
 from autograder.sandbox.static_names import definitions, parse
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.constructors import ArgumentOrder
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Parameter, Student
 

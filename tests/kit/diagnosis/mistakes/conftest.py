@@ -6,9 +6,9 @@ from types import ModuleType
 
 import pytest
 
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
-    ExerciseCode,
     Rewrite,
     Scope,
     Site,

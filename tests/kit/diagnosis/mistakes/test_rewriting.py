@@ -2,8 +2,8 @@
 
 import ast
 
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.rewriting import (
-    ExerciseCode,
     before,
     leave_out,
     mistake,

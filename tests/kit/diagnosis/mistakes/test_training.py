@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.diagnosis.mistakes import training
-from autograder.diagnosis.mistakes.rewriting import ExerciseCode
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
 KEPT = "The gradients of earlier steps are not cleared, so the second step uses the sum of both."
