@@ -16,11 +16,6 @@ from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import avoids, avoids_running, keeps_operators
 from autograder.suite.student_proxy import RemoteModule, Student
 
-# The arguments of each class; its first check grades their order.
-CONSTRUCTORS = {
-    "CausalAttention": ("d_in", "d_out", "context_length", "dropout", "qkv_bias"),
-}
-
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:

@@ -16,12 +16,6 @@ from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import avoids, avoids_running, keeps_operators
 from autograder.suite.student_proxy import RemoteModule, Student
 
-# The arguments of each class; its first check grades their order.
-CONSTRUCTORS = {
-    "Attention": ("d_model", "row_dim", "col_dim"),
-    "CrossAttention": ("d_decoder", "d_encoder", "d_out"),
-}
-
 
 @pytest.fixture
 def encodings(documented: DocumentedTensors) -> Tensor:

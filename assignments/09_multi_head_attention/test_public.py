@@ -18,21 +18,6 @@ from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import avoids, avoids_running, keeps_operators
 from autograder.suite.student_proxy import RemoteModule, Student
 
-# The arguments of each class; its first check grades their order.
-CONSTRUCTORS = {
-    "Attention": ("d_model", "row_dim", "col_dim"),
-    "CausalAttention": ("d_in", "d_out", "context_length", "dropout", "qkv_bias"),
-    "MultiHeadAttention": ("d_model", "row_dim", "col_dim", "num_heads"),
-    "MultiHeadAttentionWrapper": (
-        "d_in",
-        "d_out",
-        "context_length",
-        "dropout",
-        "num_heads",
-        "qkv_bias",
-    ),
-}
-
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:

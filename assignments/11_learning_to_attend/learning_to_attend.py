@@ -48,9 +48,9 @@ class Reader(nn.Module):
     Layers, created in this order: tok_emb, an ``nn.Embedding`` of *vocab_size* vectors; pos_emb,
     an ``nn.Embedding`` of *context_length* vectors; W_query, W_key, W_value, each an ``nn.Linear``
     from d_model to d_model features; out_head, an ``nn.Linear`` from d_model to *vocab_size*
-    features. All vectors have d_model features, and no linear layer has a bias. Your code must not
-    set a seed: the caller sets it. Torch's own attention functions and layers
-    (`nn.MultiheadAttention`, ...) are not allowed.
+    features. All vectors have d_model features, and no linear layer has a bias. The layers keep the
+    initial values that torch draws. Your code must not set a seed: the caller sets it. Torch's own
+    attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
     """
 
     def __init__(self, vocab_size: int, d_model: int, context_length: int) -> None:
@@ -89,7 +89,8 @@ def train(
     """Take one step for each batch, in order, and return a list with the loss before each step.
 
     A batch is a pair (ids, targets). Each step changes *model* as ``train_step`` does. Without
-    batches the model does not change, and the list is empty. Torch's own optimizers (`torch.optim`)
-    are not allowed here.
+    batches the model does not change, and the list is empty. Torch's own losses, such as
+    `F.cross_entropy`, are not allowed here. Torch's own optimizers (`torch.optim`) are not allowed
+    here.
     """
     raise NotImplementedError

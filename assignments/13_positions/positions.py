@@ -71,10 +71,11 @@ class RotaryAttention(nn.Module):
 
     Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
     features without a bias; out_proj, an ``nn.Linear`` from d_out to d_out features with a bias.
-    Each of the *num_heads* heads works on d = d_out / num_heads neighbouring features. *base* is
-    the base of ``rotary_angles``. Raises ``ValueError`` if *num_heads* does not divide *d_out*, or
-    if d is odd. Your code must not set a seed: the caller sets it. Torch's own attention functions
-    and layers (`nn.MultiheadAttention`, ...) are not allowed.
+    The layers keep the initial values that torch draws. Each of the *num_heads* heads works on d =
+    d_out / num_heads neighbouring features. *base* is the base of ``rotary_angles``. Raises
+    ``ValueError`` if *num_heads* does not divide *d_out*, or if d is odd. Your code must not set a
+    seed: the caller sets it. Torch's own attention functions and layers (`nn.MultiheadAttention`,
+    ...) are not allowed.
     """
 
     def __init__(
@@ -94,8 +95,9 @@ class RotaryAttention(nn.Module):
         Queries, keys and values are split into heads. Token t is at position *offset* + t. In each
         head, pairs (2i, 2i + 1) of its query and of its key are rotated by the angles of that
         position; its value is not rotated. Attention is causal, with scores divided by the square
-        root of d. out_proj mixes the features of the merged heads. Works for any T up to
-        context_length; *offset* + T may be larger. The number of tensor operations does not grow
-        with T. Raises ``ValueError`` if T is larger than context_length.
+        root of d. out_proj mixes the features of the merged heads. Because scores depend only on
+        distances, the result is the same for every *offset*. Works for any T up to context_length;
+        *offset* + T may be larger. The number of tensor operations does not grow with T. Raises
+        ``ValueError`` if T is larger than context_length.
         """
         raise NotImplementedError

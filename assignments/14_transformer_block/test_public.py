@@ -19,17 +19,6 @@ from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_l
 from autograder.suite.forbidden import avoids, avoids_running
 from autograder.suite.student_proxy import RemoteModule, Student
 
-# The arguments of each class; its first check grades their order.
-CONSTRUCTORS = {
-    "MultiHeadAttention": ("d_in", "d_out", "context_length", "dropout", "num_heads", "qkv_bias"),
-    "LayerNorm": ("d_model", "eps"),
-    "RMSNorm": ("d_model", "eps"),
-    "DeepNetwork": ("layer_sizes", "use_shortcut"),
-    "FeedForward": ("d_model", "d_hidden", "activation"),
-    "SwiGLU": ("d_model", "d_hidden"),
-    "TransformerBlock": ("attention", "d_model", "d_hidden", "norm_first", "activation"),
-}
-
 
 @pytest.fixture
 def keeps_dtype(student: Student) -> Callable[..., None]:

@@ -4,41 +4,23 @@ It makes the same checks as the suite that grades you, on different inputs.
 The file records.bin holds the answers of the solution to these inputs.
 """
 
-from collections.abc import Callable
+import math
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from autograder.results import Status
-from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
+from autograder.suite.checks import WrongAnswer, check, expect
+from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import avoids, avoids_running, keeps_results_below
-from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:
     """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
     return documented["000.inputs"].tensor.clone()
-
-
-@pytest.fixture
-def keeps_dtype(student: Student) -> Callable[..., None]:
-    """Return a check that a function, or a module, answers in the dtype of its tensors."""
-
-    def compare(asked: str | RemoteModule, *args: object) -> None:
-        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
-            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
-            if isinstance(asked, RemoteModule):
-                asked.move(name)
-                answer = asked(*given)
-            else:
-                answer = student.call(asked, *given)
-            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
-
-    return compare
 
 
 READY_ATTENTION = frozenset(
@@ -81,6 +63,8 @@ B, H, TQ, TK, D, DV = 3, 2, 4, 6, 5, 7
 SPREAD = 1.5  # of queries and keys: the weights are neither equal nor one-hot
 SCALE = 0.7  # not the default, 1/√d
 FAR = 200.0  # in float32, exp(200) is infinite and exp(-200) is 0
+LARGE = 1000.0  # a change of a value that even the smallest weight shows
+EFFECT = 0.05  # far above all noise; the changes that a law makes have much larger effects
 CAUSAL = (True,)  # as the last argument, without its name
 LONG, TILE = 64, 8  # numbers of tokens: a tile is a small part of the text
 NAMES = ("context", "logsumexp")
@@ -152,135 +136,186 @@ def have_shapes(answer, context, logsumexp):
     return [tensor_like(one, shape, f"The {name}") for name, one, shape in shapes]
 
 
+def has_effect(before, after, what):
+    """Fail the check if a change of *what* has left a result as it was."""
+    moved = before.numel() and bool((after - before).abs().max() > EFFECT)
+    expect(moved, f"A change of {what} has no effect.")
+
+
 def pair_keeps_dtype(student, exercise, *given, names=NAMES, **keywords):
-    """Fail the check unless both results have the dtype of the arguments."""
-    for dtype in (torch.float64, torch.float32):
-        wide = [one.to(dtype) if isinstance(one, torch.Tensor) else one for one in given]
-        answer = student.call(exercise, *wide, **keywords)
-        for name, found in zip(names, pair(answer, names), strict=True):
+    """Fail the check unless both results depend on the arguments and have their dtype."""
+    both = []
+    for dtype, times in ((torch.float64, 1), (torch.float32, 2)):
+        wide = [times * one.to(dtype) if is_float(one) else one for one in given]
+        answer = pair(student.call(exercise, *wide, **keywords), names)
+        for name, found in zip(names, answer, strict=True):
             same_dtype(tensor(found, f"The {name}"), dtype, f"The {name}")
+        both.append(answer)
+    for name, one, other in zip(names, *both, strict=True):
+        like = tensor_like(other, tuple(one.shape), f"The {name}")
+        has_effect(one.float(), like, "all arguments")
 
 
-def ready_below(student, exercise, names):
-    """Return *names*, or nothing if *exercise* uses one of them.
+def is_float(one):
+    """Whether an argument is a tensor of numbers that can be scaled."""
+    return isinstance(one, torch.Tensor) and one.is_floating_point()
 
-    In that case, the check of *exercise* takes the points, and exercises that call it keep theirs.
-    """
-    uses = student.uses(exercise)
-    return set() if any(names.intersection(use.name.split(".")[1:]) for use in uses) else names
+
+def keeps_pair_inputs(student, exercise, *given, names=NAMES):
+    """Fail the check unless the arguments are unchanged and the first of them has an effect."""
+    kept = student.keeps_inputs(exercise, *given)
+    expect(kept, f"{exercise} changes tensors that you pass to it.")
+    before, after = (
+        tensor(pair(student.call(exercise, first, *given[1:]), names)[0], f"The {names[0]}")
+        for first in (given[0], given[0] + 1)
+    )
+    has_effect(before, after, "the first argument")
+
+
+def avoids_itself(student, exercise, lower, names, why):
+    """Fail the check if *exercise* uses one of *names* in lines that are not part of *lower*."""
+    below = {*student.uses(lower)}
+    for use in student.uses(exercise):
+        if use not in below and names.intersection(use.name.split(".")[1:]):
+            last = use.name.rpartition(".")[2]
+            raise WrongAnswer(Status.FORBIDDEN, f"Line {use.line} of your file uses {last}. {why}")
+
+
+def calls_of(name, ran):
+    """Return how often a function or operator of this name ran."""
+    operators = sum(count for (one, _), count in ran.operators.items() if name in one.split("."))
+    return ran.functions.get(name, 0) + operators
 
 
 TWO = ("maximum", "sum")
 
 
-# online_max_and_sum
+def online(student, scores, tile_size):
+    """Return the student's maximum and sum, or fail the check if they have axes."""
+    found = pair(student.call("online_max_and_sum", scores, tile_size), TWO)
+    return [tensor_like(one, (), f"The {name}") for name, one in zip(TWO, found, strict=True)]
 
 
-@check("online_max_and_sum", points=0.4, layer="probe")
-def test_running_numbers_of_any_scores(student, reference, probe):
-    """For other scores and tile sizes, and for a shorter last tile, both numbers are right."""
-    for size, tile_size in ((6, 2), (7, 3), (11, 4), (5, 1), (9, 9), (3, 8), (1, 1)):
-        scores = probe.normal(size, scale=2)
-
-        same_pair(
-            student.call("online_max_and_sum", scores, tile_size),
-            reference.call("online_max_and_sum", scores, tile_size),
-            TWO,
-        )
-
-
-@check("online_max_and_sum", points=0.2, layer="probe")
-def test_running_numbers_of_growing_scores(student, reference, probe):
-    """If the maximum grows from tile to tile, both numbers are right."""
-    for size, tile_size in ((12, 3), (8, 5)):
-        scores = probe.normal(size, scale=3).sort().values
-
-        same_pair(
-            student.call("online_max_and_sum", scores, tile_size),
-            reference.call("online_max_and_sum", scores, tile_size),
-            TWO,
-        )
-
-
-@check("online_max_and_sum", points=0.2, layer="probe")
-def test_running_numbers_of_scores_below_zero(student, reference, probe):
-    """If all scores are below zero, the maximum is too."""
-    scores = -1 - probe.uniform(10) * 4
-
+def same_two(student, reference, scores, tile_size):
+    """Compare both numbers with the reference's."""
     same_pair(
-        student.call("online_max_and_sum", scores, 4),
-        reference.call("online_max_and_sum", scores, 4),
+        student.call("online_max_and_sum", scores, tile_size),
+        reference.call("online_max_and_sum", scores, tile_size),
         TWO,
     )
 
 
-@check("online_max_and_sum", points=0.2, layer="laws")
+# online_max_and_sum
+
+
+@check("online_max_and_sum", points=0.2, layer="probe")
+def test_running_maximum_of_any_scores(student, reference, probe):
+    """For other scores and tile sizes, the maximum is right."""
+    for size, tile_size in ((6, 2), (12, 4), (5, 1), (9, 9)):
+        scores = probe.normal(size, scale=2)
+
+        maximum, _ = online(student, scores, tile_size)
+        agrees(maximum, reference.call("online_max_and_sum", scores, tile_size)[0], "The maximum")
+
+
+@check("online_max_and_sum", points=0.25, layer="probe")
+def test_running_sum_of_any_scores(student, reference, probe):
+    """For other scores and tile sizes, the sum is right."""
+    for size, tile_size in ((6, 2), (12, 4), (5, 1), (9, 9)):
+        scores = probe.normal(size, scale=2)
+
+        _, total = online(student, scores, tile_size)
+        agrees(total, reference.call("online_max_and_sum", scores, tile_size)[1], "The sum")
+
+
+@check("online_max_and_sum", points=0.15, layer="probe")
+def test_running_numbers_with_a_shorter_last_tile(student, reference, probe):
+    """If the last tile is shorter, or the only one, both numbers are right."""
+    for size, tile_size in ((7, 3), (11, 4), (3, 8)):
+        same_two(student, reference, probe.normal(size, scale=2), tile_size)
+
+
+@check("online_max_and_sum", points=0.1, layer="probe")
+def test_running_numbers_of_growing_scores(student, reference, probe):
+    """If the maximum grows from tile to tile, both numbers are right."""
+    for size, tile_size in ((12, 3), (10, 5)):
+        same_two(student, reference, probe.normal(size, scale=3).sort().values, tile_size)
+
+
+@check("online_max_and_sum", points=0.1, layer="probe")
+def test_running_numbers_of_scores_below_zero(student, reference, probe):
+    """If all scores are below zero, the maximum is too."""
+    same_two(student, reference, -1 - probe.uniform(12) * 4, 4)
+
+
+@check("online_max_and_sum", points=0.15, layer="laws")
 def test_running_numbers_do_not_depend_on_the_tile_size(student, probe):
-    """For each tile size, the results are the maximum and the sum for all scores."""
-    scores = probe.normal(13, scale=2)
-    wanted = (scores.max(), (scores.double() - scores.max()).exp().sum().float())
+    """The results are the same for each tile size, but not for other scores."""
+    scores = probe.normal(12, scale=2)
+    wanted = online(student, scores, 12)
 
-    for tile_size in (1, 2, 4, 6, 12, 13, 20):
-        same_pair(student.call("online_max_and_sum", scores, tile_size), wanted, TWO)
+    for tile_size in (1, 2, 4, 6):
+        same_pair(online(student, scores, tile_size), wanted, TWO)
+    has_effect(wanted[1], online(student, scores / 4, 12)[1], "the scores")
 
 
-@check("online_max_and_sum", points=0.1, layer="laws")
-def test_running_numbers_of_large_scores_are_finite(student, reference, probe):
+@check("online_max_and_sum", points=0.15, layer="laws")
+def test_running_numbers_of_large_scores_are_finite(student, probe):
     """Adding a large number to all scores adds it to the maximum and leaves the sum unchanged."""
     scores = draw_exact(probe, 9)
-    maximum, total = reference.call("online_max_and_sum", scores, 4)
+    maximum, total = online(student, scores, 3)
 
     for far in (FAR, -FAR):
-        found = student.call("online_max_and_sum", scores + far, 4)
-        same_pair(found, (maximum + far, total), TWO)
+        same_pair(online(student, scores + far, 3), (maximum + far, total), TWO)
+
+
+@check("online_max_and_sum", points=0.15, layer="laws")
+def test_running_sum_counts_every_score(student, probe):
+    """If each score is there twice, the sum is twice as large, and the maximum is the same."""
+    scores = probe.normal(8, scale=2)
+    maximum, total = online(student, scores, 4)
+
+    expect(total > EFFECT, "The sum is not above 0.")
+    same_pair(online(student, torch.cat((scores, scores)), 4), (maximum, 2 * total), TWO)
+
+
+@check("online_max_and_sum", points=0.15, layer="laws")
+def test_running_sum_follows_a_new_maximum(student, probe):
+    """A last score that is larger by 1 becomes the maximum, and the sum is corrected for it."""
+    scores = probe.normal(6, scale=2)
+    maximum, total = online(student, scores, 3)
+
+    found = online(student, torch.cat((scores, scores.max()[None] + 1)), 3)
+    same_pair(found, (maximum + 1, 1 + total * math.exp(-1)), TWO)
 
 
 @check("online_max_and_sum", points=0.1, layer="laws", rules=("dtype",))
 def test_running_numbers_keep_the_dtype(student, probe):
     """In float64 both results are float64, and in float32 they are float32."""
-    pair_keeps_dtype(student, "online_max_and_sum", probe.normal(7), 3, names=TWO)
+    scores = 1 + probe.uniform(7)  # both numbers change if the scores are doubled
+
+    pair_keeps_dtype(student, "online_max_and_sum", scores, 3, names=TWO)
 
 
 @check("online_max_and_sum", points=0.1, layer="laws", rules=("inputs_unchanged",))
-def test_running_numbers_leave_the_scores_alone(student, reference, probe):
-    """Both numbers are right, and the scores are unchanged."""
-    scores = probe.normal(7)
-
-    same_pair(
-        student.call("online_max_and_sum", scores, 3),
-        reference.call("online_max_and_sum", scores, 3),
-        TWO,
-    )
-    kept = student.keeps_inputs("online_max_and_sum", scores, 3)
-    expect(kept, "online_max_and_sum changes the scores that you pass to it.")
+def test_running_numbers_leave_the_scores_alone(student, probe):
+    """The scores are unchanged, but they have an effect."""
+    keeps_pair_inputs(student, "online_max_and_sum", probe.normal(7, scale=3), 3, names=TWO)
 
 
 @check("online_max_and_sum", points=0.1, layer="forbidden", rules=("no_ready_softmax",))
-def test_running_numbers_are_your_own(student, reference, probe):
+def test_running_numbers_are_your_own(student, probe):
     """The sum comes from your own exponentials, not from torch's softmax or logsumexp."""
-    scores = probe.normal(7)
-
-    same_pair(
-        student.call("online_max_and_sum", scores, 3),
-        reference.call("online_max_and_sum", scores, 3),
-        TWO,
-    )
     avoids(student, "online_max_and_sum", READY_SOFTMAX, NO_SOFTMAX)
-    ran = student.operators("online_max_and_sum", scores, 3)
+    ran = student.operators("online_max_and_sum", probe.normal(7), 3)
     avoids_running(ran, READY_SOFTMAX, NO_SOFTMAX)
 
 
 @check("online_max_and_sum", points=0.1, layer="forbidden", rules=("one_pass",))
-def test_running_numbers_take_one_tile_at_a_time(student, reference, probe):
+def test_running_numbers_take_one_tile_at_a_time(student, probe):
     """With 64 scores in tiles of 8, no operation works on all scores."""
-    scores = probe.normal(LONG, scale=2)
+    ran = student.operators("online_max_and_sum", probe.normal(LONG, scale=2), TILE)
 
-    same_pair(
-        student.call("online_max_and_sum", scores, TILE),
-        reference.call("online_max_and_sum", scores, TILE),
-        TWO,
-    )
-    ran = student.operators("online_max_and_sum", scores, TILE)
     keeps_results_below(ran, LONG, ONE_TILE)
     wide = {name.split(".")[1] for name, size in ran.operators if size >= LONG and "." in name}
     expect(
@@ -323,29 +358,34 @@ def joined(running, tile):
     return mixed.float(), both.logsumexp(0).float()
 
 
+def tile_of(student, given, scale=SCALE, hidden=None):
+    """Return the student's context and logsumexp of a tile, or fail the check."""
+    queries, _, values = given
+    rows = tuple(queries.shape[:-1])
+    answer = student.call("attend_tile", *given, scale, hidden)
+    return have_shapes(answer, (*rows, values.shape[-1]), rows)
+
+
 # attend_tile
 
 
-@check("attend_tile", points=0.2, layer="shapes")
+@check("attend_tile", points=0.1, layer="shapes")
 def test_tile_gives_a_context_and_a_logsumexp(student, probe):
     """The result is a tuple of a context and a logsumexp, with and without leading axes."""
     for leading in ((2, 3), ()):
-        given = draw_attention(probe, *leading)
-
-        answer = student.call("attend_tile", *given)
-        have_shapes(answer, (*leading, TQ, DV), (*leading, TQ))
+        tile_of(student, draw_attention(probe, *leading))
 
 
-@check("attend_tile", points=0.3, layer="documented")
+@check("attend_tile", points=0.2, layer="documented")
 def test_tile_of_all_keys_is_the_documented_attention(student, documented, inputs):
     """One tile that holds all six tokens gives the documented context vectors."""
     given = documented_projections(inputs)
 
-    context, _ = have_shapes(student.call("attend_tile", *given), (6, 2), (6,))
+    context, _ = pair(student.call("attend_tile", *given, 2**-0.5))
     documented["002.sa_v1.context"].matches(context, "The context")
 
 
-@check("attend_tile", points=0.2, layer="documented")
+@check("attend_tile", points=0.1, layer="documented")
 def test_hidden_tile_changes_none_of_the_documented_numbers(student, documented):
     """A tile that is completely hidden does not change the documented running numbers."""
     given, running, hidden = strivin_tensors(1, 1, groups=4, spread=1.25)
@@ -358,28 +398,42 @@ def test_hidden_tile_changes_none_of_the_documented_numbers(student, documented)
     documented_pair(documented, "case2", found)
 
 
-@check("attend_tile", points=0.3, layer="probe")
-def test_tile_with_the_usual_scale(student, reference, probe):
-    """For other sizes and leading axes, context and logsumexp are right."""
-    for leading, sizes in (
-        ((), {}),
-        ((B,), {"Tq": 3, "Tk": 8}),
-        ((B, H), {"d": 6, "d_v": 3}),
-        ((H,), {"Tq": 5, "Tk": 5, "d": 3, "d_v": 3}),
-        ((), {"Tq": 1, "Tk": 1}),
-    ):
+TILES = (  # leading axes, other sizes, scale
+    ((), {}, SCALE),
+    ((B,), {"Tq": 3, "Tk": 8}, 0.3),
+    ((B, H), {"d": 6, "d_v": 3}, 0.4),
+    ((H,), {"Tq": 5, "Tk": 5, "d": 3, "d_v": 3}, 0.5),
+    ((), {"Tq": 1, "Tk": 1}, SCALE),
+)
+
+
+@check("attend_tile", points=0.15, layer="probe")
+def test_context_of_a_tile(student, probe):
+    """For other sizes, leading axes and scales, the context is right."""
+    for leading, sizes, scale in TILES:
         given = draw_attention(probe, *leading, **sizes)
 
-        same_pair(student.call("attend_tile", *given), reference.call("attend_tile", *given))
+        context, _ = pair(student.call("attend_tile", *given, scale))
+        agrees(context, attend(*given, scale)[0], "The context")
 
 
 @check("attend_tile", points=0.2, layer="probe")
-def test_tile_with_another_scale(student, probe):
-    """With a scale that the caller passes, context and logsumexp are right."""
-    for leading, scale in (((), SCALE), ((B,), 0.3), ((B, H), 0.0)):
-        given = draw_attention(probe, *leading)
+def test_logsumexp_of_a_tile(student, probe):
+    """For other sizes, leading axes and scales, the logsumexp is right."""
+    for leading, sizes, scale in TILES:
+        given = draw_attention(probe, *leading, **sizes)
 
-        same_pair(student.call("attend_tile", *given, scale=scale), attend(*given, scale))
+        _, logsumexp = pair(student.call("attend_tile", *given, scale))
+        agrees(logsumexp, attend(*given, scale)[1], "The logsumexp")
+
+
+@check("attend_tile", points=0.15, layer="probe")
+def test_tile_with_the_usual_scale(student, probe):
+    """Without a scale, or with None, the scores are divided by √d."""
+    for leading, given in (((), ()), ((B,), (None,))):
+        drawn = draw_attention(probe, *leading)
+
+        same_pair(student.call("attend_tile", *drawn, *given), attend(*drawn))
 
 
 @check("attend_tile", points=0.2, layer="probe")
@@ -388,115 +442,173 @@ def test_tile_with_hidden_keys(student, reference, probe):
     first = torch.zeros(TK).bool()
     first[0] = True  # seen by all queries
     for leading, shape in (((), (TQ, TK)), ((B, H), (B, 1, TQ, TK)), ((B,), (B, 1, TK))):
-        given = draw_attention(probe, *leading)
-        hidden = (probe.uniform(*shape) < 0.4) & ~first
+        given = (*draw_attention(probe, *leading), SCALE, (probe.uniform(*shape) < 0.4) & ~first)
 
-        same_pair(
-            student.call("attend_tile", *given, hidden=hidden),
-            reference.call("attend_tile", *given, hidden=hidden),
-        )
+        same_pair(student.call("attend_tile", *given), reference.call("attend_tile", *given))
 
 
-@check("attend_tile", points=0.3, layer="probe")
-def test_tile_with_queries_that_see_nothing(student, probe):
-    """A query that sees no key has a context of zeros and a logsumexp of minus infinity."""
+def draw_blind(probe):
+    """Draw arguments of ``attend_tile`` for which query 1 sees no key, with several shapes."""
     for leading, shape in (((), (TQ, TK)), ((B,), (B, TQ, TK)), ((B, H), (TQ, 1))):
         given = draw_attention(probe, *leading)
         hidden = probe.uniform(*shape) < 0.4
         hidden[..., 1, :] = True
+        yield *given, SCALE, hidden
 
-        same_pair(student.call("attend_tile", *given, None, hidden), attend(*given, None, hidden))
+
+@check("attend_tile", points=0.1, layer="probe")
+def test_context_of_a_query_that_sees_nothing(student, probe):
+    """A query that sees no key has a context of zeros, and the other contexts are right."""
+    for given in draw_blind(probe):
+        context, _ = pair(student.call("attend_tile", *given))
+
+        agrees(context, attend(*given)[0], "The context")
 
 
-@check("attend_tile", points=0.1, layer="laws")
-def test_tile_of_large_scores_is_finite(student, reference, probe):
+@check("attend_tile", points=0.1, layer="probe")
+def test_logsumexp_of_a_query_that_sees_nothing(student, probe):
+    """A query that sees no key has a logsumexp of minus infinity, and the others are right."""
+    for given in draw_blind(probe):
+        _, logsumexp = pair(student.call("attend_tile", *given))
+
+        agrees(logsumexp, attend(*given)[1], "The logsumexp")
+
+
+@check("attend_tile", points=0.15, layer="laws")
+def test_tile_of_large_scores_is_finite(student, probe):
     """Adding a number to all scores adds it to the logsumexp and leaves the context unchanged."""
     queries, keys = draw_exact(probe, B, TQ, D), draw_exact(probe, B, TK, D)
     values, one = probe.normal(B, TK, DV), torch.ones(1)
-    context, logsumexp = reference.call("attend_tile", queries, keys, values, 0.5)
+    context, logsumexp = tile_of(student, (queries, keys, values), 0.5)
     longer = torch.cat((queries, one.expand(B, TQ, 1)), dim=-1)
 
     for far in (FAR, -FAR):
         moved = torch.cat((keys, (2 * far * one).expand(B, TK, 1)), dim=-1)
-        found = student.call("attend_tile", longer, moved, values, 0.5)
+        found = tile_of(student, (longer, moved, values), 0.5)
         same_pair(found, (context, logsumexp + far))
 
 
 @check("attend_tile", points=0.1, layer="laws")
-def test_tile_does_not_depend_on_the_order_of_its_keys(student, reference, probe):
-    """With keys and values in a different order, the results are the same."""
+def test_tile_does_not_depend_on_the_order_of_its_keys(student, probe):
+    """The order of keys and values has no effect, but other keys and values have one."""
     queries, keys, values = draw_attention(probe, B)
-    wanted = reference.call("attend_tile", queries, keys, values)
     order = torch.randperm(TK, generator=torch.Generator().manual_seed(probe.seed))
 
-    found = student.call("attend_tile", queries, keys[:, order], values[:, order])
-    same_pair(found, wanted)
+    before = tile_of(student, (queries, keys, values))
+    same_pair(tile_of(student, (queries, keys[:, order], values[:, order])), before)
+    has_effect(before[0], tile_of(student, (queries, keys, values + 1))[0], "the values")
+    has_effect(before[1], tile_of(student, (queries, -keys, values))[1], "the keys")
 
 
-@check("attend_tile", points=0.1, layer="laws")
-def test_tile_does_not_depend_on_hidden_keys(student, reference, probe):
-    """The results do not depend on a key that no query sees, or on its value."""
+@check("attend_tile", points=0.15, layer="laws")
+def test_tile_does_not_depend_on_hidden_keys(student, probe):
+    """A key that no query sees has no effect, and its value neither, but the others have one."""
     queries, keys, values = draw_attention(probe, B)
     hidden = torch.arange(TK) == 2
-    wanted = reference.call("attend_tile", queries, keys, values, hidden=hidden)
     there = hidden[:, None]
-
     moved = keys + torch.where(there, probe.normal(TK, D, scale=9), 0)
     other = values + torch.where(there, probe.normal(TK, DV, scale=9), 0)
-    same_pair(student.call("attend_tile", queries, moved, other, hidden=hidden), wanted)
+
+    before = tile_of(student, (queries, keys, values), SCALE, hidden)
+    same_pair(tile_of(student, (queries, moved, other), SCALE, hidden), before)
+    seen = tile_of(student, (queries, keys, values + 1), SCALE, hidden)
+    has_effect(before[0], seen[0], "the visible values")
 
 
 @check("attend_tile", points=0.1, layer="laws")
-def test_tile_treats_each_item_alone(student, reference, probe):
-    """The results of an item are the same alone and in a batch."""
+def test_tile_treats_each_item_alone(student, probe):
+    """The results of an item are the same alone and in a batch, and items differ."""
     given = draw_attention(probe, B)
-    wanted = reference.call("attend_tile", *given)
+    both = tile_of(student, given)
 
     for item in range(B):
-        alone = student.call("attend_tile", *(one[item] for one in given))
-        same_pair(alone, [one[item] for one in wanted])
+        alone = tile_of(student, [one[item] for one in given])
+        same_pair(alone, [one[item] for one in both])
+    for one in both:
+        has_effect(one[0], one[1], "the item of a batch")
 
 
-@check("attend_tile", points=0.1, layer="laws", rules=("dtype",))
+@check("attend_tile", points=0.15, layer="laws")
+def test_tile_with_each_key_twice(student, probe):
+    """With each key and value twice, the context is the same, and the logsumexp grows by log 2."""
+    queries, keys, values = draw_attention(probe, B)
+
+    context, logsumexp = tile_of(student, (queries, keys, values))
+    twice = tile_of(student, (queries, *(torch.cat((one, one), 1) for one in (keys, values))))
+    same_pair(twice, (context, logsumexp + math.log(2)))
+
+
+@check("attend_tile", points=0.1, layer="laws")
+def test_query_that_sees_nothing_depends_on_nothing(student, probe):
+    """A query that sees no key has a sum of 0, and keys and values affect others only."""
+    queries, keys, values = draw_attention(probe, B)
+    hidden = torch.zeros(TQ, TK).bool()
+    hidden[1] = True
+
+    before, after = (
+        tile_of(student, (queries, *given), SCALE, hidden)
+        for given in ((keys, values), (keys + 1, values + 1))
+    )
+    for name, one, other in zip(NAMES, after, before, strict=True):
+        agrees(one[:, 1], other[:, 1], f"The {name} of a query that sees no key")
+    nothing = (before[1][:, 1] == -torch.inf).all()
+    expect(nothing, "A query that sees no key must have a logsumexp of minus infinity.")
+    has_effect(before[0][:, 0], after[0][:, 0], "the visible values")
+
+
+@check("attend_tile", points=0.1, layer="laws")
+def test_no_scale_means_the_root_of_the_features(student, probe):
+    """A scale of None has the same effect as 1/√d, and another scale has another effect."""
+    given = draw_attention(probe, B)
+
+    usual = tile_of(student, given, D**-0.5)
+    same_pair(tile_of(student, given, None), usual)
+    for one, other in zip(usual, tile_of(student, given, SCALE), strict=True):
+        has_effect(one, other, "the scale")
+
+
+@check("attend_tile", points=0.15, layer="laws", rules=("dtype",))
 def test_tile_keeps_the_dtype(student, probe):
     """In float64 both results are float64, and in float32 they are float32."""
-    pair_keeps_dtype(student, "attend_tile", *draw_attention(probe, B), hidden=future(TQ, TK))
+    hidden = future(TQ, TK)
+
+    pair_keeps_dtype(student, "attend_tile", *draw_attention(probe, B), scale=SCALE, hidden=hidden)
 
 
-@check("attend_tile", points=0.1, layer="laws", rules=("inputs_unchanged",))
-def test_tile_leaves_its_arguments_alone(student, reference, probe):
-    """Both results are right, and no argument is changed."""
-    given = (*draw_attention(probe, B), SCALE, future(TQ, TK))
-
-    same_pair(student.call("attend_tile", *given), reference.call("attend_tile", *given))
-    kept = student.keeps_inputs("attend_tile", *given)
-    expect(kept, "attend_tile changes tensors that you pass to it.")
+@check("attend_tile", points=0.15, layer="laws", rules=("inputs_unchanged",))
+def test_tile_leaves_its_arguments_alone(student, probe):
+    """No argument is changed, but they have an effect."""
+    keeps_pair_inputs(
+        student, "attend_tile", *draw_attention(probe, B), SCALE, future(TQ, TK), names=NAMES
+    )
 
 
 @check("attend_tile", points=0.1, layer="forbidden", rules=("no_ready_softmax",))
-def test_tile_is_computed_without_a_ready_softmax(student, reference, probe):
+def test_tile_is_computed_without_a_ready_softmax(student, probe):
     """The weights come from your own exponentials, not from torch's softmax or logsumexp."""
-    given = draw_attention(probe, B)
-
-    same_pair(student.call("attend_tile", *given), reference.call("attend_tile", *given))
     avoids(student, "attend_tile", READY_SOFTMAX, NO_SOFTMAX)
-    avoids_running(student.operators("attend_tile", *given), READY_SOFTMAX, NO_SOFTMAX)
+    ran = student.operators("attend_tile", *draw_attention(probe, B), SCALE)
+    avoids_running(ran, READY_SOFTMAX, NO_SOFTMAX)
 
 
-@check("attend_tile", points=0.1, layer="forbidden", rules=("no_ready_attention",))
-def test_tile_is_computed_without_ready_attention(student, reference, probe):
+@check("attend_tile", points=0.05, layer="forbidden", rules=("no_ready_attention",))
+def test_tile_is_computed_without_ready_attention(student, probe):
     """The context comes from your own steps, not from torch's own attention."""
-    given = draw_attention(probe, B)
-
-    same_pair(student.call("attend_tile", *given), reference.call("attend_tile", *given))
     avoids(student, "attend_tile", READY_ATTENTION, NO_ATTENTION)
-    avoids_running(student.operators("attend_tile", *given), READY_ATTENTION, NO_ATTENTION)
+    ran = student.operators("attend_tile", *draw_attention(probe, B), SCALE)
+    avoids_running(ran, READY_ATTENTION, NO_ATTENTION)
+
+
+def merged(student, one, other):
+    """Return the student's context and logsumexp of two sides, or fail the check."""
+    answer = student.call("merge_tiles", *one, *other)
+    return have_shapes(answer, *(tuple(each.shape) for each in one))
 
 
 # merge_tiles
 
 
-@check("merge_tiles", points=0.8, layer="documented")
+@check("merge_tiles", points=0.2, layer="documented")
 def test_merging_gives_the_documented_numbers(student, documented):
     """Merging the documented tile gives the documented running numbers."""
     given, running, hidden = strivin_tensors(2, 0, groups=2, spread=1.05)
@@ -510,7 +622,7 @@ def test_merging_gives_the_documented_numbers(student, documented):
     documented_pair(documented, "case1", found)
 
 
-@check("merge_tiles", points=0.4, layer="documented")
+@check("merge_tiles", points=0.1, layer="documented")
 def test_merging_with_a_hidden_tile_keeps_the_documented_numbers(student, documented):
     """A tile that is completely hidden does not change the documented running numbers."""
     given, running, hidden = strivin_tensors(1, 1, groups=4, spread=1.25)
@@ -523,92 +635,143 @@ def test_merging_with_a_hidden_tile_keeps_the_documented_numbers(student, docume
     documented_pair(documented, "case2", found)
 
 
-@check("merge_tiles", points=0.4, layer="probe")
-def test_merging_of_any_sides(student, reference, probe):
-    """For other numbers, sizes and leading axes, context and logsumexp are right."""
-    for leading, sizes in (
-        ((), {}),
-        ((B,), {"Tq": 3, "d_v": 2}),
-        ((B, H), {}),
-        ((H,), {"Tq": 5, "d_v": 5}),
-        ((), {"Tq": 1, "d_v": 1}),
-    ):
+def draw_nothing():
+    """Return the result of a tile without visible keys."""
+    return torch.zeros(B, TQ, DV), torch.full((B, TQ), -torch.inf)
+
+
+SIDES = (  # leading axes, other sizes
+    ((), {}),
+    ((B,), {"Tq": 3, "d_v": 2}),
+    ((B, H), {}),
+    ((H,), {"Tq": 5, "d_v": 5}),
+    ((), {"Tq": 1, "d_v": 1}),
+)
+
+
+@check("merge_tiles", points=0.2, layer="probe")
+def test_merged_context_of_any_sides(student, reference, probe):
+    """For other numbers, sizes and leading axes, the context is right."""
+    for leading, sizes in SIDES:
         given = (*draw_side(probe, *leading, **sizes), *draw_side(probe, *leading, **sizes))
 
-        same_pair(student.call("merge_tiles", *given), reference.call("merge_tiles", *given))
+        context, _ = pair(student.call("merge_tiles", *given))
+        agrees(context, reference.call("merge_tiles", *given)[0], "The context")
 
 
-@check("merge_tiles", points=0.3, layer="probe")
+@check("merge_tiles", points=0.25, layer="probe")
+def test_merged_logsumexp_of_any_sides(student, reference, probe):
+    """For other numbers, sizes and leading axes, the logsumexp is right."""
+    for leading, sizes in SIDES:
+        given = (*draw_side(probe, *leading, **sizes), *draw_side(probe, *leading, **sizes))
+
+        _, logsumexp = pair(student.call("merge_tiles", *given))
+        agrees(logsumexp, reference.call("merge_tiles", *given)[1], "The logsumexp")
+
+
+@check("merge_tiles", points=0.1, layer="probe")
 def test_merging_is_attention_over_both_tiles(student, probe):
-    """Merging two tiles gives attention over the keys of both, even with hidden keys."""
+    """Merging two tiles gives attention over the keys of both."""
     for leading, first in (((), 2), ((B,), 1), ((B, H), 4)):
         queries, keys, values = draw_attention(probe, *leading)
-        hidden = probe.uniform(TQ, TK) < 0.4
-        hidden[1, :first] = True  # this query sees no key of the first tile
-        hidden[2, first:] = True
         tiles = [
-            attend(queries, keys[..., part, :], values[..., part, :], None, hidden[:, part])
+            attend(queries, keys[..., part, :], values[..., part, :])
             for part in (slice(first), slice(first, None))
         ]
 
         found = student.call("merge_tiles", *tiles[0], *tiles[1])
-        same_pair(found, attend(queries, keys, values, None, hidden))
+        same_pair(found, attend(queries, keys, values))
+
+
+@check("merge_tiles", points=0.15, layer="probe")
+def test_merging_with_nothing_changes_nothing(student, probe):
+    """Merging with a side without visible keys changes nothing, whichever side it is."""
+    some, nothing = draw_side(probe, B), draw_nothing()
+
+    for left, right in ((some, nothing), (nothing, some)):
+        same_pair(student.call("merge_tiles", *left, *right), some)
 
 
 @check("merge_tiles", points=0.1, layer="laws")
-def test_merging_does_not_depend_on_the_order(student, reference, probe):
-    """Swapping the two sides does not change the results."""
-    one, other = draw_side(probe, B), draw_side(probe, B)
+def test_merging_does_not_depend_on_the_order(student, probe):
+    """Swapping the two sides does not change the results, but another side does."""
+    one, other, third = (draw_side(probe, B) for _ in range(3))
 
-    wanted = reference.call("merge_tiles", *one, *other)
-    same_pair(student.call("merge_tiles", *other, *one), wanted)
+    before = merged(student, one, other)
+    same_pair(merged(student, other, one), before)
+    for left, right in zip(before, merged(student, one, third), strict=True):
+        has_effect(left, right, "one side")
 
 
 @check("merge_tiles", points=0.1, layer="laws")
-def test_merging_three_tiles_in_any_grouping(student, reference, probe):
+def test_merging_three_tiles_in_any_grouping(student, probe):
     """Three tiles give the same results, no matter which two are merged first."""
     one, two, three = (draw_side(probe, B) for _ in range(3))
-    wanted = reference.call("merge_tiles", *reference.call("merge_tiles", *one, *two), *three)
 
-    last = pair(student.call("merge_tiles", *two, *three))
-    same_pair(student.call("merge_tiles", *one, *last), wanted)
-
-
-@check("merge_tiles", points=0.2, layer="laws")
-def test_merging_with_nothing_changes_nothing(student, probe):
-    """Merging with a side without visible keys changes nothing, even if neither side has any."""
-    some = draw_side(probe, B)
-    nothing = (torch.zeros(B, TQ, DV), torch.full((B, TQ), -torch.inf))
-
-    for left, right, wanted in (
-        (some, nothing, some),
-        (nothing, some, some),
-        (nothing, nothing, nothing),
-    ):
-        same_pair(student.call("merge_tiles", *left, *right), wanted)
+    first = merged(student, merged(student, one, two), three)
+    same_pair(merged(student, one, merged(student, two, three)), first)
+    for left, right in zip(first, three, strict=True):
+        has_effect(left, right, "the sides that are merged")
 
 
 @check("merge_tiles", points=0.1, layer="laws")
-def test_merging_of_large_numbers_is_finite(student, reference, probe):
+def test_merging_of_large_numbers_is_finite(student, probe):
     """Adding a large number to both logsumexps adds it to the merged one and keeps the context."""
     (one, low), (other, high) = draw_side(probe, B), draw_side(probe, B)
     low, high = ((4 * each).round() / 4 for each in (low, high))  # exact even far from 0
-    context, logsumexp = reference.call("merge_tiles", one, low, other, high)
+    context, logsumexp = merged(student, (one, low), (other, high))
 
     for far in (FAR, -FAR):
-        found = student.call("merge_tiles", one, low + far, other, high + far)
+        found = merged(student, (one, low + far), (other, high + far))
         same_pair(found, (context, logsumexp + far))
 
 
-@check("merge_tiles", points=0.1, layer="laws", rules=("dtype", "inputs_unchanged"))
-def test_merging_keeps_dtype_and_arguments(student, reference, probe):
-    """Both results are right and have the dtype of the arguments, which are unchanged."""
-    given = (*draw_side(probe, B), *draw_side(probe, B))
+@check("merge_tiles", points=0.1, layer="laws")
+def test_merging_a_side_with_itself(student, probe):
+    """Merged with itself, a side keeps its context, and its logsumexp grows by log 2."""
+    context, logsumexp = draw_side(probe, B)
 
-    pair_keeps_dtype(student, "merge_tiles", *given)
-    same_pair(student.call("merge_tiles", *given), reference.call("merge_tiles", *given))
-    kept = student.keeps_inputs("merge_tiles", *given)
-    expect(kept, "merge_tiles changes tensors that you pass to it.")
+    found = merged(student, (context, logsumexp), (context, logsumexp))
+    same_pair(found, (context, logsumexp + math.log(2)))
+
+
+@check("merge_tiles", points=0.1, layer="laws")
+def test_merging_follows_the_larger_side(student, probe):
+    """A side whose logsumexp is larger by 40 decides both results alone."""
+    (one, low), (other, _) = draw_side(probe, B), draw_side(probe, B)
+
+    same_pair(merged(student, (one, low), (other, low + 40)), (other, low + 40))
+    same_pair(merged(student, (one, low + 40), (other, low)), (one, low + 40))
+
+
+@check("merge_tiles", points=0.1, layer="laws")
+def test_merging_nothing_with_nothing(student, probe):
+    """Two sides without visible keys give zeros and minus infinity; with keys, a side counts."""
+    one, other = draw_side(probe, B), draw_side(probe, B)
+
+    same_pair(merged(student, draw_nothing(), draw_nothing()), draw_nothing())
+    for left, right in zip(one, merged(student, one, other), strict=True):
+        has_effect(left, right, "the other side")
+
+
+@check("merge_tiles", points=0.1, layer="laws", rules=("dtype",))
+def test_merging_keeps_the_dtype(student, probe):
+    """Both results have the dtype of the arguments."""
+    pair_keeps_dtype(student, "merge_tiles", *draw_side(probe, B), *draw_side(probe, B))
+
+
+@check("merge_tiles", points=0.1, layer="laws", rules=("inputs_unchanged",))
+def test_merging_leaves_its_arguments_alone(student, probe):
+    """No argument is changed, but they have an effect."""
+    keeps_pair_inputs(student, "merge_tiles", *draw_side(probe, B), *draw_side(probe, B))
+
+
+def tiles(student, given, tile_size, causal=None):
+    """Return the student's context, or fail the check if it has another shape."""
+    queries, _, values = given
+    shape = (*queries.shape[:-1], values.shape[-1])
+    answer = student.call("tiled_attention", *given, tile_size, bool(causal))
+    return tensor_like(answer, shape, "The context")
 
 
 def documented_projections(inputs):
@@ -638,7 +801,7 @@ def test_tiles_give_each_query_a_context_vector(student, probe):
         tensor_like(context, (*leading, TQ, DV), "The context")
 
 
-@check("tiled_attention", points=0.2, layer="documented")
+@check("tiled_attention", points=0.15, layer="documented")
 def test_tiles_of_any_size_give_the_documented_context(student, documented, inputs):
     """Tiles of 1, 4, 5 and 6 tokens give the documented context vectors."""
     given = documented_projections(inputs)
@@ -648,7 +811,7 @@ def test_tiles_of_any_size_give_the_documented_context(student, documented, inpu
         documented["002.sa_v1.context"].matches(context, f"With tiles of {tile_size}, the context")
 
 
-@check("tiled_attention", points=0.2, layer="documented")
+@check("tiled_attention", points=0.1, layer="documented")
 def test_causal_tiles_give_the_documented_context(student, documented, inputs):
     """With causal=True, tiles of any size give the documented causal context vectors."""
     size, *_ = documented["ch03.batch.shape"].tensor.tolist()
@@ -661,7 +824,7 @@ def test_causal_tiles_give_the_documented_context(student, documented, inputs):
         )
 
 
-@check("tiled_attention", points=0.2, layer="documented")
+@check("tiled_attention", points=0.1, layer="documented")
 def test_causal_tiles_give_the_documented_heads(student, documented, inputs):
     """With two heads as a leading axis, tiles of any size give the documented context vectors."""
     size, *_ = documented["ch03.batch.shape"].tensor.tolist()
@@ -676,17 +839,32 @@ def test_causal_tiles_give_the_documented_heads(student, documented, inputs):
         documented["ch03.mha.context"].matches(found, what)
 
 
-@check("tiled_attention", points=0.4, layer="probe")
+@check("tiled_attention", points=0.25, layer="probe")
 def test_tiles_of_any_tensors(student, reference, probe):
     """For other sizes, leading axes and tile sizes, the context is right."""
     for leading, sizes, tile_size in (
         ((), {}, 2),
+        ((B,), {"Tq": 9, "Tk": 6}, 3),
+        ((B, H), {"d": 6, "d_v": 3}, 6),
+    ):
+        given = (*draw_attention(probe, *leading, **sizes), tile_size, False)
+
+        agrees(
+            student.call("tiled_attention", *given),
+            reference.call("tiled_attention", *given),
+            "The context",
+        )
+
+
+@check("tiled_attention", points=0.15, layer="probe")
+def test_tiles_with_a_shorter_last_tile(student, reference, probe):
+    """If the last tile is shorter, or the only one, the context is right."""
+    for leading, sizes, tile_size in (
         ((B,), {"Tq": 9, "Tk": 5}, 4),
-        ((B, H), {"d": 6, "d_v": 3}, 3),
-        ((H,), {"Tq": 5, "Tk": 5, "d": 3, "d_v": 3}, 4),
+        ((H,), {"Tq": 5, "Tk": 5, "d": 3, "d_v": 3}, 9),
         ((), {"Tq": 1, "Tk": 7}, 5),
     ):
-        given = (*draw_attention(probe, *leading, **sizes), tile_size)
+        given = (*draw_attention(probe, *leading, **sizes), tile_size, False)
 
         agrees(
             student.call("tiled_attention", *given),
@@ -706,7 +884,7 @@ def test_causal_tiles_of_any_tensors(student, probe):
         agrees(context, wanted, "The context")
 
 
-@check("tiled_attention", points=0.3, layer="probe")
+@check("tiled_attention", points=0.25, layer="probe")
 def test_causal_tiles_with_fewer_queries_than_keys(student, probe):
     """With causal=True and fewer queries than keys, the last query belongs to the last key."""
     for leading, Tq, Tk, tile_size in (
@@ -722,7 +900,7 @@ def test_causal_tiles_with_fewer_queries_than_keys(student, probe):
         agrees(context, wanted, "The context")
 
 
-@check("tiled_attention", points=0.2, layer="probe")
+@check("tiled_attention", points=0.1, layer="probe")
 def test_tiles_with_growing_scores(student, probe):
     """The context is right even if scores grow from tile to tile, or all are very negative."""
     keys = torch.arange(7.0)[:, None].repeat(1, D) / 2
@@ -732,78 +910,144 @@ def test_tiles_with_growing_scores(student, probe):
     for sign in (1.0, -1.0):
         moved = sign * (keys + 40) if sign < 0 else keys
         wanted, _ = attend(queries, moved, values)
-        agrees(student.call("tiled_attention", queries, moved, values, 2), wanted, "The context")
+        agrees(
+            student.call("tiled_attention", queries, moved, values, 2, causal=False),
+            wanted,
+            "The context",
+        )
+
+
+@check("tiled_attention", points=0.1, layer="probe")
+def test_tiles_are_not_causal_by_default(student, probe):
+    """Without the argument causal, every query sees all keys."""
+    given = draw_attention(probe, B)
+
+    agrees(student.call("tiled_attention", *given, 4), attend(*given)[0], "The context")
+
+
+@check("tiled_attention", points=0.15, layer="laws")
+def test_tiles_of_each_size_give_the_same(student, probe):
+    """The context does not depend on the tile size, but it depends on the keys."""
+    queries, keys, values = draw_attention(probe, B, Tq=7, Tk=7)
+
+    whole = tiles(student, (queries, keys, values), 7)
+    for tile_size in (1, 2, 3, 4, 6, 10):
+        context = tiles(student, (queries, keys, values), tile_size)
+        agrees(context, whole, "The context with smaller tiles")
+    has_effect(whole, tiles(student, (queries, -keys, values), 7), "the keys")
+
+
+@check("tiled_attention", points=0.15, layer="laws")
+def test_causal_tiles_of_each_size_give_the_same(student, probe):
+    """With causal=True, the context does not depend on the tile size, but on the keys."""
+    queries, keys, values = draw_attention(probe, B, Tq=7, Tk=7)
+
+    whole = tiles(student, (queries, keys, values), 7, *CAUSAL)
+    for tile_size in (1, 2, 3, 4, 6, 10):
+        context = tiles(student, (queries, keys, values), tile_size, *CAUSAL)
+        agrees(context, whole, "The context with smaller tiles")
+    has_effect(whole, tiles(student, (queries, -keys, values), 7, *CAUSAL), "the keys")
+
+
+@check("tiled_attention", points=0.15, layer="laws")
+def test_causal_tiles_show_the_past_and_not_the_future(student, probe):
+    """With causal=True, a key and its value affect later queries, but no earlier ones."""
+    queries, keys, values = draw_attention(probe, B, Tq=7, Tk=7)
+    moved, other = keys.clone(), values.clone()
+    moved[:, 5:] += 3 * probe.normal(2, D)
+    other[:, 3] += LARGE
+
+    before, after, later = (
+        tiles(student, (queries, *given), 3, *CAUSAL)
+        for given in ((keys, values), (keys, other), (moved, values))
+    )
+    agrees(after[:, :3], before[:, :3], "After a change of a later value, the context")
+    agrees(later[:, :5], before[:, :5], "After a change of later keys, the context")
+    has_effect(before[:, 4:], after[:, 4:], "an earlier value")
+
+
+@check("tiled_attention", points=0.15, layer="laws")
+def test_tiles_do_not_depend_on_the_order_of_keys(student, probe):
+    """Without causal=True, the order of the keys and values has no effect, but the values have."""
+    queries, keys, values = draw_attention(probe, B, Tk=7)
+    order = torch.randperm(7, generator=torch.Generator().manual_seed(probe.seed))
+
+    before = tiles(student, (queries, keys, values), 3)
+    after = tiles(student, (queries, keys[:, order], values[:, order]), 3)
+    agrees(after, before, "The context with keys in another order")
+    has_effect(before, tiles(student, (queries, keys, -values), 3), "the values")
+
+
+@check("tiled_attention", points=0.1, layer="laws")
+def test_tiles_treat_each_item_alone(student, probe):
+    """The context of an item is the same alone and in a batch, and items differ."""
+    given = draw_attention(probe, B)
+
+    together = tiles(student, given, 4)
+    for item in range(B):
+        alone = tiles(student, [one[item] for one in given], 4)
+        agrees(alone, together[item], "The context of one item")
+    has_effect(together[0], together[1], "the item of a batch")
 
 
 @check("tiled_attention", points=0.2, layer="laws")
-def test_tiles_of_each_size_give_the_same(student, probe):
-    """The context does not depend on the tile size, with and without causal=True."""
-    given = draw_attention(probe, B, Tq=7, Tk=7)
+def test_tiles_of_equal_values_give_this_value(student, probe):
+    """If all values are equal, the context is that value: all weights of a query sum to 1."""
+    queries, keys, _ = draw_attention(probe, B, Tk=7)
+    value = probe.normal(DV, scale=2)
+    values = value.repeat(B, 7, 1)
 
-    for causal, hidden in ((False, None), (True, future(7, 7))):
-        wanted, _ = attend(*given, hidden=hidden)
-        for tile_size in (1, 2, 3, 4, 6, 7, 10):
-            context = student.call("tiled_attention", *given, tile_size, causal)
-            agrees(context, wanted, "The context")
+    for tile_size in (2, 7):
+        context = tiles(student, (queries, keys - 2, values), tile_size)
+        agrees(context, value.repeat(B, TQ, 1), "The context of equal values")
 
 
-@check("tiled_attention", points=0.1, layer="laws")
-def test_causal_tiles_do_not_depend_on_later_tokens(student, reference, probe):
-    """With causal=True, new keys and values after a token do not change its context."""
+@check("tiled_attention", points=0.15, layer="laws")
+def test_causal_tiles_of_the_last_queries(student, probe):
+    """With causal=True, the last queries alone get the same context as among all queries."""
     queries, keys, values = draw_attention(probe, B, Tq=7, Tk=7)
-    wanted = reference.call("tiled_attention", queries, keys, values, 3, causal=True)
-    later = (torch.arange(7) > 3)[:, None]
 
-    moved = keys + torch.where(later, probe.normal(7, D, scale=9), 0)
-    other = values + torch.where(later, probe.normal(7, DV, scale=9), 0)
-    found = student.call("tiled_attention", queries, moved, other, 3, causal=True)
-    context = tensor_like(found, (B, 7, DV), "The context")
-    expect(
-        alike(context[:, :4], wanted[:, :4]), "A later token changes the context of an earlier one."
-    )
+    whole = tiles(student, (queries, keys, values), 3, *CAUSAL)
+    last = tiles(student, (queries[:, 4:].contiguous(), keys, values), 3, *CAUSAL)
+    agrees(last, whole[:, 4:], "The context of the last three queries")
+    has_effect(whole[:, 4], whole[:, 6], "the query")
 
 
-@check("tiled_attention", points=0.1, layer="laws")
-def test_tiles_do_not_depend_on_the_order_of_keys(student, reference, probe):
-    """Without causal=True, keys and values in a different order give the same context."""
-    queries, keys, values = draw_attention(probe, B, Tk=7)
-    wanted = reference.call("tiled_attention", queries, keys, values, 3)
-    order = torch.randperm(7, generator=torch.Generator().manual_seed(probe.seed))
-
-    found = student.call("tiled_attention", queries, keys[:, order], values[:, order], 3)
-    agrees(found, wanted, "The context")
-
-
-@check("tiled_attention", points=0.1, layer="laws")
-def test_tiles_treat_each_item_alone(student, reference, probe):
-    """The context of an item is the same alone and in a batch."""
-    given = draw_attention(probe, B)
-    wanted = reference.call("tiled_attention", *given, 4)
-
-    for item in range(B):
-        alone = student.call("tiled_attention", *(one[item] for one in given), 4)
-        agrees(alone, wanted[item], "The context of one item")
-
-
-@check("tiled_attention", points=0.1, layer="laws", rules=("dtype",))
-def test_tiles_keep_the_dtype(keeps_dtype, probe):
+@check("tiled_attention", points=0.15, layer="laws", rules=("dtype",))
+def test_tiles_keep_the_dtype(student, probe):
     """In float64 the context is float64, and in float32 it is float32."""
-    keeps_dtype("tiled_attention", *draw_attention(probe, B), 4)
-    keeps_dtype("tiled_attention", *draw_attention(probe, B), 4, *CAUSAL)
+    given = draw_attention(probe, B)
+    for causal in (False, True):
+        contexts = []
+        for dtype, times in ((torch.float64, 1), (torch.float32, 2)):
+            context = tiles(student, [times * one.to(dtype) for one in given], 4, causal)
+            same_dtype(context, dtype, "The context")
+            contexts.append(context.float())
+        has_effect(*contexts, "all arguments")
 
 
-@check("tiled_attention", points=0.1, layer="laws", rules=("inputs_unchanged",))
-def test_tiles_leave_their_arguments_alone(student, reference, probe):
-    """The context is right, and no argument is changed."""
-    given = (*draw_attention(probe, B), 4, True)
+@check("tiled_attention", points=0.15, layer="laws", rules=("inputs_unchanged",))
+def test_tiles_leave_their_arguments_alone(student, probe):
+    """No argument is changed, but they have an effect."""
+    queries, keys, values = draw_attention(probe, B)
 
-    agrees(
-        student.call("tiled_attention", *given),
-        reference.call("tiled_attention", *given),
-        "The context",
-    )
-    kept = student.keeps_inputs("tiled_attention", *given)
+    kept = student.keeps_inputs("tiled_attention", queries, keys, values, 4, *CAUSAL)
     expect(kept, "tiled_attention changes tensors that you pass to it.")
+    before, after = (tiles(student, (queries, keys, one), 4, *CAUSAL) for one in (values, -values))
+    has_effect(before, after, "the values")
+
+
+@check("tiled_attention", points=0.15, layer="laws", rules=("gradients",))
+def test_gradients_flow_through_tiles(student, probe):
+    """Gradients flow back to queries, keys and values, through every tile."""
+    given = draw_attention(probe, B)
+
+    found = student.gradients(
+        "tiled_attention", *given, 3, causal=False, cotangent=probe.normal(B, TQ, DV)
+    )
+    for name, one in zip(("queries", "keys", "values"), found.inputs, strict=False):
+        sentence = f"No gradient reaches the {name}, or not all of them."
+        expect(one is not None and bool((one != 0).any(-1).all()), sentence)
 
 
 def same_gradients(student, given, arguments, back, hidden=None):
@@ -822,12 +1066,12 @@ def same_gradients(student, given, arguments, back, hidden=None):
         agrees(one, right.float(), f"The gradient of the {name}")
 
 
-@check("tiled_attention", points=0.2, layer="gradients", rules=("gradients",))
+@check("tiled_attention", points=0.1, layer="gradients", rules=("gradients",))
 def test_gradients_of_tiles(student, probe):
     """The gradients of queries, keys and values are those of attention without tiles."""
     given = draw_attention(probe, B)
 
-    same_gradients(student, given, (4,), probe.normal(B, TQ, DV))
+    same_gradients(student, given, (4, False), probe.normal(B, TQ, DV))
 
 
 @check("tiled_attention", points=0.1, layer="gradients", rules=("gradients",))
@@ -839,41 +1083,30 @@ def test_gradients_of_causal_tiles(student, probe):
 
 
 @check("tiled_attention", points=0.1, layer="forbidden", rules=("no_ready_attention",))
-def test_tiles_are_computed_without_ready_attention(student, reference, probe):
+def test_tiles_are_computed_without_ready_attention(student, probe):
     """The context comes from your own steps, not from torch's own attention."""
-    given = (*draw_attention(probe, B), 4)
+    given = draw_attention(probe, B)
+    below = student.operators("attend_tile", *given, SCALE)
 
-    agrees(
-        student.call("tiled_attention", *given),
-        reference.call("tiled_attention", *given),
-        "The context",
-    )
-    names = ready_below(student, "attend_tile", READY_ATTENTION)
-    avoids(student, "tiled_attention", names, NO_ATTENTION)
-    avoids_running(student.operators("tiled_attention", *given), names, NO_ATTENTION)
+    avoids_itself(student, "tiled_attention", "attend_tile", READY_ATTENTION, NO_ATTENTION)
+    ran = student.operators("tiled_attention", *given, 4, causal=False)
+    for name in READY_ATTENTION:
+        most = B * TQ * TK * calls_of(name, below)  # by as many calls of attend_tile as possible
+        sentence = f"Your code runs torch's own {name}. {NO_ATTENTION}"
+        expect(calls_of(name, ran) <= most, sentence, Status.FORBIDDEN)
 
 
-@check("tiled_attention", points=0.3, layer="forbidden", rules=("no_score_matrix",))
-def test_tiles_make_no_matrix_of_all_scores(student, reference, probe):
+@check("tiled_attention", points=0.25, layer="forbidden", rules=("no_score_matrix",))
+def test_tiles_make_no_matrix_of_all_scores(student, probe):
     """With 64 tokens in tiles of 8, no operation returns 64 · 64 numbers."""
-    given = (*draw_attention(probe, Tq=LONG, Tk=LONG, d=3, d_v=2), TILE)
+    given = (*draw_attention(probe, Tq=LONG, Tk=LONG, d=3, d_v=2), TILE, False)
 
-    agrees(
-        student.call("tiled_attention", *given),
-        reference.call("tiled_attention", *given),
-        "The context",
-    )
     keeps_results_below(student.operators("tiled_attention", *given), LONG * LONG, NO_MATRIX)
 
 
-@check("tiled_attention", points=0.2, layer="forbidden", rules=("no_score_matrix",))
-def test_causal_tiles_make_no_matrix_of_all_scores(student, reference, probe):
+@check("tiled_attention", points=0.15, layer="forbidden", rules=("no_score_matrix",))
+def test_causal_tiles_make_no_matrix_of_all_scores(student, probe):
     """With causal=True, no operation returns 64 · 64 numbers, and no mask has this size."""
     given = (*draw_attention(probe, Tq=LONG, Tk=LONG, d=3, d_v=2), TILE, True)
 
-    agrees(
-        student.call("tiled_attention", *given),
-        reference.call("tiled_attention", *given),
-        "The context",
-    )
     keeps_results_below(student.operators("tiled_attention", *given), LONG * LONG, NO_MATRIX)
