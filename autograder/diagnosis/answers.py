@@ -1,6 +1,5 @@
 """Compares answers, and decides whether they contain enough numbers to rule out chance."""
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -127,25 +126,6 @@ def tells(answer: Any) -> bool:
         case list() | tuple():
             return any(map(tells, answer))
     return False
-
-
-def more_than_a_constant(answer: Any) -> bool:
-    """Whether *answer* contains more than NaN or one constant, which any code could return.
-
-    If a mistake makes every number NaN, the answers of code that uses them reveal nothing.
-    """
-    match answer:
-        case Tensor():
-            numbers = answer.detach().flatten()
-            finite = numbers[numbers.isfinite()]
-            return varies(finite) or len(finite) == len(numbers) == 1
-        case dict():
-            return any(map(more_than_a_constant, answer.get("gradients", answer).values()))
-        case list() | tuple():
-            whole = {one for one in answer if type(one) is int}
-            return len(whole) > 1 or any(map(more_than_a_constant, answer))
-        case _:
-            return isinstance(answer, float) and math.isfinite(answer)
 
 
 def last_tells(seen: Observation) -> bool:

@@ -33,7 +33,15 @@ from autograder.grading.outcomes import (
 )
 from autograder.grading.prices import Graded, priced
 from autograder.grading.pytest_session import CHECK, CollectedSuites, collected_suites
-from autograder.results import CheckResult, Diagnosis, Outcome, Status, SubmissionResult, add
+from autograder.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Outcome,
+    Status,
+    SubmissionResult,
+    add,
+)
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
@@ -179,9 +187,7 @@ class SuiteRunner:
         graded = [
             self._grade_exercise(stage, checks, session, start) for checks in by_exercise.values()
         ]
-        if self.course.grading.right_neighbours and not self._public:
-            graded = self._with_right_neighbours(stage, graded, session, start)
-        exercises = tuple(priced(one, self.course.grading) for one in graded)
+        exercises = self._priced(stage, graded, session, start)
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
         with_rules = [
@@ -194,6 +200,16 @@ class SuiteRunner:
         result = submission_result(submission, status, message, exercises, notices)
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
+
+    def _priced(
+        self, stage: Stage, graded: Sequence[Graded], session: Session, start: Start
+    ) -> tuple[ExerciseResult, ...]:
+        """Return the results of the exercises with their points; public suites give none."""
+        if self._public:
+            return tuple(ExerciseResult.of(one.exercise, tuple(one.results)) for one in graded)
+        if self.course.grading.right_neighbours:
+            graded = self._with_right_neighbours(stage, graded, session, start)
+        return tuple(priced(one, self.course.grading) for one in graded)
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel* as pytest does, and return the observation.

@@ -11,6 +11,7 @@ import inspect
 import linecache
 import operator
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
@@ -22,7 +23,14 @@ from torch import Tensor, nn
 
 from autograder.sandbox import static_names
 from autograder.sandbox.call_counters import CallCounters
-from autograder.sandbox.module_parameters import MissingError, load, replace, require_tensor
+from autograder.sandbox.module_parameters import (
+    MissingError,
+    load,
+    match,
+    parameters,
+    replace,
+    require_tensor,
+)
 from autograder.sandbox.notebook_magics import strip_magics
 from autograder.sandbox.problem_reader import ProblemReader, statement_at
 from autograder.sandbox.protocol import (
@@ -58,6 +66,7 @@ class RequestExecutor:
         self.counters = CallCounters()
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
+        self.names: defaultdict[int, dict[str, str]] = defaultdict(dict)  # see module_parameters
         self._problems = ProblemReader()
         self._parsed: dict[tuple[bytes, ...], _Parsed] = {}
 
@@ -78,6 +87,7 @@ class RequestExecutor:
         """
         if request.fresh:
             self._objects.clear()
+            self.names.clear()
         args = [decode(value, self.find, arrays=True) for value in request.args]
         kwargs = {
             key: decode(value, self.find, arrays=True) for key, value in request.kwargs.items()
@@ -191,6 +201,16 @@ class Call:
         return self.executor.find(self.request.handle)
 
     @property
+    def names(self) -> dict[str, str]:
+        """The names of the course by the names of the module's parameters, if they differ."""
+        return self.executor.names[self.request.handle]
+
+    @property
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """The parameters of the module, under the names of the course."""
+        return parameters(self.module, self.names)
+
+    @property
     def target(self) -> Callable[..., object]:
         """The torch module if the request has a handle, otherwise the definition."""
         return self.module if self.request.handle >= 0 else self.definition
@@ -236,9 +256,16 @@ def _move(call: Call) -> object:
     return {name: f"{item.device.type} {item.dtype}" for name, item in held}
 
 
+def _parameters(call: Call) -> object:
+    """Return the parameters; the arguments are the names that they should have, if any."""
+    if call.args and not call.names:
+        call.names.update(match(call.module, list(map(str, call.args))))
+    return call.parameters
+
+
 def _shapes(call: Call) -> object:
     """Return the shapes of the parameters, because the values of a large model can't be sent."""
-    return {name: list(item.shape) for name, item in call.module.named_parameters()}
+    return {name: list(item.shape) for name, item in call.parameters.items()}
 
 
 def _gradients(call: Call) -> object:
@@ -252,7 +279,7 @@ def _gradients(call: Call) -> object:
         if isinstance(value, Tensor) and value.requires_grad
     }
     if call.request.handle >= 0:
-        leaves |= dict(call.module.named_parameters())
+        leaves |= call.parameters
     return {"output": output, "gradients": _backward(output, cotangents, leaves)}
 
 
@@ -277,11 +304,11 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "method": _method,
         "mode": _mode,
         "move": _move,
-        "parameters": lambda call: dict(call.module.named_parameters()),
+        "parameters": _parameters,
         "shapes": _shapes,
         "buffers": lambda call: dict(call.module.named_buffers()),
         "state": lambda call: dict(call.module.state_dict()),
-        "load": lambda call: load(call.module, call.kwargs, call.request.may_lack),
+        "load": lambda call: load(call.module, call.kwargs, call.request.may_lack, call.names),
         "replace": lambda call: replace(call.module, call.kwargs),
         "gradients": _gradients,
         "operators": _operators,

@@ -1,6 +1,10 @@
-"""Copies a check's values into the parameters of a student's module."""
+"""Reads the parameters of a student's module under the names of the course, and sets their values.
 
-from collections.abc import Collection, Mapping
+A parameter may have another name than in the course. Then it is matched by its place and shape, so
+that only the checks of names fail.
+"""
+
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -10,21 +14,51 @@ class MissingError(Exception):
     """Raised when the student's module lacks a name, a parameter or a mode."""
 
 
-def load(module: nn.Module, values: Mapping[str, object], may_lack: Collection[str]) -> None:
-    """Copy *values* only into the parameters with these names.
+def parameters(module: nn.Module, names: Mapping[str, str]) -> dict[str, nn.Parameter]:
+    """Return the parameters of *module*; *names* maps their names to those of the course."""
+    return {names.get(own, own): one for own, one in module.named_parameters()}
+
+
+def match(
+    module: nn.Module, wanted: Sequence[str], values: Sequence[object] = ()
+) -> dict[str, str]:
+    """Map the names of *module* that are not *wanted* to the others in *wanted*, in their order.
+
+    Return nothing if they are not as many, or have not the shapes of *values*.
+    """
+    own = {name: one for name, one in module.named_parameters() if name not in wanted}
+    known = {name for name, _ in [*module.named_parameters(), *module.named_buffers()]}
+    rest = [index for index, name in enumerate(wanted) if name not in known]
+    if len(own) != len(rest):
+        return {}
+    pairs = zip(own.values(), rest, strict=True) if values else ()
+    if any(one.shape != require_tensor(values[index]).shape for one, index in pairs):
+        return {}
+    return dict(zip(own, (wanted[index] for index in rest), strict=True))
+
+
+def load(
+    module: nn.Module,
+    values: Mapping[str, object],
+    may_lack: Collection[str],
+    names: MutableMapping[str, str],
+) -> None:
+    """Copy *values* only into the parameters with these names, and add to *names* what matches.
 
     If a layer lacks a parameter in *may_lack*, such as a bias, the parameter is added. Other checks
     grade the missing parameters.
     """
-    known = dict(module.named_parameters())
+    if not names:
+        names.update(match(module, [*values], [*values.values()]))
+    known = parameters(module, names)
     for name, value in values.items():
         wanted = require_tensor(value)
         parameter = known.get(name)
         if parameter is None and name in may_lack:
             parameter = _added(module, name, wanted)
         if parameter is None:
-            names = ", ".join(own for own, _ in module.named_parameters())
-            msg = f"there is no parameter {name}; found: {names or 'none'}"
+            found = ", ".join(own for own, _ in module.named_parameters())
+            msg = f"there is no parameter {name}; found: {found or 'none'}"
             raise MissingError(msg)
         if parameter.shape != wanted.shape:
             msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"

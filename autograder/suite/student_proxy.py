@@ -110,8 +110,7 @@ class Student:
         self.methods.add(verb)
         self.changed_inputs = reply.changed
         if reply.problem is not None:
-            fault = fault_of(reply.problem, name or YOUR_MODULE)
-            raise fault
+            raise fault_of(reply.problem, name or YOUR_MODULE)
         try:
             value = decode(reply.value, lambda handle: RemoteModule(self, handle))
         except BadMessageError as error:
@@ -212,7 +211,6 @@ class RemoteModule:
 
     def __init__(self, student: Student, handle: int) -> None:
         self.handle = handle
-        self._required: dict[str, str] = {}  # required names by the student's, if they differ
         self._student = student
         self._ask = partial(student.ask, handle=handle)
 
@@ -226,21 +224,14 @@ class RemoteModule:
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters by name."""
-        found = read_tensors(self._ask("parameters"))
-        return {
-            self._required.get(name, name): Parameter(value.detach(), value.requires_grad)
-            for name, value in found.items()
-        }
+        return _as_parameters(self._ask("parameters"))
 
     def named(self, *names: str) -> dict[str, Parameter]:
         """Return the parameters *names*, which must be all parameters in order if a name differs.
 
         Checks of other properties use it, so that wrong names cost only the checks of names.
         """
-        found = self.parameters()
-        if not found.keys() >= {*names} and len(found) == len(names):
-            self._required = dict(zip(found, names, strict=True))
-            found = dict(zip(names, found.values(), strict=True))
+        found = _as_parameters(self._ask("parameters", args=names))
         if missing := [name for name in names if name not in found]:
             raise WrongAnswer(Status.MISSING, f"torch finds no parameter named {missing[0]}.")
         return {name: found[name] for name in names}
@@ -267,24 +258,12 @@ class RemoteModule:
         """Copy *values* into the parameters of these names, never into buffers.
 
         If the names differ, but *values* are as many as the parameters and have their shapes in the
-        same order, each value is copied into the parameter in its place. A layer that was built
-        without a parameter in *may_lack*, such as its bias, gets it. So only the checks of
-        parameters lose points.
+        same order, each value is copied into the parameter in its place, which later requests call
+        by the name in *values*. A layer that was built without a parameter in *may_lack*, such as
+        its bias, gets it. So only the checks of parameters lose points.
         """
-        try:
-            self._ask("load", kwargs=self._renamed(values), may_lack=may_lack)
-        except Fault as fault:
-            shapes = self.shapes() if fault.status is Status.MISSING else {}
-            if [*shapes.values()] != [tuple(value.shape) for value in values.values()]:
-                raise
-            self._required = dict(zip(shapes, values, strict=True))
-            self._ask("load", kwargs=self._renamed(values))
+        self._ask("load", kwargs=values, may_lack=may_lack)
         return self
-
-    def _renamed(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return *values* under the student's names."""
-        own = {required: name for name, required in self._required.items()}
-        return {own.get(name, name): value for name, value in values.items()}
 
     def replace(self, values: Mapping[str, Tensor | None]) -> "RemoteModule":
         """Replace the parameters of these names with *values*; ``None`` removes one.
@@ -317,9 +296,7 @@ class RemoteModule:
         For a result with several entries, *cotangent* maps each entry that counts to a tensor.
         """
         asked = self._ask("gradients", "", (_entries(cotangent), *args), kwargs)
-        found = read_gradients(asked, len(args))
-        named = {self._required.get(name, name): one for name, one in found.parameters.items()}
-        return found._replace(parameters=named)
+        return read_gradients(asked, len(args))
 
     def operators(self, *args: Any, **kwargs: Any) -> Operators:
         """Run ``forward`` and count the operators that run."""
@@ -426,3 +403,10 @@ class _RequestEncoder(Encoder):
 def _no_module(module: object) -> int:
     msg = f"a check can't send a module that it made itself: {type(module).__name__}"
     raise TypeError(msg)
+
+
+def _as_parameters(answer: object) -> dict[str, Parameter]:
+    return {
+        name: Parameter(value.detach(), value.requires_grad)
+        for name, value in read_tensors(answer).items()
+    }

@@ -20,9 +20,7 @@ MOST_LINES_OF_FUNCTION = 50
 WORD = re.compile(r"(?:.*[.:])?([\w-]+)")  # the last word of `package.module:name`
 
 REACHED_ELSEWHERE = {
-    "Below": "tests/e2e/test_carried_errors.py grades with it",
     "Diagnostician": "tests/e2e/test_carried_errors.py grades with it",
-    "Findings": "tests/e2e/test_carried_errors.py grades with it",
     "NoGradients": "tests/kit/diagnosis compares it with the faults of wrong programs",
     "superseded": "tests/kit/gradebook/test_collection.py collects files that were uploaded again",
 }

@@ -48,7 +48,6 @@ def test_scales(student):
     """A factor scales."""
     student.new("Scale")
 '''
-CLASSES = {"Scale": ("d_in", "d_out"), "Long": tuple(f"a_long_argument_{n}" for n in range(5))}
 CONFTEST = '''
 import pytest
 
@@ -68,7 +67,7 @@ def unused():
 @pytest.fixture
 def built() -> str:
     """The public suite of ``SUITE``."""
-    return public_suite.build(SUITE, CONFTEST, "test_tiny.py", CLASSES)
+    return public_suite.build(SUITE, CONFTEST, "test_tiny.py")
 
 
 def functions(text: str) -> list[str]:
@@ -89,16 +88,6 @@ def test_public_checks_are_built_with_what_they_use(built: str):
     assert "import pytest\nimport torch\n" in built
 
 
-def test_the_arguments_of_each_class_are_a_constant(built: str):
-    """The suite contains the order of constructors' arguments, or nothing if it has no class."""
-    constants: dict[str, object] = {}
-    exec(built[built.index("CONSTRUCTORS") : built.index("\n}\n") + 3], constants)  # noqa: S102  # our text
-
-    assert constants["CONSTRUCTORS"] == CLASSES
-    assert max(map(len, built.splitlines())) <= public_suite.WIDTH
-    assert "CONSTRUCTORS" not in public_suite.build(SUITE, CONFTEST, "test_tiny.py", {})
-
-
 def test_checks_stand_below_their_exercise(built: str):
     """Checks are below a comment with their exercise, even if a constant holds its name."""
     assert built.index("# double\n") < built.index("def test_doubles")
@@ -110,7 +99,7 @@ def test_a_suite_whose_checks_are_all_hidden_is_refused():
     text = SUITE.replace("hidden=BY_HEART, ", "").replace("rules=", "hidden=BY_HEART, rules=")
 
     with pytest.raises(CourseError, match=r"test_tiny\.py has no check that students receive"):
-        public_suite.build(text, CONFTEST, "test_tiny.py", {})
+        public_suite.build(text, CONFTEST, "test_tiny.py")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +112,7 @@ def test_a_suite_whose_checks_are_all_hidden_is_refused():
 def test_a_syntax_error_has_its_place(suite: str, conftest: str, place: str):
     """A syntax error is reported with the file and the line."""
     with pytest.raises(CourseError, match=place):
-        public_suite.build(suite, conftest, "test_tiny.py", {})
+        public_suite.build(suite, conftest, "test_tiny.py")
 
 
 def test_rules_are_listed_with_their_exercises():
@@ -151,7 +140,7 @@ def test_f(student):
     np.ones(2), torch.nn.functional.relu, F.relu, layers.ReLU
 '''
     )
-    text = public_suite.build(suite, "", "test_f.py", {})
+    text = public_suite.build(suite, "", "test_f.py")
 
     for line in imports.strip().splitlines():
         assert (line in text) is ("unused" not in line)
@@ -176,4 +165,4 @@ def test_a_list_in_another_form_is_refused():
     """A name that only a run could tell can't be written out."""
     suite = SUITE.replace("SIZES = (", 'SIZES = ready_made(__file__, "su" + "ms"), (')
     with pytest.raises(CourseError, match="name a list with a constant"):
-        public_suite.build(suite, CONFTEST, "test_double.py", CLASSES)
+        public_suite.build(suite, CONFTEST, "test_double.py")

@@ -38,7 +38,18 @@ VARIANT = HOLLOW.replace(
     "def double(x):\n    return torch.zeros_like(x)", "double = lambda x: x + x"
 )
 VARIANT = VARIANT.replace("return torch.zeros_like(x)", "return torch.mul(self.factor, x)")
+LAW = '''
+
+@check("double", points=2, layer="laws")
+def test_twice_two_is_four(student):
+    """Twice two is four."""
+    agrees(student.call("double", torch.full((2, 2), 2.0)), torch.full((2, 2), 4.0))
+'''
 EXTRA = {
+    "tests/hidden/01_tiny/test_tiny.py": HIDDEN.replace("points=3", "points=1").replace(
+        "from autograder.suite.checks", "import torch\n\nfrom autograder.suite.checks"
+    )
+    + LAW,
     "tests/hidden/01_tiny/hollow.py": HOLLOW,
     "tests/hidden/01_tiny/variants/lambdas.py": VARIANT,
 }
@@ -73,11 +84,13 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
     report = verify.verify(added, full=True)
 
     assert report.findings == ()
-    line, last = report.lines
+    line, last, head, row = report.lines
     assert line.startswith(
         "01_tiny: stub 0, solution 10, 2 misconceptions caught and named, 1 correct variant right"
     )
     assert last == f"2 documented tensors used and reproduced with torch {TORCH_VERSION}"
+    assert head.startswith("| stage | one misconception |")
+    assert row == "| 01_tiny | 6.9 (5 to 8.8) | 38% | 5 (0 to 10) | none | 0 | none |"
 
 
 def test_the_usual_proof_measures_no_distance(added: Course):
@@ -110,7 +123,7 @@ def test_the_usual_proof_measures_no_distance(added: Course):
             "tests/hidden/01_tiny/hollow.py",
             "return torch.zeros_like(x)\n\n\nclass",
             "return x + x\n\n\nclass",
-            "zeros of the right shapes earn 5.0",
+            "hollow.py earn 5, more than 2",
             id="a-placeholder-that-earns",
         ),
         pytest.param(
@@ -131,7 +144,7 @@ def test_the_usual_proof_measures_no_distance(added: Course):
             "tests/hidden/documented.toml",
             "value = [1.0, 3.0, 5.0]",
             "value = [1.0, 3.0, 5.1]",
-            "the solution scores 8.0",
+            "the solution scores 9.2",
             id="a-documented-value-that-is-not-true",
         ),
         pytest.param(
@@ -350,12 +363,3 @@ def test_a_record_of_other_numbers_is_a_finding(added: Course):
         found = list(verify.wrong_records(stage, recorder))
 
     assert found == ["01_tiny: records.bin has different numbers for test_scales_each_feature."]
-
-
-def test_the_prices_of_a_stage_are_those_of_its_wrong_modules(added: Course):
-    """Each stage has a table of the points that modules with known mistakes earn."""
-    [prices] = verify.stage_prices(added, added.stages[:1])
-
-    assert (prices.stage, prices.hollow) == ("01_tiny", 0.0)
-    assert prices.one
-    assert all(one.module.slips and one.score < 10 for one in prices.one)

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from autograder.authoring.prices import Prices
 
 from autograder.authoring.mutation import Equivalent, Mutant, MutationReport
 
@@ -35,21 +34,6 @@ def test_changes_that_no_check_notices_are_exit_code_1(
     ]
 
 
-def test_an_unfair_price_is_exit_code_1(invoke: Invoke, monkeypatch: pytest.MonkeyPatch):
-    """The table has a row for each stage; a median that is unusual is only a remark."""
-    hollow = iter([2.0, 3.0])
-    tables = (
-        [Prices("01_tiny", (), (), (), (), one), Prices("02_tiny", (), (), (), (), 0.0)]
-        for one in hollow
-    )
-    monkeypatch.setattr("autograder.authoring.verify.stage_prices", lambda *_: next(tables))
-    fair, unfair = invoke("prices"), invoke("prices")
-
-    assert (fair.exit_code, unfair.exit_code) == (0, 1)
-    assert "| 02_tiny | none | none | none | none | 0 |" in fair.output
-    assert "01_tiny: hollow.py earns 3, more than 2.5." in unfair.output
-
-
 def test_a_machine_with_a_bad_finding_is_exit_code_1(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ):
@@ -74,6 +58,8 @@ def test_findings_of_verify_are_exit_code_1(invoke: Invoke, monkeypatch: pytest.
     full = invoke("verify", "--full", "--verbose")
 
     assert (bad.exit_code, bad.stdout, bad.stderr) == (1, "1 stage\n", "✗ a stub earns 5\n")
-    more = "Everything holds. `autograder verify --full` also grades variants, garbage and slips."
+    more = (
+        "Everything holds. `autograder verify --full` also grades variants and prints the prices."
+    )
     assert (usual.exit_code, usual.output) == (0, f"1 stage\n{more}\n")
     assert (full.exit_code, full.output) == (0, "1 stage\nmargin 3\nEverything holds.\n")

@@ -251,23 +251,6 @@ def test_the_text_of_an_exception_alone_is_not_a_diagnosis(make_grader):
     assert {item.misconception for item in found.values()} == {"view_of_another_size"}
 
 
-@pytest.mark.parametrize(
-    ("known", "certain"),
-    [
-        pytest.param(("squares", "cubes"), ("squares",), id="one"),
-        pytest.param(("cubes",), (), id="nothing"),
-        pytest.param(("squares", "multiplies_by_itself"), (), id="either-or"),
-    ],
-)
-def test_one_mistake_is_certain(make_grader, known: tuple[str, ...], certain: tuple[str, ...]):
-    """A single mistake is certain; several are certain only if no answer distinguishes them."""
-    grader = make_grader(*known)
-    found = grader.diagnose("x ** 2 + 0 * x").explanation
-    named = grader.source.mistakes("double", found) if found.diagnoses else ()
-
-    assert tuple(one.id for one in named if one.id in WRONGS) == certain
-
-
 def test_an_unknown_mistake_is_described_by_heuristics(make_grader):
     """Heuristics describe a failure that no misconception explains."""
     explained = make_grader("squares").explain("-2 * x", doubles_a_matrix)

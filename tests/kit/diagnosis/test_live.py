@@ -6,7 +6,7 @@ from autograder.diagnosis.observation import Failure, Observation
 from autograder.errors import CourseError
 from autograder.results import SAME_ERROR
 from autograder.sandbox.faults import Raised
-from tests.kit.diagnosis.conftest import SOLUTION, Grader, attends, item_of
+from tests.kit.diagnosis.conftest import Grader, attends, item_of
 
 ATTEND = """
 def attend(queries, keys, values):
@@ -105,25 +105,6 @@ def test_two_mistakes_are_both_named(grader: Grader):
 
     assert list(named) == ["scale_missing + softmax_axis"]
     assert "First: The scores are not divided" in next(iter(named.values()))
-
-
-def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
-    """In any idiom, the named mistake can be made in the solution."""
-    code = ATTEND.format(f"{E}.softmax(-1) @ values")
-    [mistake] = grader.source.mistakes("attend", grader.explain("attend", code).explanation)
-
-    assert mistake.id == "scale_missing"
-    assert "softmax(scores, dim=-1)" in mistake.module(SOLUTION)
-
-
-def test_two_named_mistakes_are_changes_to_one_program(grader: Grader):
-    """Two named mistakes are in one program, in which the exercise above runs again."""
-    code = ATTEND.format(f"{E}.softmax(0) @ values")
-    [mistake] = grader.source.mistakes("attend", grader.explain("attend", code).explanation)
-
-    assert mistake.id == "scale_missing + softmax_axis"
-    assert "softmax(scores, dim=-2)" in mistake.module(SOLUTION)
-    assert "scores = queries @ keys.T\n" in mistake.module(SOLUTION)
 
 
 DRAWS_FIRST = """

@@ -86,24 +86,3 @@ def checks_in(suite: Path, *exercises: str, **constants: object) -> list[SimpleN
         item.get_closest_marker = lambda _name, mark=mark: mark
         session.items.append(item)
     return session.items
-
-
-def test_only_the_first_check_of_an_exercise_grades_the_order(write_course):
-    """Only an exercise's first check grades the order of arguments, which the solution gives."""
-    solution = "class Scale:\n    def __init__(self, d_in, d_out):\n        pass\n"
-    course = write_course({"solutions/01_tiny/tiny.py": solution})
-    items = checks_in(course.stages[0].hidden_suite, "double", "Scale", "Scale")
-    orders = [SuiteContext(course).argument_order(item) for item in items]
-
-    assert [order.graded for order in orders] == ["double", "Scale", ""]
-    assert orders[2].arguments == {"Scale": ("d_in", "d_out")}
-
-
-def test_a_public_suite_contains_the_order(tiny: Course):
-    """Without a solution, the order of arguments is read from the suite."""
-    suite = tiny.stages[0].source / "test_public.py"
-    known = {"Scale": ("d_in", "d_out")}
-    [new, old] = (*checks_in(suite, "Scale", CONSTRUCTORS=known), *checks_in(suite, "Scale"))
-
-    assert SuiteContext(tiny).argument_order(new) == (known, "Scale")
-    assert SuiteContext(tiny).argument_order(old) == ({}, "Scale")

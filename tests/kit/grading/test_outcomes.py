@@ -64,18 +64,18 @@ def test_a_hidden_check_names_the_mistake_but_no_value(checks):
     """By default a hidden check names the property and the mistake, and shows no tensor."""
     hidden = checks("")["test_doubles_unseen_numbers"]
 
-    assert hidden.message == f"The result has wrong values.{KEPT.format('1.5', 3)}"
+    assert hidden.message == "The result has wrong values."
     assert hidden.diagnosis is not None
     assert hidden.diagnosis.misconception == "squares"
     assert hidden.grid is None
 
 
 def test_a_course_may_reveal_nothing_about_hidden_checks(checks):
-    """With `hidden_checks = "nothing"` a hidden check shows only how many points it keeps."""
+    """With `hidden_checks = "nothing"` a hidden check shows nothing but its title."""
     hidden = checks('[reveal]\nhidden_checks = "nothing"\n')["test_doubles_unseen_numbers"]
 
     assert hidden.outcome == "failed"
-    assert (hidden.message, hidden.diagnosis) == ("You keep 1.5 of 3 points.", None)
+    assert (hidden.message, hidden.diagnosis) == ("", None)
 
 
 def test_a_course_may_hide_documented_values(checks):
@@ -85,7 +85,7 @@ def test_a_course_may_hide_documented_values(checks):
 
     assert shown.grid is not None
     assert hidden.grid is None
-    assert hidden.message == f"The result has wrong values.{KEPT.format(1, 2)}"
+    assert hidden.message == "The result has wrong values."
 
 
 NOTHING = Reveal(hidden_checks="nothing", documented_values=False)
@@ -218,13 +218,13 @@ def session(**fields: object) -> SimpleNamespace:
         pytest.param(
             BROKEN,
             "line 10 is not valid Python: SyntaxError: oh (def (). "
-            "Fix line 10 first: nothing in your file could run.",
+            "Fix line 10 first: `double` could not be defined.",
             id="syntax-error",
         ),
         pytest.param(
             failed(3, cell=5, kind="not-compiled", type="SyntaxError", text="oh"),
             "cell 5, line 3 is not valid Python: SyntaxError: oh. "
-            "Fix cell 5, line 3 first: nothing in that cell could run.",
+            "Fix cell 5, line 3 first: this statement could not run.",
             id="syntax-error-in-a-cell",
         ),
         pytest.param(
@@ -255,7 +255,7 @@ def test_a_cell_without_a_known_line_is_named():
     problem = replace(BROKEN, statement=Statement("cell 2", 0))
 
     assert describe_problem(problem).startswith("cell 2 is not valid Python: ")
-    assert describe_problem(problem).endswith("Fix cell 2 first: nothing in that cell could run.")
+    assert describe_problem(problem).endswith("Fix cell 2 first: this statement could not run.")
 
 
 def test_lines_that_failed_are_notices():
@@ -296,14 +296,17 @@ def test_a_source_that_does_not_show_what_it_calls_is_a_notice():
 
 
 def test_only_what_stops_the_whole_file_is_the_status_of_a_submission():
-    """A failing line, or a broken cell, is a notice."""
+    """A failing line, or a broken statement beside others, is a notice."""
+    defined = [Definition("double", 1, ())]
     fault = Fault(Status.CRASHED, "It crashed.")
 
     assert submission_status(session(), None) == (Status.GRADED, "")
     assert submission_status(session(problems=(BROKEN,)), fault) == (Status.CRASHED, "It crashed.")
     assert submission_status(session(problems=(failed(),)), None) == (Status.GRADED, "")
     assert submission_status(session(problems=(BROKEN,)), None)[0] is Status.IMPORT_ERROR
-    assert submission_status(session(problems=(BROKEN,), notebook=True), None)[0] is Status.GRADED
+    assert submission_status(session(problems=(BROKEN,), definitions=defined), None)[0] is (
+        Status.GRADED
+    )
 
 
 def test_what_stops_the_whole_file_is_said_once():
@@ -396,9 +399,9 @@ def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, message: 
 
 
 def test_a_broken_cell_explains_the_exercise_that_it_defines():
-    """A broken cell is the reason for the exercise that it defines, and for no other."""
+    """A broken statement is the reason for the exercise that it defines, and for no other."""
     broken = replace(BROKEN, statement=Statement("cell 5", 3, ("double",)))
-    notebook = session(problems=(broken,), notebook=True)
+    notebook = session(problems=(broken,), notebook=True, definitions=[Definition("f", 1, ())])
     statuses = [missing_exercise(notebook, name, EXERCISES).status for name in EXERCISES]
 
     assert statuses == [Status.IMPORT_ERROR, Status.MISSING]

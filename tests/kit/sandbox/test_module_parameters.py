@@ -4,7 +4,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from autograder.sandbox.module_parameters import MissingError, load, replace, require_tensor
+from autograder.sandbox.module_parameters import (
+    MissingError,
+    load,
+    match,
+    parameters,
+    replace,
+    require_tensor,
+)
 
 VALUES = {"layer.weight": torch.eye(2), "layer.bias": torch.tensor([2.0, 3.0])}
 BIAS = ("layer.bias",)
@@ -23,17 +30,29 @@ def test_load_copies_values_into_the_parameters_that_are_there():
     """A loaded parameter stays the same object, because the code may refer to it elsewhere."""
     module = Layers(bias=True)
     kept = module.layer.bias
-    load(module, VALUES, ())
+    load(module, VALUES, (), {})
 
     assert module.layer.bias is kept
     assert torch.equal(kept, VALUES["layer.bias"])
 
 
-@pytest.mark.parametrize("name", ["layer.bias", "Layer.bias"])
+def test_other_names_are_matched_in_order_if_the_shapes_agree():
+    """A parameter with another name gets the value in its place, and is called by its name."""
+    module, names = Layers(bias=True), {}
+    load(module, {"layer.weight": torch.ones(2, 2), "b": torch.ones(2)}, (), names)
+
+    assert names == {"layer.bias": "b"}
+    assert parameters(module, names)["b"] is module.layer.bias
+    assert match(module, ["w", "b"]) == {"layer.weight": "w", "layer.bias": "b"}
+    assert match(module, ["w", "b"], [torch.ones(2), torch.ones(2)]) == {}
+    assert match(module, ["w"]) == {}
+
+
+@pytest.mark.parametrize("name", ["layer.bias"])
 def test_a_layer_gets_the_bias_that_it_may_lack(name: str):
     """The layer uses the new bias, so that checks of its results show only other mistakes."""
     module = Layers(bias=False)
-    load(module, {name: VALUES["layer.bias"]}, (name,))
+    load(module, {name: VALUES["layer.bias"]}, (name,), {})
 
     assert torch.equal(module.layer(torch.zeros(2)), VALUES["layer.bias"])
     assert "layer.bias" in dict(module.named_parameters())
@@ -42,8 +61,8 @@ def test_a_layer_gets_the_bias_that_it_may_lack(name: str):
 def test_the_given_value_stays_as_it_was():
     """A later change of the parameter does not change the value of the check."""
     module, given = Layers(bias=False), torch.zeros(2)
-    load(module, {"layer.bias": given}, BIAS)
-    load(module, VALUES, BIAS)
+    load(module, {"layer.bias": given}, BIAS, {})
+    load(module, VALUES, BIAS, {})
 
     assert torch.equal(given, torch.zeros(2))
 
@@ -63,7 +82,7 @@ def test_a_value_without_a_place_is_refused(name: str, value: Tensor, words: str
     may_lack = () if name == "layer.bias" else (name,)
 
     with pytest.raises(MissingError) as caught:
-        load(Layers(bias=False), {name: value}, may_lack)
+        load(Layers(bias=False), {name: value}, may_lack, {})
     assert words in str(caught.value)
 
 

@@ -106,7 +106,7 @@ def test_right_answers_complete_the_stage(check, handed_out, solution):
     assert result.exit_code == 0, result.output
     for name in EXERCISES:
         assert f"✓ {name}" in result.output
-    assert "The public suite ran: 40 of 40 checks pass." in result.output
+    assert "The public suite ran: 61 of 61 checks pass." in result.output
     note = "Your grade comes from the same checks on other inputs."
     assert note in result.output.replace("\n", " ")
 
@@ -146,7 +146,10 @@ def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, 
 
     assert result.exit_code == 1, result.output
     assert "✗ SelfAttention_v1  not right yet" in result.output
-    assert "With seed 123, the context vectors are the documented ones." in result.output
+    assert (
+        "With the weights of seed 123, the context vectors are the documented ones."
+        in result.output
+    )
     assert "It looks like this: The scores are not " in result.output
     assert "0.2996  0.8053     Your    0.3071* 0.8230*" in result.output
     assert "Next: SelfAttention_v1." in result.output

@@ -119,7 +119,7 @@ def test_a_known_mistake_is_named(mistaken: Lab):
 
     assert not checked.passed
     for words in (
-        "With seed 123, the context vectors are the documented ones.",
+        "With the weights of seed 123, the context vectors are the documented ones.",
         "It looks like this: The scores are not divided by the square root of the key size.",
     ):
         assert words in repr(checked)

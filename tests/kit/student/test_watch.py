@@ -60,7 +60,7 @@ def test_a_learner_goes_from_one_exercise_to_the_next(
     terminal.type("q")
 
     assert terminal.ended() == 0
-    assert wrong.index("It looks like this") < wrong.index("With seed")
+    assert wrong.index("It looks like this") < wrong.index("With the documented matrices")
     assert "Hint 3" not in hinted
     assert "✓ SelfAttentionV1 passes." in passed
     progress = Progress.read(own)

@@ -4,7 +4,6 @@ import re
 
 import pytest
 import torch
-from autograder.suite.constructors import ArgumentOrder
 from torch import Tensor
 
 from autograder.results import Status
@@ -67,16 +66,6 @@ class Scale(nn.Module):
         return mix(x)
 """
 
-SWAPPED = b"""
-import torch
-from torch import nn
-
-class Swapped(nn.Module):
-    def __init__(self, second, first):
-        super().__init__()
-        self.register_buffer("first", torch.tensor([first]))
-"""
-
 
 class ConstantChannel:
     """A channel that gives every request the same answer."""
@@ -104,6 +93,23 @@ def student(channel: LocalChannel) -> Student:
     return Student(channel)
 
 
+def test_parameters_with_other_names_are_matched_by_order_and_shape(student: Student):
+    """Values are loaded by place, and the other requests use the names of the course."""
+    scale = student.new("Scale", 2).load({"gain": torch.tensor([2.0, 3.0])})
+
+    assert scale.parameters().keys() == {"gain"}
+    assert scale.gradients(torch.ones(2), cotangent=torch.ones(2)).parameters.keys() == {"gain"}
+    assert student.new("Scale", 2).named("gain").keys() == {"gain"}
+
+
+def test_parameters_with_other_shapes_are_not_matched(student: Student):
+    """Without a match of all shapes, the missing name is reported."""
+    with pytest.raises(Fault, match="has shape"):
+        student.new("Scale", 2).load({"gain": torch.ones(3)})
+    with pytest.raises(WrongAnswer, match="torch finds no parameter named gain"):
+        student.new("Scale", 2).named("gain", "factor")
+
+
 def test_calls_take_and_return_tensors(student: Student):
     """A call has arguments and a result, as a local call has."""
     x = torch.eye(2)
@@ -125,17 +131,6 @@ def test_a_new_module_has_parameters_buffers_and_modes(student: Student):
     assert scale.parameters()["factor"].requires_grad
     assert (scale.buffers().keys(), scale.state().keys()) == ({"mask"}, {"factor", "mask"})
     assert scale.eval().train() is scale
-
-
-def test_a_class_with_another_order_of_arguments_is_built_by_their_names():
-    """Positional values are passed by name, and the check of the order shows both orders."""
-    names = {"Swapped": ("first", "second")}
-    channel = LocalChannel("swapped", SWAPPED)
-    built = Student(channel, order=ArgumentOrder(names)).new("Swapped", 1, 2)
-
-    assert built.buffers()["first"].tolist() == [1]
-    with pytest.raises(WrongAnswer, match=r"takes \(second, first\); .* \(first, second\)\."):
-        Student(channel, order=ArgumentOrder(names, "Swapped")).new("Swapped", first=1, second=2)
 
 
 def test_a_method_besides_forward_can_be_called(student: Student):
