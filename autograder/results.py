@@ -171,7 +171,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: Diagnosis | None = None
     grid: Grid | None = None
     printed: str = ""
-    given: str = ""  # the exercise whose mistake costs this check no points
+    given: str = ""  # the exercises that the solution replaced when this check passed
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))
@@ -205,13 +205,18 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def carried(self) -> float:
-        """The points that were earned despite a mistake in another exercise."""
+    def right(self) -> bool:
+        """Whether the exercise has all points with the submitted code alone."""
+        return self.score == self.max_score and not any(check.given for check in self.checks)
+
+    @property
+    def given(self) -> float:
+        """The points of checks that pass with the solution's code for other exercises."""
         return add(check.points for check in self.checks if check.given)
 
     @property
     def credited(self) -> float:
-        """The points credited for checks that fail because of a single slip."""
+        """The points that failed checks keep for the laws that hold."""
         return add(check.points for check in self.checks if check.outcome is not Outcome.PASSED)
 
 
@@ -289,13 +294,13 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         _make_floats(self, "score", "max_score")
 
     @property
-    def carried(self) -> float:
-        """The points that were earned despite a mistake in another exercise."""
-        return add(exercise.carried for exercise in self.exercises)
+    def given(self) -> float:
+        """The points of checks that pass with the solution's code for other exercises."""
+        return add(exercise.given for exercise in self.exercises)
 
     @property
     def credited(self) -> float:
-        """The points credited for checks that fail because of a single slip."""
+        """The points that failed checks keep for the laws that hold."""
         return add(exercise.credited for exercise in self.exercises)
 
 

@@ -54,7 +54,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
     score: float | None
     max_score: float | None
     problem: str
-    carried: float
+    given: float
     review: tuple[str, ...] = ()
     lacks_lab: bool = False
 
@@ -110,12 +110,12 @@ def _stage(
 ) -> StageReport:
     """Summarize the results of a stage, each with the name of its page."""
     rows: list[SubmissionRow] = []
-    exercises: dict[str, list[bool]] = defaultdict(list)  # whether each has all points
+    exercises: dict[str, list[bool]] = defaultdict(list)  # whether each is right
     checks, mistakes, code = CheckTally(), MistakeTally(), SimilarCode()
     for number, (page, result) in enumerate(pages):
         rows.append(_row(result, page, names))
         for exercise in result.exercises:
-            exercises[exercise.name].append(exercise.score == exercise.max_score)
+            exercises[exercise.name].append(exercise.right)
         checks.add(result)
         mistakes.add(number, result)
         code.add(number, result)
@@ -143,7 +143,7 @@ def _row(result: SubmissionResult, page: str, names: Mapping[str, str]) -> Submi
         score=result.score,
         max_score=result.max_score,
         problem=first_problem(result),
-        carried=result.carried,
+        given=result.given,
         review=tuple(review_reasons(result)),
         lacks_lab=lacks_lab(result),
     )
@@ -159,8 +159,8 @@ def _facts(rows: Sequence[SubmissionRow], shares: Sequence[float]) -> list[tuple
             ("median", f"{median(shares):.0f} %"),
             ("mean", f"{mean(shares):.0f} %"),
         ]
-    if carried := add(row.carried for row in rows):
-        facts.append(("points carried forward", f"{carried:g}"))
+    if given := add(row.given for row in rows):
+        facts.append(("points with right neighbours", f"{given:g}"))
     if without_lab := sum(row.lacks_lab for row in rows):
         facts.append(("without written answers", str(without_lab)))
     return facts
@@ -211,5 +211,4 @@ def _points(result: SubmissionResult) -> Text:
     if result.score is None or result.max_score is None:
         return Text("none", style="red" if result.status is Status.GRADER_ERROR else "yellow")
     full = result.score == result.max_score
-    carried = f"\n{result.carried:g} carried" if result.carried else ""
-    return Text(f"{result.score:g} / {result.max_score:g}{carried}", "green" if full else "")
+    return Text(f"{result.score:g} / {result.max_score:g}", "green" if full else "")

@@ -65,7 +65,7 @@ def _check_lines(check: CheckResult) -> Iterator[str]:
     if check.diagnosis is not None:
         reasons.append(f"{check.diagnosis.title} ({check.diagnosis.misconception})")
     if check.given:
-        reasons.append(f"error carried forward: the mistake costs points in {check.given} only")
+        reasons.append(f"passed with the solution's {check.given}")
     for text in filter(None, reasons):
         yield from (f"{'':16}{line}" for line in text.splitlines())
 

@@ -9,6 +9,8 @@ import msgspec
 from autograder.reports.blocks import Block, Message, Printed, Title
 
 PASSED: Final = "✓"
+ALMOST: Final = 99.0  # the highest percentage of a bar beside which something is wrong
+GIVEN: Final = "~"  # passes with the solution's code for another exercise
 UNWRITTEN: Final = "not written yet"
 
 
@@ -38,7 +40,8 @@ class CheckFeedback:
 class ExerciseFeedback:
     """Feedback on one exercise: the first problem, later problems, and the passed checks.
 
-    *carried* is the phrase about points that are carried forward or credited for a slip.
+    *given* names the exercises that the solution replaced when some checks passed. *kept* is the
+    phrase about the points of these checks and of failed checks.
     """
 
     number: int
@@ -50,23 +53,32 @@ class ExerciseFeedback:
     later: tuple[CheckFeedback, ...]
     passed: tuple[CheckFeedback, ...]
     hints: tuple[tuple[str, str], ...]
-    carried: str = ""
+    given: str = ""
+    kept: str = ""
 
     @property
     def mark(self) -> str:
         """The mark of the first problem, or that of an exercise that passes."""
-        return self.first.mark if self.first else PASSED
+        if self.first:
+            return self.first.mark
+        return GIVEN if self.given else PASSED
 
     @property
     def complete(self) -> bool:
-        """Whether the exercise has full points."""
-        return self.score == self.max_score
+        """Whether the exercise has all points with the submitted code alone."""
+        return self.score == self.max_score and not (self.first or self.given)
+
+    @property
+    def percent(self) -> float:
+        """The percentage of the points that were earned, below 100 unless all checks pass."""
+        share = percent(self.score, self.max_score)
+        return share if self.complete else min(share, ALMOST)
 
     @property
     def points(self) -> str:
         """The points as a phrase."""
         points = f"{self.score:g} of {self.max_score:g} points"
-        return f"{points}, {self.carried}" if self.carried else points
+        return f"{points}, {self.kept}" if self.kept else points
 
     @property
     def problem(self) -> tuple[Block, ...]:
@@ -84,14 +96,14 @@ class ExerciseFeedback:
 
     @property
     def notes(self) -> tuple[Message, ...]:
-        """The messages of checks with full points; the state describes carried points.
+        """The messages of checks that pass with the submitted code alone.
 
         If a check ran in both suites, the message of the public suite is used, which comes first.
         """
         said: dict[str, str] = {}
         for check in self.passed:
             for message in check.messages:
-                if check.points == check.max_points and not self.carried:
+                if check.points == check.max_points and check.mark == PASSED:
                     said.setdefault(check.title, message.text)
         return tuple(Message(f"Note: {text}") for text in said.values())
 
@@ -129,7 +141,7 @@ class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
 class Feedback:
     """The complete feedback on one graded submission.
 
-    With a *grade*, *score* and *max_score* are those of the gradebook. *carried* is as in
+    With a *grade*, *score* and *max_score* are those of the gradebook. *kept* is as in
     ``ExerciseFeedback``.
     """
 
@@ -146,17 +158,17 @@ class Feedback:
     notices: tuple[str, ...]
     ignored: tuple[str, ...]
     sha256: str
-    carried: str = ""
+    kept: str = ""
     grade: FinalGrade | None = None
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
-        """The exercises without full points."""
+        """The exercises that lack points, or have them with our code for others only."""
         return tuple(exercise for exercise in self.exercises if not exercise.complete)
 
     @property
     def done(self) -> tuple[ExerciseFeedback, ...]:
-        """The exercises with full points."""
+        """The exercises that have all points with the submitted code alone."""
         return tuple(exercise for exercise in self.exercises if exercise.complete)
 
     @property
@@ -172,7 +184,8 @@ class Feedback:
     @property
     def percent(self) -> float:
         """The percentage of the points that were earned."""
-        return percent(self.score or 0.0, self.max_score or 0.0)
+        share = percent(self.score or 0.0, self.max_score or 0.0)
+        return min(share, ALMOST) if self.open else share
 
 
 @dataclass(frozen=True)
@@ -227,13 +240,15 @@ def counted(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def carried_points(carried: float, credited: float = 0.0) -> str:
-    """Return a phrase about points *carried* forward or *credited*; empty if there are none."""
-    parts = [f"{carried:g} by error carried forward"] if carried else []
-    parts += [f"{credited:g} as credit for a single mistake"] if credited else []
+def kept_points(given: float, credited: float = 0.0) -> str:
+    """Return a phrase about points *given* with the solution's code, and *credited* for laws."""
+    parts = [f"{given:g} with our code in place of other exercises"] if given else []
+    parts += [f"{credited:g} for properties that hold"] if credited else []
     return f"of which {' and '.join(parts)}" if parts else ""
 
 
 def percent(score: float, max_score: float) -> float:
-    """Return the percentage of *max_score* that was earned."""
-    return round(100 * min(1.0, max(0.0, score / max_score)), 1) if max_score else 0.0
+    """Return the percentage of *max_score* that was earned; 100 only if nothing is missing."""
+    if not max_score or score >= max_score:
+        return 100.0 if max_score else 0.0
+    return min(99.9, round(100 * max(0.0, score / max_score), 1))

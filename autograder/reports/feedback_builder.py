@@ -10,6 +10,7 @@ from autograder.course import Course, Stage
 from autograder.course_file import HINT_LABELS
 from autograder.reports.blocks import Aside, Block, Message, NamedMistake, Printed, Tables
 from autograder.reports.feedback import (
+    GIVEN,
     PASSED,
     PRACTICE,
     UNWRITTEN,
@@ -18,9 +19,9 @@ from autograder.reports.feedback import (
     Feedback,
     FinalGrade,
     SelfCheckFeedback,
-    carried_points,
     counted,
     grading_note,
+    kept_points,
 )
 from autograder.reports.tensor_tables import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
@@ -68,7 +69,7 @@ def build_feedback(
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
-        carried=carried_points(result.carried, result.credited),
+        kept=kept_points(result.given, result.credited),
         grade=grade,
     )
 
@@ -121,7 +122,7 @@ def _headline(result: SubmissionResult) -> tuple[str, str]:
     if result.score is None or not result.max_score:
         nothing = "There was nothing to grade yet"
         return nothing, "Usually there is a quick fix. The results of the grader are below."
-    done = sum(item.score == item.max_score for item in result.exercises)
+    done = sum(item.right for item in result.exercises)
     count = f"{done} of {counted(len(result.exercises), 'exercise')} complete"
     if _is_full(result):
         return "Full marks", "Everything is right. Well done!"
@@ -178,7 +179,8 @@ def _exercise(
         later=tuple(found[1:]),
         passed=tuple(_checks(passed, shown, result.name, {})),
         hints=tuple(zip(HINT_LABELS, filter(None, hints), strict=False)) if problems else (),
-        carried=carried_points(result.carried, result.credited),
+        given=_given(result),
+        kept=kept_points(result.given, result.credited),
     )
 
 
@@ -196,17 +198,19 @@ def _most_useful_first(problems: list[CheckResult]) -> list[CheckResult]:
 
 def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
     if not problems:
-        given = [check for check in result.checks if check.given]
-        if not given:
-            return "complete"
-        same = any(check.diagnosis for check in given)
-        return f"{'same mistake as in' if same else 'right, given your'} {given[0].given}"
+        given = _given(result)
+        return f"right with our {given} in place of yours" if given else "complete"
     if any(check.outcome is Outcome.PASSED for check in result.checks):
         return f"{counted(len(problems), 'check')} left"
     if {check.status for check in problems} == {Status.NOT_IMPLEMENTED}:
         return UNWRITTEN
     skipped = {check.outcome for check in problems} == {Outcome.SKIPPED}
     return MARKS[Outcome.SKIPPED][1] if skipped else "in progress"
+
+
+def _given(result: ExerciseResult) -> str:
+    """Name the exercises that the solution replaced when some checks of *result* passed."""
+    return next((check.given for check in result.checks if check.given), "")
 
 
 def _checks(
@@ -253,7 +257,7 @@ def check_blocks(check: CheckResult, place: str = "") -> Iterator[Block]:
 
 def _mark(check: CheckResult) -> tuple[str, str]:
     if check.given:
-        return PASSED, "carried forward"
+        return GIVEN, f"passes with our {check.given}"
     if check.status is Status.NOT_IMPLEMENTED:
         return "·", UNWRITTEN
     if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:

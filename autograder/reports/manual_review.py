@@ -10,7 +10,6 @@ MANUAL_REVIEW: Final = (
     Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
     Status.OUT_OF_DISK, Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
 )  # fmt: skip
-MAX_CARRIED = 2.0  # carried points of a stage; with more, an instructor should check them
 # Phrases about exercises that exceeded a limit.
 _LIMITS: Final = {
     Status.TIMEOUT: "did not end in time",
@@ -33,7 +32,7 @@ MAX_REFUSED: Final = 3  # listed for one submission
 def review_reasons(result: SubmissionResult) -> Iterator[str]:
     """Yield the reasons why an instructor should read *result*.
 
-    Such reasons are parts that were not graded, forbidden operations, and many carried points.
+    Such reasons are parts that were not graded, and forbidden operations.
     """
     if result.status in MANUAL_REVIEW:
         yield first_problem(result)
@@ -50,8 +49,6 @@ def review_reasons(result: SubmissionResult) -> Iterator[str]:
     missing = dict.fromkeys(_NO_PACKAGE.findall(whole))
     if missing:
         yield f"not installed here: {', '.join(missing)}"
-    if result.carried > MAX_CARRIED:
-        yield f"{result.carried:g} points are carried forward"
 
 
 def lacks_lab(result: SubmissionResult) -> bool:

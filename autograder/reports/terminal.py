@@ -31,7 +31,7 @@ WIDE = 60  # columns; a narrower overview leaves out the states
 INDENT = 2
 BLOCKS = 20  # length of a bar, which fits next to the points in 40 columns
 MAX_PATH = 400  # characters; a student's own path may be long
-COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "·": "dim"}
+COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "~": "yellow", "·": "dim"}
 
 
 def feedback_text(course: Course, result: SubmissionResult, width: int, *, colour: bool) -> str:
@@ -54,7 +54,7 @@ def draw(blocks: Iterable[Block], width: int, *, indent: int = 0) -> tuple[Rende
 
 def verdict(exercise: ExerciseFeedback) -> Text:
     """Return the first line about *exercise*."""
-    passed = exercise.state if exercise.carried else ""
+    passed = exercise.state if exercise.given else ""
     word = exercise.first.word if exercise.first else passed
     return Text.assemble((f"{exercise.mark} {exercise.name}", COLOURS[exercise.mark]), f"  {word}")
 
@@ -147,8 +147,8 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
     yield ""
     if feedback.score is not None and feedback.max_score:
         points = f"{feedback.score:g} of {feedback.max_score:g} points"
-        carried = f", {feedback.carried}" if feedback.carried else ""
-        yield Text.assemble(_bar(feedback.percent), "  ", (points, "bold"), carried)
+        kept = f", {feedback.kept}" if feedback.kept else ""
+        yield Text.assemble(_bar(feedback.percent), "  ", (points, "bold"), kept)
     yield Text.assemble((f"{feedback.headline}. ", "bold"), feedback.encouragement)
     if feedback.next_step:
         yield Text(feedback.next_step, style="bold green")
@@ -184,6 +184,9 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
     parts: list[RenderableType] = []
     if exercise.first:
         parts += _problem(exercise.first, width)
+    else:
+        mark = (f"{exercise.mark} ", COLOURS[exercise.mark])
+        parts.append(Text.assemble(mark, f"{_sentence(exercise.state)}."))
     if exercise.hints:
         parts.append(
             Text(f"Stuck? `autograder hint {exercise.name}` has three hints.", style="dim")
@@ -205,7 +208,7 @@ def _problem(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 
 
 def _bar(percent: float) -> Text:
-    full = round(percent / 100 * BLOCKS)
+    full = int(percent / 100 * BLOCKS)
     style = "green" if full == BLOCKS else "blue"
     return Text.assemble(("█" * full, style), ("░" * (BLOCKS - full), "dim"))
 

@@ -228,15 +228,15 @@ def test_points_add_up_without_binary_tails():
     assert add([0.1, 0.2]) == 0.3
 
 
-def test_points_that_are_carried_forward_are_counted_apart(results: Results):
-    """Carried points belong to the score, and are those of the checks with ``given``."""
+def test_points_with_the_solutions_code_are_counted_apart(results: Results):
+    """They belong to the score, and are those of the checks with ``given``."""
     result = results.submissions[0]
     failed, passed = result.exercises[0].checks
     exercise = ExerciseResult.of("transfer", (failed, passed, replace(passed, given="Below")))
 
-    assert (exercise.score, exercise.carried) == (0.2, 0.1)
-    assert replace(result, exercises=(exercise, exercise)).carried == 0.2
-    assert result.carried == 0
+    assert (exercise.score, exercise.given, exercise.right) == (0.2, 0.1, False)
+    assert replace(result, exercises=(exercise, exercise)).given == 0.2
+    assert result.given == 0
 
 
 def test_an_older_record_has_no_digest_of_its_syntax(results: Results):

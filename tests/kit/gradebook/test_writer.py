@@ -70,7 +70,7 @@ def test_formgrader_gets_feedback_module_and_time(
     assert set(files) == {"lab.ipynb", "tiny.py", "timestamp.txt"}
     assert (files["tiny.py"], files["timestamp.txt"]) == (SOLUTION.encode(), LATE)
     assert by_name(lab)["why"]["source"] == "Since x + x."
-    credit = "2.5 of 5 points, of which 2.5 as credit for a single mistake."
+    credit = "2.5 of 5 points, of which 2.5 for properties that hold."
     assert f"double: in progress. {credit}" in output_texts(lab)
     assert {path.stat().st_mode & 0o777 for path in course.root.glob("autograded/ada/*/*")} == {
         0o444

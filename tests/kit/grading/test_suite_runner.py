@@ -501,7 +501,7 @@ def test_the_page_of_a_right_exercise_says_what_to_fix(graded: Graded, write_cou
 
     assert (check.outcome, check.status, check.points) == (Outcome.PASSED, Status.OK, 2.0)
     assert check.message == "Right, with our double in place of yours. Fix double first."
-    assert (check.diagnosis, result.carried) == (None, 4.0)
+    assert (check.diagnosis, result.given) == (None, 4.0)
 
 
 @pytest.mark.parametrize(
@@ -593,5 +593,5 @@ def test_the_public_suite_has_no_second_run(write_course, fork_server: ForkServe
     with open_suites(course, course.stages, public=True) as runner:
         result = grade_one(runner, fork_server, submit(SQUARED + CHAIN))
 
-    assert result.carried == 0
+    assert result.given == 0
     assert exercise_of(result, "quadruple").score == 0

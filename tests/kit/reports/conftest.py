@@ -47,9 +47,10 @@ def failed_check(check: MakeCheck, weights: Grid, diagnosis: Diagnosis) -> Check
 
 
 @pytest.fixture
-def carried_check(check: MakeCheck) -> CheckResult:
-    """A check worth two points that passed, given the mistake in a different exercise."""
-    return check(given="half", message="Correct, given your half; fix that first.")
+def given_check(check: MakeCheck) -> CheckResult:
+    """A check worth two points that passed with the solution's code for another exercise."""
+    message = "Right, with our half in place of yours. Fix half first."
+    return check(given="half", message=message)
 
 
 @pytest.fixture

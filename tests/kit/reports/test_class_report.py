@@ -4,7 +4,6 @@ import io
 import re
 
 import pytest
-from msgspec.structs import replace
 from rich.console import Console
 
 from autograder.course import Course
@@ -167,19 +166,19 @@ def test_the_report_is_values_before_it_is_a_page(tiny: Course, graded_class: Re
     assert [row.student for row in stage.review] == ["ruth", "zoe"]
 
 
-def test_points_that_are_carried_forward_are_counted_apart(
+def test_points_with_right_neighbours_are_counted_apart(
     tiny: Course,
     check: MakeCheck,
     submission: MakeSubmission,
     results: MakeResults,
-    carried_check: CheckResult,
+    given_check: CheckResult,
 ):
-    """Carried points are shown in the sums of the stage and after each score."""
-    text = words(class_page(tiny, results(submission(check(), carried_check), submission(check()))))
+    """Points with our code are in the sums of the stage and after each score."""
+    text = words(class_page(tiny, results(submission(check(), given_check), submission(check()))))
 
-    assert "points carried forward 2" in text
-    assert "4 / 4 2 carried forward" in text
-    assert text.count("carried forward") == 2
+    assert "points with right neighbours 2" in text
+    assert "4 / 4 2 with right neighbours" in text
+    assert text.count("right neighbours") == 2
 
 
 def table_check(outcome: Outcome, message: str = "") -> CheckResult:
@@ -232,17 +231,6 @@ def test_a_students_text_is_not_markup():
     text = shown(table_submission(table_check(Outcome.FAILED, "raised KeyError: [red]x[/red]")))
 
     assert "[red]x[/red]" in text
-
-
-def test_the_table_counts_points_apart_that_are_carried_forward():
-    """Carried points are below the score that contains them."""
-    text = shown(
-        table_submission(
-            table_check(Outcome.PASSED), replace(table_check(Outcome.PASSED), given="half")
-        )
-    )
-
-    assert re.search(r" 4 / 4 .*\n +2 carried", text)
 
 
 def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):

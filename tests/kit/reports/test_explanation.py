@@ -77,7 +77,7 @@ def test_every_circumstance_is_named(results, submission, check):
 
 
 def test_every_check_has_its_points_and_the_reason(results, submission, check):
-    """An explanation contains the message, the mistake, and points that are carried forward."""
+    """An explanation contains the message, the mistake, and the exercise that was replaced."""
     failed = check(Outcome.FAILED, message="Too large.\nBy 3.", diagnosis=MISTAKE)
     result = submission(failed, check(name="test_more", given="Scale"))
     lines = list(explanation_lines(results(result), result))
@@ -89,7 +89,7 @@ def test_every_check_has_its_points_and_the_reason(results, submission, check):
         "By 3.",
         "It was squared (squares)",
         "2 of 2  passed (ok)  test_more: Twice one is two.",
-        "error carried forward: the mistake costs points in Scale only",
+        "passed with the solution's Scale",
     ]
 
 

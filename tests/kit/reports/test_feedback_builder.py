@@ -209,40 +209,29 @@ def test_a_self_check_counts_checks_not_points(
     assert f"{outcomes.count(Outcome.PASSED)} of {len(outcomes)} checks pass." in run.suites
 
 
-def test_a_carried_check_passes_with_its_sentence(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
+def test_a_check_that_passes_with_our_code_has_its_sentence(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, given_check: CheckResult
 ):
-    """A carried check has its own word, and its sentence appears once."""
-    checks = submission(check(), carried_check, carried_check)
+    """Such a check has its own word, and its sentence appears once."""
+    checks = submission(check(), given_check, given_check)
     exercise = build_feedback(tiny, checks).exercises[0]
 
-    assert [item.word for item in exercise.passed] == ["passed", *["carried forward"] * 2]
+    assert [item.word for item in exercise.passed] == ["passed", *["passes with our half"] * 2]
     assert [bool(item.messages) for item in exercise.passed] == [False, True, False]
-    assert exercise.state == "right, given your half"
-    assert exercise.complete
+    assert exercise.state == "right with our half in place of yours"
+    assert (exercise.complete, exercise.mark, exercise.percent) == (False, "~", 99)
 
 
-def test_the_same_mistake_in_another_exercise_is_the_state(
-    tiny: Course, submission: MakeSubmission, carried_check: CheckResult
+def test_credit_for_laws_is_counted_apart(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, given_check: CheckResult
 ):
-    """The state of an exercise names the one in which the same mistake costs points."""
-    mistake = Diagnosis("scale_missing", "The scores are not divided.", "By what?")
-    again = replace(carried_check, diagnosis=mistake)
-    exercise = build_feedback(tiny, submission(again)).exercises[0]
-
-    assert exercise.state == "same mistake as in half"
-
-
-def test_credit_for_a_single_mistake_is_counted_apart(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
-):
-    """The page and each exercise show the points of credit, next to those carried forward."""
+    """The page and each exercise show the points for laws, next to those with our code."""
     kept = replace(check(Outcome.FAILED), points=0.5)
-    feedback = build_feedback(tiny, submission(kept, carried_check))
+    feedback = build_feedback(tiny, submission(kept, given_check))
 
-    words = "of which 2 by error carried forward and 0.5 as credit for a single mistake"
-    assert feedback.carried == words
-    assert feedback.exercises[0].carried == words
+    words = "of which 2 with our code in place of other exercises and 0.5 for properties that hold"
+    assert feedback.kept == words
+    assert feedback.exercises[0].kept == words
 
 
 def test_a_grade_of_the_gradebook_is_the_total(

@@ -323,16 +323,17 @@ def test_writing_twice_replaces_the_pages(tiny: Course, graded_class: Results, t
     assert first == second
 
 
-def test_points_that_are_carried_forward_are_counted_apart(
-    tiny: Course, submission: MakeSubmission, carried_check: CheckResult
+def test_an_exercise_that_is_right_with_our_code_is_not_done(
+    tiny: Course, submission: MakeSubmission, given_check: CheckResult
 ):
-    """Carried points appear next to the sum and the exercise, and in a sentence at the check."""
-    page = feedback_page(tiny, submission(carried_check))
+    """Points with our code stand next to the sum and the exercise, and no bar is full."""
+    page = feedback_page(tiny, submission(given_check))
 
-    assert page.count("of which 2 by error carried forward") == 1
-    assert "2 points, 1 check passed: right, given your half" in page
-    assert "carried forward</span>" in page
-    assert "Correct, given your half; fix that first." in page
+    assert page.count("of which 2 with our code in place of other exercises") == 2
+    assert "Right with our half in place of yours." in page
+    assert "Right, with our half in place of yours. Fix half first." in page
+    assert 'class="bar full"' not in page
+    assert 'id="done"' not in page
 
 
 class Read(HTMLParser):
@@ -540,15 +541,15 @@ def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Result
 
 @pytest.mark.parametrize("form", [exercise_card, exercise_text])
 def test_a_card_says_what_its_points_are_given(
-    form, exercise_feedback, submission: MakeSubmission, carried_check: CheckResult
+    form, exercise_feedback, submission: MakeSubmission, given_check: CheckResult
 ):
-    """A card with carried points states which exercise to fix."""
-    card = form(exercise_feedback(submission(carried_check)), points=True)
+    """A card with points for our code states which exercise to fix."""
+    card = form(exercise_feedback(submission(given_check)), points=True)
     text = " ".join(re.sub("<[^>]*>", "", card).split())
 
-    assert "Correct, given your half; fix that first." in text
-    assert "right, given your half" in text
-    assert "2 of 2 points, of which 2 by error carried forward" in text
+    assert "Fix half first." in text
+    assert "right with our half in place of yours" in text
+    assert "2 of 2 points, of which 2 with our code in place of other exercises" in text
 
 
 def test_values_are_escaped():

@@ -68,16 +68,6 @@ def test_a_limit_that_a_single_exercise_hits_is_a_reason(
     assert list(review_reasons(result)) == [reason] * bool(reason)
 
 
-@pytest.mark.parametrize(
-    ("checks", "reasons"), [(1, []), (2, ["4 points are carried forward"])], ids=["few", "many"]
-)
-def test_many_points_that_are_carried_forward_are_a_reason(
-    submission: MakeSubmission, carried_check: CheckResult, checks: int, reasons: list[str]
-):
-    """Many carried points are a reason, because the used exercise may not be an attempt."""
-    assert list(review_reasons(submission(*[carried_check] * checks))) == reasons
-
-
 def test_a_notebook_of_the_stage_is_no_reason(
     submission: MakeSubmission, failed_check: CheckResult
 ):

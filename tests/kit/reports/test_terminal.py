@@ -206,17 +206,15 @@ def test_a_hostile_self_check_stays_inside_the_terminal(tiny: Course, hostile: R
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
 
 
-def test_points_that_are_carried_forward_are_counted_apart(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
+def test_an_exercise_that_is_right_with_our_code_is_not_complete(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, given_check: CheckResult
 ):
-    """Carried points are shown separately, with the exercise to fix."""
-    done = submission(check(), carried_check)
+    """Points with our code are shown separately, and no bar is full."""
+    done = submission(check(), given_check)
     text = feedback_text(tiny, done, 100, colour=False)
-    begun = feedback_text(
-        tiny, submission(check(Outcome.ERRORED), carried_check), 100, colour=False
-    )
+    begun = feedback_text(tiny, submission(check(Outcome.ERRORED), given_check), 100, colour=False)
 
-    assert "4 of 4 points, of which 2 by error carried forward" in text
-    assert "right, given your half" in text
-    assert "double  2 of 4 points, of which 2 by error carried forward" in begun
-    assert "✓ double  right, given your half" in self_check(tiny, done)
+    assert "4 of 4 points, of which 2 with our code in place of other exercises" in text
+    assert "Right with our half in place of yours." in text
+    assert "double  2 of 4 points, of which 2 with our code" in begun
+    assert "~ double  right with our half in place of yours" in self_check(tiny, done)
