@@ -1293,7 +1293,7 @@ def test_feed_forward_leaves_its_input_alone(student, probe):
 def test_feed_forward_can_be_trained(student, reference, probe):
     """The gradients of the input and of the weights and biases of both layers are right."""
     weights = ff_weights(probe, "", 4, 7)
-    yours, ours = (feed_forward(side, 4, 7, "relu", weights) for side in (student, reference))
+    yours, ours = (feed_forward(side, 4, 7, "gelu", weights) for side in (student, reference))
     x, back = probe.normal(3, 5, 4), probe.normal(3, 5, 4)
 
     same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
@@ -1632,7 +1632,7 @@ def partly_dead(student, probe, s, norm_first, *dead):
     weights = ff_weights(probe, "att.", s.d_model, s.hidden + 2) | block_weights(probe, s)
     weights |= dead_weights(s, *dead)
     attention = without_mixing(student, probe, s)
-    block = student.new(BLOCK, attention, s.d_model, s.hidden, norm_first, "gelu")
+    block = student.new(BLOCK, attention, s.d_model, s.hidden, norm_first, "relu")
     return block.load(weights), weights
 
 
@@ -1642,12 +1642,12 @@ def own_norm(student, weights, name):
     return student.new("LayerNorm", len(parts["scale"])).load(parts)
 
 
-def own_network(student, weights, name, activation):
-    """Build the student's FeedForward with the weights of the part *name*."""
+def own_network(student, weights, name):
+    """Build the student's FeedForward with ReLU and the weights of the part *name*."""
     names = ("linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias")
     parts = {part: weights[f"{name}.{part}"] for part in names}
     hidden, d_model = parts["linear1.weight"].shape
-    return student.new("FeedForward", d_model, hidden, activation).load(parts)
+    return student.new("FeedForward", d_model, hidden, "relu").load(parts)
 
 
 @check(BLOCK, points=0.1, layer="laws")
@@ -1668,7 +1668,7 @@ def test_block_of_dead_attention_adds_its_network(student, probe):
     block, weights = partly_dead(student, probe, s, PRE_NORM, "att")
 
     normalized = result_of(own_norm(student, weights, "norm2"), x)
-    added = result_of(own_network(student, weights, "ff", "gelu"), normalized)
+    added = result_of(own_network(student, weights, "ff"), normalized)
     agrees(block(x), x + added, "The result of a block whose attention returns zeros")
 
 
@@ -1679,7 +1679,7 @@ def test_block_of_a_dead_network_adds_its_attention(student, probe):
     block, weights = partly_dead(student, probe, s, PRE_NORM, "ff")
 
     normalized = result_of(own_norm(student, weights, "norm1"), x)
-    added = result_of(own_network(student, weights, "att", "relu"), normalized)
+    added = result_of(own_network(student, weights, "att"), normalized)
     agrees(block(x), x + added, "The result of a block whose network returns zeros")
 
 
@@ -1699,7 +1699,7 @@ def test_block_of_dead_parts_with_post_norm_is_two_norms(student, probe):
 def test_block_never_looks_ahead(student, reference, probe):
     """A token has an effect on the results of later tokens, and none on earlier ones."""
     s = TWO
-    yours, _ = attending_blocks(student, reference, probe, s, PRE_NORM)
+    yours, _ = attending_blocks(student, reference, probe, s, PRE_NORM, "relu")
     x = tokens(probe, s)
     others = x.clone()
     others[:, 3] = 0.5 - x[:, 3]
@@ -1770,7 +1770,7 @@ def test_block_leaves_the_seed_to_the_caller(student, probe):
 def test_block_can_be_trained(student, reference, probe):
     """The gradients of the input and of every parameter are right, with pre-norm and post-norm."""
     for s, norm_first in ((THREE, PRE_NORM), (FOUR, POST_NORM)):
-        yours, ours = blocks(student, reference, probe, s, norm_first)
+        yours, ours = blocks(student, reference, probe, s, norm_first, "relu")
         x, back = tokens(probe, s), probe.normal(s.B, s.T, s.d_model)
 
         same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
