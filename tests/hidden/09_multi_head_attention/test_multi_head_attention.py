@@ -317,10 +317,11 @@ ONE = Sizes(B=2, T_q=4, T_k=6, H=1, d=5)
 
 
 @check("Attention", points=0.05, layer="signature")
-def test_attention_is_built_with_defaults(student, encodings):
+def test_attention_is_built_with_defaults(student, reference, encodings):
     """The defaults are d_model=2, row_dim=0, col_dim=1: one text, 2 features per token."""
-    plain = student.new("Attention", seed=9)(encodings, encodings, encodings)
-    named = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=9)
+    drawn = drawn_by(reference.new("Attention", 2, 0, 1, seed=9))
+    plain = student.new("Attention").load(drawn)(encodings, encodings, encodings)
+    named = student.new("Attention", d_model=2, row_dim=0, col_dim=1).load(drawn)
 
     context = tensor_like(named(encodings, encodings, encodings), (3, 2), "The context")
     agrees(plain, context, "The context without arguments")
@@ -701,10 +702,11 @@ def blocks_changed(before, after, size):
 
 
 @check(MHA, points=0.08, layer="signature")
-def test_heads_are_built_and_called_by_names(student, encodings):
+def test_heads_are_built_and_called_by_names(student, reference, encodings):
     """The defaults are those of Attention, with one head; forward takes encodings and a mask."""
-    plain = student.new(MHA, seed=9)(encodings, encodings, encodings)
-    heads = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=9)
+    drawn = drawn_by(reference.new(MHA, 2, 0, 1, 1, seed=9))
+    plain = student.new(MHA).load(drawn)(encodings, encodings, encodings)
+    heads = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1).load(drawn)
     x, mask = encodings, torch.ones(3, 3)
     named = heads(encodings_for_q=x, encodings_for_k=x, encodings_for_v=x, mask=mask)
 
