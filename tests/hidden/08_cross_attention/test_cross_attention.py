@@ -136,10 +136,11 @@ def equal_values(probe, weights, t_v):
 
 
 @check("Attention", points=0.06, layer="signature")
-def test_attention_has_its_defaults(student, encodings):
+def test_attention_has_its_defaults(student, reference, encodings):
     """The defaults are d_model=2, row_dim=0 and col_dim=1, and forward takes its names."""
-    plain = student.new("Attention", seed=9)
-    named = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=9)
+    drawn = drawn_by(reference.new("Attention", 2, *FLAT, seed=9), SHORT)
+    plain = student.new("Attention").load(drawn)
+    named = student.new("Attention", d_model=2, row_dim=0, col_dim=1).load(drawn)
     given = {f"encodings_for_{name}": encodings for name in "qkv"}
 
     context = tensor_like(named(**given, mask=torch.ones(3, 3)), (3, 2), "The context")
