@@ -77,11 +77,11 @@ Grade = Callable[[str, str], SubmissionResult]  # the name and the text of a mod
 
 
 class Price(NamedTuple):
-    """The points of a graded module, and the share that the changed exercise keeps."""
+    """The points of a graded module, and the share of them that the changed exercise keeps."""
 
     name: str
     score: float
-    share: float = 1.0
+    share: float = 0.0  # of the changed exercise, if only one is changed
     breaks_only_rules: bool = False
 
 

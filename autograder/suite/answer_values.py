@@ -33,6 +33,12 @@ class Operators(NamedTuple):
     largest: int = 0
 
     @property
+    def names(self) -> frozenset[str]:
+        """The names of all functions and operators that ran."""
+        operators = (name.split(".")[1] for name, _ in self.operators if "." in name)
+        return frozenset({*self.functions, *operators})
+
+    @property
     def total(self) -> int:
         """The number of operators that ran."""
         return sum(self.operators.values())

@@ -1,6 +1,6 @@
 """Provides checks that forbid ready-made functions in the source and while the code runs."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from autograder.course import READY_MADE_FILE
@@ -36,22 +36,30 @@ def ready_made(suite: str, name: str) -> frozenset[str]:
     return lists[name]
 
 
-def avoids(student: Student, exercise: str, names: Collection[str], why: str) -> None:
+def avoids(
+    student: Student,
+    exercise: str,
+    names: Collection[str],
+    why: str,
+    *,
+    below: Collection[str] = (),
+) -> None:
     """Fail the check if *exercise*, or code that it calls, uses one of *names* in its source.
 
     A name counts only if it was imported or is an attribute, because the student's own helpers may
     have any name. *why* is the second sentence of the message. If the source shows only that a name
-    may be used, the check does not fail, and the instructor gets a notice.
+    may be used, the check does not fail, and the instructor gets a notice. What the exercises
+    *below* use is left out if *exercise* calls them.
     """
     own = student.methods_in_source
-    for use in _named(student.uses(exercise), names):
+    for use in _named(_uses(student, exercise, below), names):
         if not _is_own(use, own):
             shown = use.name.replace("?.", "….")
             last = use.name.rpartition(".")[2]
             sentence = f"Line {use.line} of your file uses {shown}. {why}"
             public = f"Line {use.line} of your file uses {last}. {why}"
             raise WrongAnswer(Status.FORBIDDEN, public, message=sentence)
-    for use in _named(student.uses(exercise, possible=True), names):
+    for use in _named(_uses(student, exercise, below, possible=True), names):
         owner, _, last = use.name.rpartition(".")
         if owner != "self" or not own.intersection((last, use.name)):
             student.doubts[exercise] = (
@@ -62,7 +70,42 @@ def avoids(student: Student, exercise: str, names: Collection[str], why: str) ->
             return
 
 
-def _named(uses: Sequence[Use], names: Collection[str]) -> Iterator[Use]:
+def avoids_itself(
+    student: Student,
+    exercise: str,
+    names: Collection[str],
+    why: str,
+    ran: Operators,
+    below: Mapping[str, Operators],
+) -> None:
+    """Fail the check if *exercise* uses one of *names* in its source, or if one of them *ran*.
+
+    *below* maps exercises that it calls to what they run alone; that does not count.
+    """
+    avoids(student, exercise, names, why, below=below)
+    avoids_running(ran, {*names}.difference(*(one.names for one in below.values())), why)
+
+
+def _uses(
+    student: Student, exercise: str, below: Collection[str], *, possible: bool = False
+) -> Iterator[Use]:
+    """Yield the uses of *exercise* without those of the exercises *below* that it calls.
+
+    A helper that both call is looked at again, because its uses count for *exercise*.
+    """
+    seen, waiting = {*below, exercise}, [exercise]
+    for name in waiting:  # the loop extends the list
+        uses = student.uses(name, possible=possible)
+        called = [lower for lower in below if any(use.name == lower for use in uses)]
+        lower = {use for one in called for use in student.uses(one, possible=possible)}
+        own = [use for use in uses if use not in lower]
+        yield from own
+        new = dict.fromkeys(use.name for use in own if use.name not in seen) if lower else {}
+        seen |= {*new}
+        waiting += new
+
+
+def _named(uses: Iterable[Use], names: Collection[str]) -> Iterator[Use]:
     """Yield the *uses* of an attribute or an imported name that is one of *names*.
 
     Further attributes are cut off, so ``softmax.__call__`` is a use of ``softmax``.
@@ -107,8 +150,7 @@ def looks_up_names(definitions: Sequence[Definition], exercise: str) -> bool:
 
 def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
     """Fail the check if a torch function or operator named in *names* ran."""
-    operators = {operator.split(".")[1] for operator, _ in ran.operators if "." in operator}
-    for name in sorted({*ran.functions, *operators} & set(names)):
+    for name in sorted(ran.names & set(names)):
         raise WrongAnswer(Status.FORBIDDEN, f"Your code runs torch's own {name}. {why}")
 
 

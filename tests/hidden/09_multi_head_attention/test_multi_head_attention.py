@@ -12,7 +12,13 @@ import torch
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, tensor_like
-from autograder.suite.forbidden import avoids, avoids_running, keeps_operators, ready_made
+from autograder.suite.forbidden import (
+    avoids,
+    avoids_itself,
+    avoids_running,
+    keeps_operators,
+    ready_made,
+)
 
 READY_ATTENTION = ready_made(__file__, "attention")
 MHA = "MultiHeadAttention"
@@ -45,38 +51,6 @@ class Causal(NamedTuple):
     d_in: int
     d_out: int
     context: int
-
-
-class Caller:
-    """A view of the student's source that does not blame a caller for the exercise that it calls.
-
-    The uses of the exercise *lower* are left out, unless other code of the caller shares them.
-    """
-
-    def __init__(self, student, lower):
-        self.methods_in_source = student.methods_in_source
-        self.doubts = student.doubts
-        self._student = student
-        self._lower = lower
-
-    def uses(self, exercise, *, possible=False):
-        """List the uses of *exercise* without those of the lower exercise."""
-        return tuple(self._uses(exercise, possible, {self._lower}))
-
-    def _uses(self, name, possible, seen):
-        seen.add(name)
-        uses = self._student.uses(name, possible=possible)
-        calls = any(use.name == self._lower for use in uses)
-        below = {*self._student.uses(self._lower, possible=possible)} if calls else {*()}
-        own = [use for use in uses if use not in below]
-        yield from own
-        for helper in {use.name for use in own} - seen if below else ():
-            yield from self._uses(helper, possible, seen)
-
-
-def run_by(ran):
-    """Return the names of all torch functions and operators that ran."""
-    return {*ran.functions, *(name.split(".")[1] for name, _ in ran.operators if "." in name)}
 
 
 def tokens(probe, *shape, scale=0.6):
@@ -928,9 +902,8 @@ def test_heads_are_built_by_hand(student, probe):
     one = attention(student, TWO, head_weights(probe, TWO, 0), heads=0)
     given = sources(probe, TWO, batched=False, scale=SMALL)
 
-    avoids(Caller(student, "Attention"), MHA, READY_ATTENTION, BY_HAND)
-    names = READY_ATTENTION - run_by(one.operators(*given))
-    avoids_running(yours.operators(*given), names, BY_HAND)
+    ran, below = yours.operators(*given), {"Attention": one.operators(*given)}
+    avoids_itself(student, MHA, READY_ATTENTION, BY_HAND, ran, below)
     all_attend(yours, TWO, 2, given)
 
 
@@ -1197,9 +1170,8 @@ def test_wrapper_is_built_by_hand(student, probe):
     one = causal(student, s, causal_weights(probe, s, 0), heads=0)
     x = tokens(probe, s.B, s.T, s.d_in, scale=SMALL)
 
-    avoids(Caller(student, "CausalAttention"), WRAPPER, READY_ATTENTION, BY_HAND)
-    names = READY_ATTENTION - run_by(one.operators(x))
-    avoids_running(yours.operators(x), names, BY_HAND)
+    ran, below = yours.operators(x), {"CausalAttention": one.operators(x)}
+    avoids_itself(student, WRAPPER, READY_ATTENTION, BY_HAND, ran, below)
     mixes_tokens(yours, s, s.H, x)
 
 

@@ -14,7 +14,7 @@ from torch import nn
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, tensor_like
-from autograder.suite.forbidden import avoids, avoids_running, ready_made
+from autograder.suite.forbidden import avoids, avoids_itself, avoids_running, ready_made
 
 READY_ATTENTION = ready_made(__file__, "attention")
 READY_GELU = ready_made(__file__, "gelu")
@@ -215,48 +215,6 @@ def treats_tokens_apart(module, x, d_out=None):
     agrees(rows, together[1], "The result of a text alone")
     expect(differs(together[0, 0], together[1, 2]), "Different tokens give the same result.")
     expect(together.shape != x.shape or differs(together, x), "The result is the input.")
-
-
-class Caller:
-    """A view of the student's source that does not blame a caller for the exercises that it calls.
-
-    The uses of the exercises *lower* are left out, unless other code of the caller shares them.
-    """
-
-    def __init__(self, student, *lower):
-        self.methods_in_source = student.methods_in_source
-        self.doubts = student.doubts
-        self._student = student
-        self._lower = lower
-
-    def uses(self, exercise, *, possible=False):
-        """List the uses of *exercise* without those of the lower exercises."""
-        return tuple(self._uses(exercise, possible, {*self._lower}))
-
-    def _uses(self, name, possible, seen):
-        seen.add(name)
-        uses = self._student.uses(name, possible=possible)
-        below = {
-            use
-            for lower in self._lower
-            if any(use.name == lower for use in uses)
-            for use in self._student.uses(lower, possible=possible)
-        }
-        own = [use for use in uses if use not in below]
-        yield from own
-        for helper in {use.name for use in own} - seen if below else ():
-            yield from self._uses(helper, possible, seen)
-
-
-def run_by(ran):
-    """Return the names of all torch functions and operators that ran."""
-    return {*ran.functions, *(name.split(".")[1] for name, _ in ran.operators if "." in name)}
-
-
-def is_own_work(caller, exercise, names, why, ran, below=()):
-    """Fail the check if *exercise* itself uses or runs *names*, which is no work of *below*."""
-    avoids(caller, exercise, names, why)
-    avoids_running(ran, names - {name for lower in below for name in run_by(lower)}, why)
 
 
 # MultiHeadAttention
@@ -620,7 +578,7 @@ def test_layer_norm_is_written_by_hand(student, probe):
     """The norm is computed step by step, not by torch's ready-made norms."""
     norm, x = student.new("LayerNorm", 6), probe.normal(3, 5, 6)
 
-    is_own_work(student, "LayerNorm", READY_NORM, NORM_BY_HAND, norm.operators(x))
+    avoids_itself(student, "LayerNorm", READY_NORM, NORM_BY_HAND, norm.operators(x), {})
     computes(norm, x)
 
 
@@ -782,7 +740,7 @@ def test_rms_norm_is_written_by_hand(student, probe):
     """The norm is computed step by step, not by torch's ready-made norms."""
     norm, x = student.new("RMSNorm", 6), probe.normal(3, 5, 6)
 
-    is_own_work(student, "RMSNorm", READY_NORM, NORM_BY_HAND, norm.operators(x))
+    avoids_itself(student, "RMSNorm", READY_NORM, NORM_BY_HAND, norm.operators(x), {})
     computes(norm, x)
 
 
@@ -888,7 +846,8 @@ def test_gelu_is_written_by_hand(student, probe):
     """The formula is written out, without torch's ready-made GELU."""
     x = probe.normal(3, 5)
 
-    is_own_work(student, "gelu", READY_GELU, GELU_BY_HAND, student.operators("gelu", x))
+    ran = student.operators("gelu", x)
+    avoids_itself(student, "gelu", READY_GELU, GELU_BY_HAND, ran, {})
     gelu_computes(student, x)
 
 
@@ -1108,9 +1067,8 @@ def test_deep_network_uses_your_gelu(student, probe):
     """The activation is your gelu, not torch's."""
     network, x = student.new("DeepNetwork", [4, 4, 6], SHORTCUTS), probe.normal(3, 5, 4)
 
-    ran, below = network.operators(x), (student.operators("gelu", x),)
-    caller = Caller(student, "gelu")
-    is_own_work(caller, "DeepNetwork", READY_GELU, GELU_BY_HAND, ran, below)
+    ran, below = network.operators(x), {"gelu": student.operators("gelu", x)}
+    avoids_itself(student, "DeepNetwork", READY_GELU, GELU_BY_HAND, ran, below)
     computes(network, x, 6)
 
 
@@ -1304,9 +1262,8 @@ def test_feed_forward_uses_your_gelu(student, probe):
     """The activation is your gelu, not torch's."""
     network, x = student.new("FeedForward", 4, 7, "gelu"), probe.normal(3, 5, 4)
 
-    ran, below = network.operators(x), (student.operators("gelu", x),)
-    caller = Caller(student, "gelu")
-    is_own_work(caller, "FeedForward", READY_GELU, GELU_BY_HAND, ran, below)
+    ran, below = network.operators(x), {"gelu": student.operators("gelu", x)}
+    avoids_itself(student, "FeedForward", READY_GELU, GELU_BY_HAND, ran, below)
     computes(network, x)
 
 
@@ -1466,7 +1423,7 @@ def test_swiglu_gates_by_your_own_code(student, probe):
     """The gate is written out, without F.glu."""
     network, x = swiglu(student, swiglu_weights(probe, 4, 7)), probe.normal(3, 5, 4)
 
-    is_own_work(student, "SwiGLU", READY_GELU, GELU_BY_HAND, network.operators(x))
+    avoids_itself(student, "SwiGLU", READY_GELU, GELU_BY_HAND, network.operators(x), {})
     computes(network, x)
 
 
@@ -1799,13 +1756,16 @@ def test_block_is_built_from_your_parts(student, probe):
     block, x = untrained(student), 1.7 * probe.normal(3, 5, 4)
 
     ran = block.operators(x)
-    parts = student.new("LayerNorm", 4), student.new("FeedForward", 4, 10, "gelu")
-    below = [part.operators(x) for part in parts]
-    caller = Caller(student, HEADS, "LayerNorm", "gelu", "FeedForward")
+    below = {
+        HEADS: student.new(HEADS, 4, 4, 5, 0.0, 2).operators(x),
+        "LayerNorm": student.new("LayerNorm", 4).operators(x),
+        "gelu": student.operators("gelu", x),
+        "FeedForward": student.new("FeedForward", 4, 10, "gelu").operators(x),
+    }
     for names, why in (
         (READY_NORM, NORM_BY_HAND),
         (READY_GELU, GELU_BY_HAND),
         (READY_ATTENTION, BY_HAND),
     ):
-        is_own_work(caller, BLOCK, names, why, ran, below)
+        avoids_itself(student, BLOCK, names, why, ran, below)
     computes(block, x)
