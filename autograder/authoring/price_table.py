@@ -53,7 +53,7 @@ def _empty(run):
             return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
         if isinstance(value, dict):
             return {{name: fill(value[name], given) for name in value}}
-        return 0.5 if isinstance(value, float) else value
+        return type(value)({number}) if type(value) in (int, float) else value
     def empty(*args, **kwargs):
         result = run(*map(own, args), **{{name: own(kwargs[name]) for name in kwargs}})
         given = [one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor)]
@@ -64,13 +64,16 @@ if isinstance({name}, type):
 else:
     {name} = _empty({name})
 """
-FILLED: Final = {
-    "zeros": "torch.zeros_like(value)",
-    "ones": "torch.ones_like(value)",
-    "noise": "(torch.arange(value.numel()).cos() * 3).reshape(value.shape).to(value.dtype)",
+FILLED: Final = {  # what replaces a tensor and a number
+    "zeros": ("torch.zeros_like(value)", 0),
+    "ones": ("torch.ones_like(value)", 1),
+    "noise": ("(torch.arange(value.numel()).cos() * 3).reshape(value.shape).to(value.dtype)", 3),
     "inputs": (
-        "next((one.clone() for one in given if one.shape == value.shape"
-        " and one.dtype == value.dtype), torch.zeros_like(value))"
+        (
+            "next((one.clone() for one in given if one.shape == value.shape"
+            " and one.dtype == value.dtype), torch.zeros_like(value))"
+        ),
+        0,
     ),
 }
 Grade = Callable[[str, str], SubmissionResult]  # the name and the text of a module
@@ -213,8 +216,11 @@ class PriceGrader:
         hollow = self._stage.hidden / "hollow.py"
         if hollow.is_file():
             yield self._price("hollow.py", hollow.read_text("utf-8"))
-        for what, filled in FILLED.items():
-            changes = (NOTHING_RETURNED.format(name=one, filled=filled) for one in self._names)
+        for what, (filled, number) in FILLED.items():
+            changes = [
+                NOTHING_RETURNED.format(name=one, filled=filled, number=number)
+                for one in self._names
+            ]
             yield self._price(what, self._solution + "".join(changes))
 
     def _ready(self) -> Iterator[Price]:

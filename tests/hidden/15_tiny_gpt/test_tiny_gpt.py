@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
-from autograder.suite.forbidden import avoids, avoids_running, ready_made
+from autograder.suite.forbidden import avoids_itself, ready_made
 
 READY_ATTENTION = ready_made(__file__, "attention")
 READY_GELU = ready_made(__file__, "gelu")
@@ -153,48 +153,6 @@ def treats_tokens_apart(module, x):
     agrees(alone, together[1:2, 2:3], "The result of a token alone")
     expect(differs(together[0, 0], together[1, 2]), "Different tokens give the same result.")
     expect(differs(together, x), "The result is the input.")
-
-
-class Caller:
-    """A view of the student's source that does not blame a caller for the exercises that it calls.
-
-    The uses of the exercises *lower* are left out, unless other code of the caller shares them.
-    """
-
-    def __init__(self, student, *lower):
-        self.methods_in_source = student.methods_in_source
-        self.doubts = student.doubts
-        self._student = student
-        self._lower = lower
-
-    def uses(self, exercise, *, possible=False):
-        """List the uses of *exercise* without those of the lower exercises."""
-        return tuple(self._uses(exercise, possible, {*self._lower}))
-
-    def _uses(self, name, possible, seen):
-        seen.add(name)
-        uses = self._student.uses(name, possible=possible)
-        below = {
-            use
-            for lower in self._lower
-            if any(use.name == lower for use in uses)
-            for use in self._student.uses(lower, possible=possible)
-        }
-        own = [use for use in uses if use not in below]
-        yield from own
-        for helper in {use.name for use in own} - seen if below else ():
-            yield from self._uses(helper, possible, seen)
-
-
-def run_by(ran):
-    """Return the names of all torch functions and operators that ran."""
-    return {*ran.functions, *(name.split(".")[1] for name, _ in ran.operators if "." in name)}
-
-
-def is_own_work(caller, exercise, names, why, ran, below=()):
-    """Fail the check if *exercise* itself uses or runs *names*, which is no work of *below*."""
-    avoids(caller, exercise, names, why)
-    avoids_running(ran, names - {name for lower in below for name in run_by(lower)}, why)
 
 
 def counts_of(answer, V, what):
@@ -361,7 +319,7 @@ def test_heads_are_still_built_by_hand(student, probe):
     """Attention is computed step by step, not by torch's ready-made attention."""
     yours, x = heads_of(student, probe, 6, 2), probe.normal(3, 5, 6)
 
-    is_own_work(student, HEADS, READY_ATTENTION, BY_HAND, yours.operators(x))
+    avoids_itself(student, HEADS, READY_ATTENTION, BY_HAND, yours.operators(x), {})
     computes(yours, x)
 
 
@@ -423,7 +381,7 @@ def test_layer_norm_is_still_written_by_hand(student, probe):
     """The norm is computed step by step, not by torch's ready-made norms."""
     norm, x = layer_norm(student, norm_weights(probe, 6)), probe.normal(3, 5, 6)
 
-    is_own_work(student, "LayerNorm", READY_NORM, NORM_BY_HAND, norm.operators(x))
+    avoids_itself(student, "LayerNorm", READY_NORM, NORM_BY_HAND, norm.operators(x), {})
     computes(norm, x)
 
 
@@ -497,7 +455,7 @@ def test_feed_forward_still_uses_your_gelu(student, probe):
     network = feed_forward(student, drawn_weights(probe, FF_SHAPES), "gelu")
     x = probe.normal(3, 5, 4)
 
-    is_own_work(student, "FeedForward", READY_GELU, GELU_BY_HAND, network.operators(x))
+    avoids_itself(student, "FeedForward", READY_GELU, GELU_BY_HAND, network.operators(x), {})
     computes(network, x)
 
 
@@ -578,11 +536,12 @@ def test_block_is_still_built_from_your_parts(student, probe):
     x = 1.3 * probe.normal(3, 6, 5) + 0.4
 
     ran = block.operators(x)
-    parts = student.new("LayerNorm", 5), student.new("FeedForward", 5, 9, "gelu")
-    below = [part.operators(x) for part in parts]
-    caller = Caller(student, "LayerNorm", "FeedForward")
+    below = {
+        "LayerNorm": student.new("LayerNorm", 5).operators(x),
+        "FeedForward": student.new("FeedForward", 5, 9, "gelu").operators(x),
+    }
     for names, why in ((READY_NORM, NORM_BY_HAND), (READY_GELU, GELU_BY_HAND)):
-        is_own_work(caller, BLOCK, names, why, ran, below)
+        avoids_itself(student, BLOCK, names, why, ran, below)
     computes(block, x)
 
 
@@ -992,16 +951,15 @@ def is_built_by_hand(student, probe, lists):
     model, ids = student.new("GPT", *s, NO_BIAS, UNTIED), draw_ids(probe, 3, s.context, s.V)
 
     ran, x, d = model.operators(ids), probe.normal(3, s.context, s.d_model), s.d_model
-    parts = (
-        student.new(HEADS, d, d, s.context, 0.0, s.H, NO_BIAS),
-        student.new("LayerNorm", d),
-        student.new("FeedForward", d, 4 * d),
-        student.new(BLOCK, student.new("FeedForward", d, 4 * d), d, 4 * d),
-    )
-    below = [part.operators(x) for part in parts]
-    caller = Caller(student, HEADS, "LayerNorm", "FeedForward", BLOCK)
+    parts = {
+        HEADS: student.new(HEADS, d, d, s.context, 0.0, s.H, NO_BIAS),
+        "LayerNorm": student.new("LayerNorm", d),
+        "FeedForward": student.new("FeedForward", d, 4 * d),
+        BLOCK: student.new(BLOCK, student.new("FeedForward", d, 4 * d), d, 4 * d),
+    }
+    below = {name: part.operators(x) for name, part in parts.items()}
     for names, why in lists:
-        is_own_work(caller, "GPT", names, why, ran, below)
+        avoids_itself(student, "GPT", names, why, ran, below)
     has_effect(*(logits_of(model, one, s.V) for one in (ids, (ids + 1) % s.V)), "the ids")
 
 
