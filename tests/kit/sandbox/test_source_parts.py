@@ -54,7 +54,7 @@ def test_definitions_keep_their_lines():
     ],
 )
 def test_a_statement_of_several_parts_stays_whole(text: str):
-    """What is not indented but belongs to a statement is not cut off."""
+    """Lines that belong to a statement without being indented are not cut off."""
     parts = read_parts(f"def wrong(:\n    pass\n\n{text}".encode())
 
     assert (len(parts.tree.body), len(parts.broken)) == (1, 1)
@@ -70,14 +70,14 @@ def test_a_statement_of_several_parts_stays_whole(text: str):
     ],
 )
 def test_a_source_that_cannot_be_read_is_one_broken_part(text: bytes):
-    """Bytes that are no text are reported, and raise nothing."""
+    """Bytes that cannot be decoded are reported, and raise nothing."""
     parts = read_parts(text)
 
     assert (parts.tree.body, len(parts.broken)) == ([], 1)
 
 
 def test_many_broken_statements_take_bounded_time():
-    """After some hundred attempts of the parser, the rest is left out."""
+    """After 500 attempts of the parser, the rest is left out."""
     parts = read_parts(b"x = (\n" * 3000)
 
     assert len(parts.broken) == 3000
