@@ -3,15 +3,20 @@
 import ast
 import io
 import re
+import textwrap
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-MAX_ATTEMPTS = 500  # of the parser for one source; a stage's module has some dozens of statements
+# The parser's attempts for one source, and those with more than one statement. A stage's module has
+# some dozens of statements.
+MAX_ATTEMPTS, MAX_LONG_ATTEMPTS = 3000, 500
 _TOO_DEEP = "it is nested too deeply, or too long, to be read"
 _HEADING = re.compile(r"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILINE)
 # Lines that are not indented, but belong to the statement before them.
 _CONTINUED = re.compile(r"(?:else|elif|except|finally)\b|[)\]}#]")
+_BLOCK = re.compile(r"(?:async|class|def|for|if|match|try|while|with)\b|.*:\s*$")
+_IMPORT = re.compile(r"\s*(?:from|import)\b")
 _UNFINISHED = re.compile("was never closed|unterminated triple-quoted|unexpected EOF")
 
 
@@ -55,7 +60,7 @@ class _Statements:
         self._lines = lines
         self._source = source
         self._starts = [*_starts(lines), len(lines)]
-        self._attempts = 0
+        self._attempts = self._long_attempts = 0
 
     def read(self) -> SourceParts:
         """Parse one statement after another."""
@@ -63,47 +68,108 @@ class _Statements:
         broken: list[BrokenPart] = []
         at = 0
         while at < len(self._starts) - 1:
-            found, at = self._parse(at)
-            if isinstance(found, ast.Module):
-                body += found.body
-            else:
-                broken.append(found)
+            tree, error, at = self._parse(at)
+            if error is None:
+                body += tree.body
+                continue
+            start, end = self._starts[at - 1 : at + 1]
+            part = _broken([] if tree.body else self._lines[start:end], error, start)
+            if body and not tree.body and self._is_inside(start, end, body[-1]):
+                part = replace(part, names=(_name(body.pop()), *part.names))
+            elif stray := self._stray(start, end, part.line - 1):
+                self._starts.insert(at, stray)
+                at -= 1
+                continue
+            body += tree.body
+            broken.append(part)
         return SourceParts(ast.Module(body, []), tuple(broken))
 
-    def _parse(self, at: int) -> tuple[ast.Module | BrokenPart, int]:
-        """Parse the statement that begins at cut *at*; return it, and the cut behind it.
+    def _parse(self, at: int) -> tuple[ast.Module, BaseException | None, int]:
+        """Parse the statement that begins at cut *at*; return its tree, error, and the next cut.
 
-        Further lines are added while the statement is unfinished, such as an open string.
+        Further lines are added while the statement is unfinished, such as an open string. A wrong
+        indentation at the beginning of the file or of an import has a tree and an error, because
+        everything depends on these lines.
         """
-        first: BaseException | None = None
+        start, first = self._starts[at], None
         for end in range(at + 1, len(self._starts)):
-            try:
-                return self._tree(at, end), end
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                first = first or error
-                if not _UNFINISHED.search(str(error)) or self._attempts > MAX_ATTEMPTS:
-                    break
-        start, end = self._starts[at], self._starts[at + 1]
-        return _broken(self._lines[start:end], first or SyntaxError(_TOO_DEEP), start), at + 1
+            tree, error = self._tree(start, self._starts[end], is_long=end > at + 1)
+            if error is None:
+                return tree, None, end
+            first = first or error
+            if not _UNFINISHED.search(str(error)):
+                break
+        tree = ast.Module([], [])
+        if self._lines[start][0].isspace() and (at == 0 or _IMPORT.match(self._lines[start])):
+            tree, _ = self._tree(start, self._starts[at + 1], dedent=True)
+        return tree, first, at + 1
 
-    def _tree(self, at: int, end: int) -> ast.Module:
+    def _stray(self, start: int, end: int, line: int) -> int:
+        """Return *line* if it can't belong to the valid statement before it, otherwise 0."""
+        if not start < line < end:
+            return 0
+        indents = map(_indent, filter(str.strip, self._lines[start + 1 : end]))
+        body = next(filter(None, indents), 1)
+        if _BLOCK.match(self._lines[start]) and _indent(self._lines[line]) >= body:
+            return 0
+        _, error = self._tree(start, line)
+        return 0 if error else line
+
+    def _tree(
+        self, start: int, stop: int, *, is_long: bool = False, dedent: bool = False
+    ) -> tuple[ast.Module, BaseException | None]:
+        """Parse the lines from *start* up to *stop*; return the tree or the error."""
         self._attempts += 1
-        if self._attempts > MAX_ATTEMPTS:
-            raise SyntaxError(_TOO_DEEP)
-        start, stop = self._starts[at], self._starts[end]
-        text = "\n" * start + "\n".join(self._lines[start:stop])  # keeps the numbers of the lines
-        return ast.parse(text, self._source)
+        self._long_attempts += is_long
+        if self._attempts > MAX_ATTEMPTS or (is_long and self._long_attempts > MAX_LONG_ATTEMPTS):
+            return ast.Module([], []), SyntaxError(_TOO_DEEP)
+        text = "\n".join(self._lines[start:stop])
+        text = "\n" * start + (textwrap.dedent(text) if dedent else text)  # keeps the line numbers
+        try:
+            return ast.parse(text, self._source), None
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return ast.Module([], []), error
+
+    def _is_inside(self, start: int, end: int, before: ast.stmt) -> bool:
+        """Whether the broken line *start* is inside the definition *before* it.
+
+        The lines up to *end*, such as those after a conflict marker, then continue the definition.
+        """
+        after = self._lines[start + 1 : end]
+        if not _name(before) or not any(map(str.strip, after)):
+            return False
+        if not self._lines[start - 1].strip() or _BLOCK.match(self._lines[start]):
+            return False
+        self._attempts += 1
+        try:
+            tree = ast.parse("\n".join([*self._lines[before.lineno - 1 : start], *after]))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+        return len(tree.body) == 1
 
 
 def _starts(lines: Sequence[str]) -> Iterator[int]:
     """Yield the index of each line that begins a top-level statement; decorators belong to it."""
     decorated = False
+    is_first = True
     for index, line in enumerate(lines):
-        if not line.strip() or line[0].isspace() or _CONTINUED.match(line):
+        if not line.strip():
+            continue
+        if not is_first and (line[0].isspace() or _CONTINUED.match(line)):
             continue
         if not decorated:
             yield index
         decorated = line.startswith("@")
+        is_first = False
+
+
+def _indent(line: str) -> int:
+    return len(line.expandtabs()) - len(line.expandtabs().lstrip())
+
+
+def _name(node: ast.stmt) -> str:
+    """Return the name of a definition; empty for any other statement."""
+    return str(getattr(node, "name", ""))
 
 
 def _broken(lines: Sequence[str], error: BaseException, before: int = 0) -> BrokenPart:
@@ -111,5 +177,6 @@ def _broken(lines: Sequence[str], error: BaseException, before: int = 0) -> Brok
     if isinstance(error, RecursionError | MemoryError):
         error = SyntaxError(_TOO_DEEP)
     line = error.lineno if isinstance(error, SyntaxError) else None
-    names = tuple(_HEADING.findall("\n".join(lines)))
+    first, *others = textwrap.dedent("\n".join(lines)).split("\n")
+    names = tuple(_HEADING.findall("\n".join([first.lstrip(), *others])))
     return BrokenPart(error, line or before + 1, names)

@@ -26,6 +26,14 @@ def names(text: str) -> tuple[list[str], list[tuple[int, tuple[str, ...]]]]:
         pytest.param("def wrong(x):\n    '''Text\n    return x\n", 2, id="an-open-docstring"),
         pytest.param("@decorated\ndef wrong(x):\n    return 2x\n", 3, id="below-a-decorator"),
         pytest.param("class wrong:\n    def forward(self:\n        pass\n", 2, id="in-a-method"),
+        pytest.param("class wrong\n    def forward(self): ...\n", 1, id="a-class-without-colon"),
+        pytest.param("def wrong(x):\n    y = 1\n\treturn y\n", 3, id="a-tab"),
+        pytest.param("def wrong(x):\n    print 'x', x\n    return x\n", 2, id="python-2"),
+        pytest.param(" def wrong(x):\n    return x\n", 1, id="a-heading-with-a-space"),
+        pytest.param("def wrong(x):\n    y = 1\n>>>>>>> b\n    return y\n", 3, id="a-conflict"),
+        pytest.param(
+            "def wrong(x):\n    y = 1\nz = 2\n    return y\n", 4, id="a-line-not-indented"
+        ),
     ],
 )
 def test_a_broken_definition_costs_itself(broken: str, line: int):
@@ -35,6 +43,63 @@ def test_a_broken_definition_costs_itself(broken: str, line: int):
 
     assert {"right", "later"} <= {*defined}
     assert parts[0] == (line + 3, ("wrong",))
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [
+        pytest.param(">>>>>>> theirs", id="a-conflict-marker"),
+        pytest.param("<<<<<<< HEAD\n=======\n>>>>>>> theirs", id="a-whole-conflict"),
+        pytest.param(")", id="a-closing-bracket"),
+        pytest.param("else:\n    pass", id="an-else"),
+        pytest.param("  x = 1", id="an-indented-line"),
+        pytest.param('"""', id="an-open-string"),
+        pytest.param("In [3]: right(2)\nOut[3]: 2 2\n   ...: x", id="a-prompt-of-ipython"),
+        pytest.param(">>> right(2)\n2", id="a-prompt-of-python"),
+        pytest.param("print 'x'", id="python-2"),
+        pytest.param("for i in range(3)\n    right(i)", id="a-loop-without-colon"),
+        pytest.param("```python", id="a-fence"),
+        pytest.param("Here is the code: it works.", id="prose"),
+    ],
+)
+@pytest.mark.parametrize("space", ["\n\n", "\n"], ids=["after-blank-lines", "directly-below"])
+def test_a_stray_line_costs_no_definition(stray: str, space: str):
+    """The definitions before and after lines that are not Python are read."""
+    defined, parts = names(f"{RIGHT.strip()}{space}{stray}\n\n{RIGHT.replace('right', 'later')}")
+
+    assert defined == ["right", "later"]
+    assert parts[0][1] == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param(" import math\n", 1, id="a-first-import"),
+        pytest.param("VALUE = 1\n  from math import pi\n", 2, id="a-later-import"),
+        pytest.param("import math\n  VALUE = 1\n", 2, id="above-an-indented-line"),
+        pytest.param("  import math\n  VALUE = 1\n", 1, id="the-first-lines"),
+    ],
+)
+def test_a_wrong_indentation_costs_no_import(text: str, line: int):
+    """Imports are read in spite of their indentation, which is still reported."""
+    tree = read_parts(f"{text}{RIGHT}".encode()).tree
+
+    assert any(isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body)
+    assert names(f"{text}{RIGHT}") == (["right"], [(line, ())])
+
+
+def test_an_indented_file_is_read():
+    """A file whose lines are all indented is read, and its first line is reported."""
+    text = "".join(f"    {line}\n" for line in f"import math\n{RIGHT}".splitlines())
+
+    assert names(text) == (["right"], [(1, ())])
+
+
+def test_many_open_brackets_cost_no_later_definition():
+    """After all attempts with several statements, each statement is still read alone."""
+    defined, _ = names("x = (\n" * 40 + RIGHT)
+
+    assert defined == ["right"]
 
 
 def test_definitions_keep_their_lines():
@@ -77,7 +142,7 @@ def test_a_source_that_cannot_be_read_is_one_broken_part(text: bytes):
 
 
 def test_many_broken_statements_take_bounded_time():
-    """After 500 attempts of the parser, the rest is left out."""
-    parts = read_parts(b"x = (\n" * 3000)
+    """After 3,000 attempts of the parser, the rest is left out."""
+    parts = read_parts(b"x = (\n" * 4000)
 
-    assert len(parts.broken) == 3000
+    assert len(parts.broken) == 4000
