@@ -115,7 +115,8 @@ class PriceTable:
 
     @property
     def _median(self) -> float:
-        return statistics.median(one.share for one in self.one) if self.one else 0.0
+        shares = [one.share for one in self.one if not one.breaks_only_rules]
+        return statistics.median(shares) if shares else 0.0
 
     def problems(self) -> Iterator[str]:
         """Report modules that earn too much or too little."""
