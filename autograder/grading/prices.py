@@ -22,6 +22,12 @@ from autograder.results import CheckResult, ExerciseResult, Outcome, Status
 from autograder.suite.checks import CollectedCheck, Layer
 
 VALUES: Final = frozenset({Layer.DOCUMENTED, Layer.PROBE, Layer.GRADIENTS})
+# These sentences contain no number, because hidden checks show none.
+KEPT: Final = "You keep a part of the points, because other properties of the result hold."
+READY_MADE: Final = (
+    "You keep only a part of the points, because a ready-made function does what this stage "
+    "teaches."
+)
 BY_HEART: Final = (
     "This is correct, but it counts only if the result is also correct for other inputs."
 )
@@ -125,8 +131,7 @@ def _credited(graded: Graded, result: CheckResult, message: str, grading: Gradin
     held, count = graded.laws
     points = round(grading.law_credit * result.max_points * held / count, 6) if held else 0.0
     if points:
-        kept = f"You keep {points:g} of {result.max_points:g} points"
-        message = f"{message}\n{kept}: {held} of {count} properties of the result hold."
+        message = f"{message}\n{KEPT}"
     return replace(result, points=points, message=message.lstrip("\n"))
 
 
@@ -135,6 +140,5 @@ def _shared(result: CheckResult, share: float) -> CheckResult:
     points = round(share * result.points, 6)
     if points == result.points:
         return result
-    reason = "a ready-made function does what this stage teaches"
-    message = f"{result.message}\nYou keep {points:g} of these points: {reason}."
+    message = f"{result.message}\n{READY_MADE}"
     return replace(result, points=points, message=message.lstrip("\n"))

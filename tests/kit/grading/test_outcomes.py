@@ -57,9 +57,6 @@ def checks(
     return graded
 
 
-KEPT = "\nYou keep {} of {} points: this mistake is all that is wrong in double."
-
-
 def test_a_hidden_check_names_the_mistake_but_no_value(checks):
     """By default a hidden check names the property and the mistake, and shows no tensor."""
     hidden = checks("")["test_doubles_unseen_numbers"]
