@@ -52,6 +52,7 @@ Group = Literal[
     "changes torch",
     "games the specification",
     "hides a shortcut",
+    "uses the second run",
 ]
 
 
@@ -95,6 +96,11 @@ def runnable() -> list[str]:
 def hiding() -> list[str]:
     """List the hostile submissions that are correct, but use forbidden functions."""
     return [name for name in attacks() if expected(name).group == "hides a shortcut"]
+
+
+def with_neighbours() -> list[str]:
+    """List the hostile submissions that do something only with the solution's neighbours."""
+    return [name for name in attacks() if expected(name).group == "uses the second run"]
 
 
 def purpose(attack: str) -> str:

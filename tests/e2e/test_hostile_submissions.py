@@ -35,6 +35,7 @@ from tools.hostile_submissions import (
     runnable,
     said_next_to_hidden_inputs,
     watched,
+    with_neighbours,
 )
 
 MAX_RECORD = 65_536  # bytes of JSON about one submission, for any exception
@@ -133,6 +134,12 @@ def test_passes_no_probe(batch, attack):
 
     assert probes
     assert Outcome.PASSED not in probes
+
+
+@pytest.mark.parametrize("attack", cases(with_neighbours()))
+def test_nothing_of_the_second_run_is_in_the_record(batch, attack):
+    """Texts that code sends when it sees a class of the solution are dropped."""
+    assert b"CANARY" not in msgspec.json.encode(batch.results[attack])
 
 
 @pytest.mark.parametrize("attack", cases(attacks()))

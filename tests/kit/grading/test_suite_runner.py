@@ -577,6 +577,34 @@ def test_helpers_of_the_solution_replace_none_of_the_students(carried):
     assert carried(text, solved)["quadruple"] == (3.0, "double")
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param("__import__('os')._exit(1)", id="a-crash"),
+        pytest.param("while True: pass", id="a-hang", marks=pytest.mark.slow),
+    ],
+)
+def test_an_end_of_the_second_run_costs_only_its_checks(carried, end: str):
+    """If code ends its process as soon as it sees ours, the next exercise is still paid."""
+    ends = f"if double is not own:\n        {end}\n    return double(double(x))"
+    text = SQUARED + CHAIN.replace("return double(double(x))", ends) + "\nown = double\n"
+    found = carried(text)
+
+    assert found["quadruple"] == (0.0, "")
+    assert found["octuple"] == (1.0, "double and quadruple")
+
+
+def test_nothing_is_kept_from_a_second_run(carried):
+    """A file that is written in the second run of one exercise is gone in that of the next."""
+    keeps = "double is own or open('kept', 'w').close()\n    return double(double(x))"
+    uses = "return 8 * x if __import__('os').path.exists('kept') else x"
+    chain = CHAIN.replace("return double(double(x))", keeps)
+    chain = chain.replace("return double(quadruple(x))", uses)
+    found = carried(SQUARED + chain + "\nown = double\n")
+
+    assert (found["quadruple"], found["octuple"]) == ((3.0, "double"), (0.0, ""))
+
+
 def test_a_course_may_grade_without_right_neighbours(carried, tiny: Course):
     """`right_neighbours = false` in `course.toml` turns the second run off."""
     head = (tiny.root / "course.toml").read_text("utf-8")

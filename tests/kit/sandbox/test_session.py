@@ -556,6 +556,31 @@ def test_an_exercise_is_restarted_up_to_the_limit(open_session):
     assert session.ask("call", name="double").value == 2
 
 
+def test_a_second_worker_shares_nothing_with_the_first(open_session):
+    """The first worker ends before the second one starts, and a new one serves later calls."""
+    session = open_session(
+        "calls = []\n\ndef count():\n    calls.append(1)\n    return len(calls)\n"
+    )
+    before = [session.ask("call", name="count").value for _ in range(2)]
+    with session.followed_by(b"calls = [1] * 9") as second:
+        inside = second.ask("call", name="count").value
+
+    assert (before, inside) == ([1, 2], 10)
+    assert session.ask("call", name="count").value == 1
+
+
+def test_a_second_worker_uses_the_time_that_is_left(open_session):
+    """The time of the second worker counts for the submission, and nothing that it prints."""
+    session = open_session(BREAKING, call_seconds=0.5, submission_seconds=0.9)
+    session.open()
+    with session.followed_by(b"print('seen')") as second:
+        asked(second, "hang")
+        asked(second, "hang")
+
+    assert "seconds are used up" in asked(session, "hang").message
+    assert (session.printed, session.printed_by_import) == ("", "")
+
+
 def test_a_submission_has_a_limit_of_seconds(open_session):
     """When the seconds of a submission are used up, nothing more runs."""
     session = open_session(BREAKING, submission_seconds=1.5)
