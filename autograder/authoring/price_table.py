@@ -20,7 +20,6 @@ from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.suite.in_process import solution_channel
 
-STAGE_POINTS: Final = 10.0
 LEAST: Final = 4.0  # points of a stage with one misconception
 ONE_MEDIAN: Final = (0.2, 0.75)  # median share of its points that a wrong exercise keeps
 ONE_MOST: Final = 0.95

@@ -45,10 +45,9 @@ from autograder.diagnosis.ranking import (
 from autograder.diagnosis.result_form import find_error, find_tuple
 from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault, NoGradients
-from autograder.sandbox.protocol import Request
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
-from autograder.suite.in_process import COMPUTED, LocalChannel
+from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
@@ -293,22 +292,6 @@ class LiveEvidence:
 
     def _effort(self, failure: Failure) -> tuple[bool, int, int]:
         return effort(failure.observation, len(self.solved_check(failure.item.name).exchanges))
-
-
-def _is_no_probe(check: pytest.Item) -> bool:
-    """Return a sort key that puts probes first.
-
-    With documented numbers, a program may need fewer steps.
-    """
-    return layer_of(check) is not Layer.PROBE
-
-
-def _requests(exchanges: Sequence[Exchange]) -> tuple[Request, ...]:
-    return tuple(exchange.request for exchange in exchanges)
-
-
-def _computes(requests: Sequence[Request]) -> bool:
-    return any(request.verb in COMPUTED for request in requests)
 
 
 def _describe_answer(

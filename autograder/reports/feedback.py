@@ -9,7 +9,7 @@ import msgspec
 from autograder.reports.blocks import Block, Message, Printed, Title
 
 PASSED: Final = "✓"
-ALMOST: Final = 99.0  # the highest percentage of a bar beside which something is wrong
+ALMOST: Final = 99.0  # the highest percentage of a bar where something is wrong
 GIVEN: Final = "~"  # passes with the solution's code for another exercise
 UNWRITTEN: Final = "not written yet"
 

@@ -1,7 +1,7 @@
 """Reads the parameters of a student's module under the names of the course, and sets their values.
 
-A parameter may have another name than in the course. Then it is matched by its place and shape, so
-that only the checks of names fail.
+A parameter may have a different name than in the course. Then it is matched by its place and shape,
+so that only the checks of names fail.
 """
 
 from collections.abc import Collection, Mapping, MutableMapping, Sequence

@@ -160,7 +160,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is graded by it. A docstring that contains the words *stated_by* already states the rule.
     *breaks* is code that breaks it but gives right results: statements around ``exercise(*args,
     **kwargs)`` that use ``torch`` and the *tensors* among the arguments. *point_of* lists the
-    stages that teach the rule: there, code that breaks it keeps few points (``withheld_points``).
+    stages that teach the rule: there, code that breaks it keeps few points (``grading/prices.py``).
     """
 
     name: str

@@ -150,18 +150,6 @@ def matches_printed(
         raise
 
 
-def reads_like(
-    actual: object, printed: object, decimals: int = 4, what: str = "The result"
-) -> None:
-    """Fail the check unless *actual* has the *printed* digits, a number or nested lists."""
-    value = torch.tensor(printed, dtype=torch.float32)
-    atol = 0.5 * 10.0**-decimals + FLOAT_NOISE
-    if value.ndim:
-        matches_printed(actual, value, atol, what, decimals)
-    else:
-        matches_printed_number(actual, float(value), atol, what)
-
-
 def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result") -> Tensor:
     """Return *actual* if it is a tensor of *shape*; otherwise fail the check."""
     answer = tensor(actual, what)

@@ -48,8 +48,8 @@ def avoids(
 
     A name counts only if it was imported or is an attribute, because the student's own helpers may
     have any name. *why* is the second sentence of the message. If the source shows only that a name
-    may be used, the check does not fail, and the instructor gets a notice. What the exercises
-    *below* use is left out if *exercise* calls them.
+    may be used, the check does not fail, and the instructor gets a notice. If *exercise* calls
+    exercises *below*, their uses are left out.
     """
     own = student.methods_in_source
     for use in _named(_uses(student, exercise, below), names):

@@ -229,7 +229,7 @@ def test_points_add_up_without_binary_tails():
 
 
 def test_points_with_the_solutions_code_are_counted_apart(results: Results):
-    """They belong to the score, and are those of the checks with ``given``."""
+    """Points of the checks with ``given`` belong to the score."""
     result = results.submissions[0]
     failed, passed = result.exercises[0].checks
     exercise = ExerciseResult.of("transfer", (failed, passed, replace(passed, given="Below")))

@@ -93,7 +93,7 @@ def both_attentions(student, reference, probe, axes=FLAT):
 
 
 def documented_attention(student, reference):
-    """Create Attention with the documented weights, whatever its constructor draws."""
+    """Create Attention with the documented weights in place of those that its constructor draws."""
     drawn = drawn_by(reference.new("Attention", 2, *FLAT, seed=42), SHORT)
     return student.new("Attention", 2, *FLAT).load(drawn)
 
@@ -379,7 +379,7 @@ def test_attention_leaves_its_inputs_alone(student, probe):
 
 @check("Attention", points=0.03, layer="laws", rules=("no_seeding",))
 def test_attention_leaves_the_seed_to_the_caller(student, probe):
-    """Neither creating the module nor calling it sets a seed."""
+    """The module sets no seed when it is created or called."""
 
     def create(seed):
         return student.new("Attention", D_MODEL, *FLAT, seed=seed)
@@ -857,7 +857,7 @@ def test_cross_attention_leaves_its_inputs_alone(student, probe):
 
 @check("CrossAttention", points=0.03, layer="laws", rules=("no_seeding",))
 def test_cross_attention_leaves_the_seed_to_the_caller(student, probe):
-    """Neither creating the module nor calling it sets a seed."""
+    """The module sets no seed when it is created or called."""
 
     def create(seed):
         return student.new("CrossAttention", *CROSS, seed=seed)

@@ -585,7 +585,7 @@ def dropped_from(yours, x, heads):
     """Return a mask of the weights dropped in training; expect that the others are rescaled."""
     (whole, _), (weights, twice) = read(yours.eval()(x), heads), read(yours.train()(x), heads)
     visible = whole > 1e-6  # far below every visible weight
-    dropped = (weights.abs() < 1e-6) & visible  # as above
+    dropped = (weights.abs() < 1e-6) & visible  # far below every other weight
 
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(not dropped[visible].all(), "In training mode, all attention weights are zero.")
@@ -663,8 +663,8 @@ FOUR = Sizes(B=2, T_q=5, T_k=7, H=4, d=3)
 EVEN = Sizes(B=3, T_q=6, T_k=6, H=2, d=5)  # for laws that do not depend on the lengths
 
 
-def exchanged(weights, one, other):
-    """Return the *weights* with those of two heads exchanged."""
+def swapped(weights, one, other):
+    """Return the *weights* with those of two heads swapped."""
     pair = {f"heads.{one}.": f"heads.{other}.", f"heads.{other}.": f"heads.{one}."}
     return {name: weights[pair[name[:8]] + name[8:]] for name in weights}
 
@@ -799,12 +799,12 @@ def test_heads_fill_each_their_own_block(student, probe):
 
 @check(MHA, points=0.15, layer="laws")
 def test_heads_exchange_their_blocks(student, probe):
-    """If two heads exchange their weights, their blocks of the result are exchanged."""
+    """If two heads exchange their weights, their blocks of the result are swapped."""
     weights, given = head_weights(probe, EVEN, 2), sources(probe, EVEN, batched=False)
     first, second = mixed(attention(student, EVEN, weights, heads=2), EVEN, 2, given).split(
         EVEN.d, dim=-1
     )
-    other = attention(student, EVEN, exchanged(weights, 0, 1), heads=2)(*given)
+    other = attention(student, EVEN, swapped(weights, 0, 1), heads=2)(*given)
 
     expect(not alike(first, second), "Two heads with different weights give the same result.")
     agrees(other, torch.cat([second, first], dim=-1), "The context after the exchange")
@@ -923,7 +923,7 @@ def test_heads_need_no_loop_over_tokens(student, probe):
 PAIR = Causal(B=3, T=8, H=2, d_in=4, d_out=5, context=9)
 TRIO = Causal(B=2, T=6, H=3, d_in=5, d_out=4, context=11)
 QUARTET = Causal(B=3, T=5, H=4, d_in=7, d_out=6, context=10)
-# For laws that hold also if the heads get something else than x.
+# For laws that hold also if the heads do not get x.
 SQUARE = Causal(B=3, T=5, H=2, d_in=6, d_out=6, context=9)
 
 

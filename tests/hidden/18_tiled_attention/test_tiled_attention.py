@@ -634,7 +634,7 @@ def test_merging_is_attention_over_both_tiles(student, probe):
 
 @check("merge_tiles", points=0.15, layer="probe")
 def test_merging_with_nothing_changes_nothing(student, probe):
-    """Merging with a side without visible keys changes nothing, whichever side it is."""
+    """Merging with a side without visible keys, the first or the second, changes nothing."""
     some, nothing = draw_side(probe, B), draw_nothing()
 
     for left, right in ((some, nothing), (nothing, some)):

@@ -71,7 +71,7 @@ def test_a_hidden_check_names_the_mistake_but_no_value(checks):
 
 
 def test_a_course_may_reveal_nothing_about_hidden_checks(checks):
-    """With `hidden_checks = "nothing"` a hidden check shows nothing but its title."""
+    """With `hidden_checks = "nothing"` a hidden check shows only its title."""
     hidden = checks('[reveal]\nhidden_checks = "nothing"\n')["test_doubles_unseen_numbers"]
 
     assert hidden.outcome == "failed"
@@ -296,7 +296,7 @@ def test_a_source_that_does_not_show_what_it_calls_is_a_notice():
 
 
 def test_only_what_stops_the_whole_file_is_the_status_of_a_submission():
-    """A failing line, or a broken statement beside others, is a notice."""
+    """A failing line, or a broken statement next to others, is a notice."""
     defined = [Definition("double", 1, ())]
     fault = Fault(Status.CRASHED, "It crashed.")
 

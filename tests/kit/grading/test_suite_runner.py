@@ -515,7 +515,7 @@ def test_the_page_of_a_right_exercise_says_what_to_fix(graded: Graded, write_cou
     ],
 )
 def test_any_mistake_below_costs_nothing_above(carried, double: str):
-    """What is wrong in the exercise below does not matter, only that it is wrong."""
+    """The kind of mistake in the exercise below does not matter."""
     assert carried(SOLUTION.replace("2 * x", double) + CHAIN)["quadruple"] == (3.0, "double")
 
 

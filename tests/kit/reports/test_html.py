@@ -326,7 +326,7 @@ def test_writing_twice_replaces_the_pages(tiny: Course, graded_class: Results, t
 def test_an_exercise_that_is_right_with_our_code_is_not_done(
     tiny: Course, submission: MakeSubmission, given_check: CheckResult
 ):
-    """Points with our code stand next to the sum and the exercise, and no bar is full."""
+    """Points with our code are shown at the sum and the exercise, and no bar is full."""
     page = feedback_page(tiny, submission(given_check))
 
     assert page.count("of which 2 with our code in place of other exercises") == 2

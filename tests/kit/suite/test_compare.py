@@ -11,17 +11,19 @@ from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.compare import (
+    FLOAT_NOISE,
     MAX_SIDE,
     agrees,
+    matches_printed,
     number,
     number_agrees,
-    reads_like,
     side_by_side,
     tensor,
     tensor_like,
 )
 
 NAN, INF = torch.nan, torch.inf
+HALF_A_UNIT = 0.5e-4 + FLOAT_NOISE  # of the fourth decimal
 EXPECTED = torch.tensor([[0.1234, 5.0], [7.0, -3.0]])
 TOKENS = ("your", "journey")
 
@@ -112,7 +114,7 @@ def test_printed_digits_are_compared_to_half_a_unit(off: float, right: bool):  #
     """A value that would be printed with the same digits is right, others are wrong."""
     actual = torch.tensor([0.1234, 100.0]) + torch.tensor([off, 0.0])
     try:
-        reads_like(actual, [0.1234, 100.0])
+        matches_printed(actual, torch.tensor([0.1234, 100.0]), HALF_A_UNIT, "The result", 4)
     except WrongAnswer:
         accepted = False
     else:
@@ -124,7 +126,9 @@ def test_printed_digits_are_compared_to_half_a_unit(off: float, right: bool):  #
 def test_printed_digits_have_no_relative_tolerance():
     """A small relative error of a large number changes the printed digits."""
     with pytest.raises(WrongAnswer):
-        reads_like(torch.tensor([1000.01]), [1000.0], decimals=4)
+        matches_printed(
+            torch.tensor([1000.01]), torch.tensor([1000.0]), HALF_A_UNIT, "The result", 4
+        )
 
 
 @pytest.mark.parametrize(
