@@ -160,7 +160,7 @@ def weights_sum_to_one(student, probe, name):
 
 
 def knows_no_order(student, probe, name):
-    """Expect that a different order of tokens changes nothing but the order of the results."""
+    """Expect that a different order of tokens changes only the order of the results."""
     attention = holding(student, name, random_weights(probe, name, D_IN, D_IN))
     x, order = probe.normal(T, D_IN, scale=SMALL), torch.tensor([3, 0, 4, 1, 2])
 
@@ -245,7 +245,7 @@ def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
 
 @check("SelfAttentionV1", points=0.05, layer="parameters", rules=("no_seeding",))
 def test_v1_frozen_leaves_the_seed_to_the_caller(student, probe):
-    """Neither creating the module nor calling it sets a seed."""
+    """The module sets no seed when it is created or called."""
     caller_seeds(student, probe, "SelfAttentionV1", D_IN, D_OUT)
 
 
@@ -365,7 +365,7 @@ def test_v1_draws_query_key_value_from_rand(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.04, layer="parameters", rules=("no_seeding",))
 def test_v1_leaves_the_seed_to_the_caller(student, probe):
-    """Neither creating the module nor calling it sets a seed."""
+    """The module sets no seed when it is created or called."""
     caller_seeds(student, probe, "SelfAttention_v1", D_IN, D_OUT)
 
 
@@ -498,7 +498,7 @@ def test_v2_adds_biases_when_asked(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.04, layer="parameters", rules=("no_seeding",))
 def test_v2_leaves_the_seed_to_the_caller(student, probe):
-    """Neither creating the module nor calling it sets a seed."""
+    """The module sets no seed when it is created or called."""
     caller_seeds(student, probe, "SelfAttention_v2", D_IN, D_OUT)
 
 

@@ -98,7 +98,7 @@ def like_documents(module, documented):
 
 
 def documented_module(student, reference, name):
-    """Create *name* with the documented weights, whatever its constructor draws."""
+    """Create *name* with the documented weights in place of those that its constructor draws."""
     drawn = reference.new(name, 2, *SINGLE, seed=42).parameters()
     return student.new(name, 2, *SINGLE).load({one: drawn[one].value for one in LINEAR})
 
@@ -163,7 +163,7 @@ def weights_sum_to_one(student, probe, name, *more):
 
 
 def knows_no_order(student, probe, name, *more):
-    """Expect that a different order of tokens changes nothing but the order of the results."""
+    """Expect that a different order of tokens changes only the order of the results."""
     attention = student.new(name, D, *SINGLE).load(random_weights(probe))
     x, order = probe.normal(T, D, scale=TINY), torch.tensor([3, 0, 5, 4, 1, 2])
 
@@ -185,7 +185,7 @@ def doubles_with_its_values(student, probe, name, *more):
 
 
 def keeps_items_apart(student, probe, name, *more):
-    """Expect that each item of a batch gets the same result as in a batch of its own."""
+    """Expect that each item of a batch gets the same result as in a batch with this item only."""
     attention = student.new(name, D, *BATCHED).load(random_weights(probe))
     x = probe.normal(B, T, D, scale=TINY)
     together = tensor_like(attention(x, *more), (B, T, D))
@@ -265,7 +265,7 @@ def test_makes_other_layers_under_another_seed(student, reference, probe):
 
 @check("SelfAttention", points=0.05, layer="parameters", rules=("no_seeding",))
 def test_leaves_the_seed_to_the_caller(student, probe):
-    """Neither creating the module nor calling it sets a seed."""
+    """The module sets no seed when it is created or called."""
     caller_seeds(student, probe, "SelfAttention")
 
 
@@ -419,7 +419,7 @@ def test_mask_shows_one_token_more_in_each_row(student):
 
 @check("causal_mask", points=0.08, layer="laws")
 def test_mask_lets_one_of_two_tokens_see_the_other(student):
-    """Of two different tokens, exactly one sees the other."""
+    """If two tokens differ, exactly one of them sees the other."""
     mask = mask_of(student, T)
     others = ~torch.eye(T, dtype=torch.bool)
 
@@ -500,7 +500,7 @@ def test_masked_makes_other_layers_under_another_seed(student, reference, probe)
 
 @check("MaskedSelfAttention", points=0.05, layer="parameters", rules=("no_seeding",))
 def test_masked_leaves_the_seed_to_the_caller(student, probe):
-    """Neither creating the module nor calling it sets a seed."""
+    """The module sets no seed when it is created or called."""
     caller_seeds(student, probe, "MaskedSelfAttention", past(T))
 
 

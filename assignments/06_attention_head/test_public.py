@@ -385,7 +385,8 @@ def test_head_is_built_by_the_names_of_its_arguments(student):
     """The constructor takes embedding_dim, head_size and block_size, by position or by name."""
     head = student.new("AttentionHead", embedding_dim=6, head_size=3, block_size=4)
 
-    tensor_like(head(torch.ones(2, 4, 6)), (2, 4, 3), "The head's result for (2, 4, 6)")
+    sentence = "The layers do not turn embedding_dim features into head_size features."
+    expect([*head.shapes().values()] == 3 * [(3, 6)], sentence)
 
 
 @check("AttentionHead", points=0.12, layer="shapes")
@@ -397,7 +398,7 @@ def test_head_gives_each_token_a_vector_of_head_size(student, documented):
     tensor_like(context, shape, "AttentionHead(32, 16, 8) of (4, 8, 32)")
 
 
-@check("AttentionHead", points=0.2, layer="parameters")
+@check("AttentionHead", points=0.25, layer="parameters")
 def test_head_names_its_layers(student):
     """The layers are named key, query and value, and none has a bias."""
     found = student.new("AttentionHead", C, HEAD, BLOCK).parameters()
@@ -464,7 +465,7 @@ def test_head_computes_what_the_document_computes(student, reference, documented
     agrees(yours(x), ours(x), "The context")
 
 
-@check("AttentionHead", points=0.8, layer="probe")
+@check("AttentionHead", points=0.75, layer="probe")
 def test_head_attends_with_any_weights(student, reference, probe):
     """The result is right for other weights and sizes and for fewer tokens than block_size."""
     yours, ours = both_heads(student, reference, probe)

@@ -63,9 +63,13 @@ READY_ATTENTION = frozenset(
 )
 NAME = "MultiHeadAttention"
 QKV = ("W_query", "W_key", "W_value")
+NO_BIAS, BIAS = False, True  # values of qkv_bias
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Use one matrix product for all tokens at once."
 LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail
+EFFECT = 0.05  # far above all noise; the changes that a law makes have much larger effects
+FAR = 1000.0  # a change of a value that even the smallest weight shows
+MATCH = 10.0  # a score of 100 divided by the root of d gives all weight to one token
 
 
 class Sizes(NamedTuple):
@@ -89,20 +93,84 @@ THREE = Sizes(B=2, T=6, H=3, d=4, d_in=5, context=11)
 TWO = Sizes(B=3, T=8, H=2, d=5, d_in=4, context=9)
 
 
-def both(student, reference, probe, s, *, qkv_bias=False):
+def drawn_weights(probe, s, qkv_bias=NO_BIAS):
+    """Draw large weights for the four layers, in the order of the parameters."""
+    weights = {}
+    for name in QKV:
+        weights[f"{name}.weight"] = probe.normal(s.d_out, s.d_in)
+        if qkv_bias:
+            weights[f"{name}.bias"] = probe.normal(s.d_out)
+    weights["out_proj.weight"] = probe.normal(s.d_out, s.d_out)
+    weights["out_proj.bias"] = probe.normal(s.d_out)
+    return weights
+
+
+def only_values(weights):
+    """Let the last feature of a token have an effect on its value only; return the weights."""
+    for name in QKV[:2]:
+        weights[f"{name}.weight"][:, -1] = 0
+    return weights
+
+
+def mixing_nothing(weights, s):
+    """Let out_proj return the heads as they are; return the weights."""
+    alone = {"out_proj.weight": torch.eye(s.d_out), "out_proj.bias": torch.zeros(s.d_out)}
+    return weights | alone
+
+
+def holding(side, s, weights, qkv_bias=NO_BIAS):
+    """Build the module of one side and load *weights*."""
+    sizes = (s.d_in, s.d_out, s.context, 0.0, s.H, qkv_bias)
+    return side.new(NAME, *sizes).load(weights, may_lack=LACKS)
+
+
+def untrained(student, s):
+    """Build a module with its initial weights, for the checks of rules."""
+    return student.new(NAME, s.d_in, s.d_out, s.context, 0.0, s.H, NO_BIAS)
+
+
+def both(student, reference, probe, s, qkv_bias=NO_BIAS):
     """Build the student's module and the reference, and load the same large weights."""
-    shapes = {f"{name}__weight": (s.d_out, s.d_in) for name in QKV}
-    shapes |= {f"{name}__bias": (s.d_out,) for name in QKV if qkv_bias}
-    shapes |= {"out_proj__weight": (s.d_out, s.d_out), "out_proj__bias": (s.d_out,)}
-    weights = probe.weights(**shapes)
-    sizes = (s.d_in, s.d_out, s.context, 0.0, s.H, *([True] if qkv_bias else []))
-    yours = student.new(NAME, *sizes).load(weights, may_lack=LACKS)
-    return yours, reference.new(NAME, *sizes).load(weights), weights
+    weights = drawn_weights(probe, s, qkv_bias)
+    yours, ours = (holding(side, s, weights, qkv_bias) for side in (student, reference))
+    return yours, ours
 
 
 def tokens(probe, s, T=None):
     """Draw a batch with different items."""
     return probe.normal(s.B, T or s.T, s.d_in, scale=0.6)
+
+
+def context_of(module, x, s):
+    """Return the context of a batch."""
+    return tensor_like(module(x), (*x.shape[:2], s.d_out), "The context")
+
+
+def split(student, x, H):
+    """Return the heads of the student."""
+    *front, D = x.shape
+    shape = (front[0], H, front[1], D // H)
+    return tensor_like(student.call("split_heads", x, H), shape, "The result")
+
+
+def merged(student, x):
+    """Return the vectors into which the student merges heads."""
+    items, heads, length, size = x.shape
+    shape = (items, length, heads * size)
+    return tensor_like(student.call("merge_heads", x), shape, "The result")
+
+
+def has_effect(before, after, what):
+    """Fail the check if a change of *what* has left a result as it was."""
+    moved = before.numel() and bool((after - before).abs().max() > EFFECT)
+    expect(moved, f"A change of {what} has no effect.")
+
+
+def same_numbers(found, x):
+    """Fail the check unless *found* holds the numbers of *x*, in any order."""
+    sentence = "The result does not hold each number of the input exactly once."
+    agrees(found.flatten().sort().values, x.flatten().sort().values, "The sorted result")
+    expect(found.numel() == x.numel(), sentence)
 
 
 def same_gradients(yours, ours):
@@ -114,10 +182,16 @@ def same_gradients(yours, ours):
         agrees(found, gradient, f"The gradient of {name}")
 
 
+def same_split(student, reference, x, H):
+    """Compare the heads of the student with those of the reference."""
+    ours = reference.call("split_heads", x, H)
+    agrees(student.call("split_heads", x, H), ours, "The result of split_heads")
+
+
 # split_heads
 
 
-@check("split_heads", points=0.1, layer="shapes")
+@check("split_heads", points=0.06, layer="shapes")
 def test_split_gives_every_head_its_share(student):
     """With 4 heads, a tensor of shape (2, 6, 12) becomes one of shape (2, 4, 6, 3)."""
     heads = student.call("split_heads", torch.ones(2, 6, 12), 4)
@@ -125,41 +199,85 @@ def test_split_gives_every_head_its_share(student):
     tensor_like(heads, (2, 4, 6, 3), "split_heads of (2, 6, 12) into 4 heads")
 
 
-@check("split_heads", points=0.8, layer="probe")
+@check("split_heads", points=0.6, layer="probe")
 def test_split_deals_out_the_features(student, reference, probe):
     """For other sizes and numbers of heads, every number is in the right position."""
-    for B, T, H, d in ((3, 5, 4, 6), (2, 7, 3, 4), (4, 3, 2, 5), (5, 1, 2, 3), (1, 4, 3, 5)):
-        x = probe.normal(B, T, H * d)
-
-        agrees(
-            student.call("split_heads", x, H),
-            reference.call("split_heads", x, H),
-            "The result of split_heads",
-        )
+    for B, T, H, d in ((3, 5, 4, 6), (2, 7, 3, 4), (4, 3, 2, 5)):
+        same_split(student, reference, probe.normal(B, T, H * d), H)
 
 
-@check("split_heads", points=0.1, layer="laws", rules=("dtype",))
-def test_split_keeps_the_dtype(keeps_dtype, probe):
+@check("split_heads", points=0.2, layer="probe")
+def test_split_deals_out_single_tokens(student, reference, probe):
+    """The result is right for items of one token, for a batch of one item, and for one head."""
+    for B, T, H, d in ((5, 1, 2, 3), (1, 4, 3, 5), (2, 5, 1, 4)):
+        same_split(student, reference, probe.normal(B, T, H * d), H)
+
+
+@check("split_heads", points=0.12, layer="laws")
+def test_split_gives_the_first_head_the_first_features(student, probe):
+    """The first head holds the first features of every token, in order."""
+    x = probe.normal(3, 5, 24)
+
+    agrees(split(student, x, 4)[:, 0], x[..., :6], "The first head")
+
+
+@check("split_heads", points=0.12, layer="laws")
+def test_split_gives_each_block_to_one_head(student, probe):
+    """A change of one block of neighbouring features changes its head and no other head."""
+    x = probe.normal(3, 5, 24)
+    others = x.clone()
+    others[..., 12:18] += 2
+
+    before, after = (split(student, one, 4) for one in (x, others))
+    apart = [0, 1, 3]
+    agrees(after[:, apart], before[:, apart], "After a change of one block, the other heads")
+    has_effect(before[:, 2], after[:, 2], "a block of features")
+
+
+@check("split_heads", points=0.12, layer="laws")
+def test_split_keeps_the_order_of_tokens(student, probe):
+    """If the tokens are in another order, so are those of every head."""
+    x, order = probe.normal(3, 5, 24), torch.tensor([3, 0, 4, 1, 2])
+
+    before, after = (split(student, one, 4) for one in (x, x[:, order].contiguous()))
+    agrees(after, before[:, :, order], "The heads of the tokens in another order")
+    has_effect(before, after, "the order of the tokens")
+
+
+@check("split_heads", points=0.08, layer="laws")
+def test_split_loses_and_repeats_no_number(student, probe):
+    """The result holds each number of the input exactly once."""
+    x = probe.normal(3, 5, 24)
+
+    same_numbers(split(student, x, 4), x)
+
+
+@check("split_heads", points=0.08, layer="laws")
+def test_split_keeps_the_items_of_a_batch_apart(student, probe):
+    """Each item of a batch is split as it would be alone, and items differ."""
+    x = probe.normal(3, 5, 24)
+
+    together = split(student, x, 4)
+    for item in range(3):
+        alone = split(student, x[item : item + 1].contiguous(), 4)
+        agrees(alone, together[item : item + 1], "The heads of an item alone")
+    has_effect(together[0], together[1], "the item of a batch")
+
+
+@check("split_heads", points=0.06, layer="laws", rules=("dtype",))
+def test_split_keeps_the_dtype(keeps_dtype, student, probe):
     """Float64 inputs give a float64 result, and float32 inputs give float32."""
-    keeps_dtype("split_heads", probe.normal(2, 5, 12), 3)
+    x = probe.normal(2, 5, 12)
+
+    keeps_dtype("split_heads", x, 3)
+    has_effect(split(student, x, 3), split(student, -x, 3), "the features")
 
 
-@check("split_heads", points=0.3, layer="laws")
-def test_split_gives_each_head_neighbouring_features(student, probe):
-    """Head h holds block h of the features of every token, in order."""
-    B, T, H, d = 3, 5, 4, 6
-    x = probe.normal(B, T, H * d)
-    heads = tensor_like(student.call("split_heads", x, H), (B, H, T, d), "The result")
-
-    for h in range(H):
-        agrees(heads[:, h], x[..., h * d : (h + 1) * d], "The block of one head")
-
-
-@check("split_heads", points=0.2, layer="laws", rules=("refuses",))
+@check("split_heads", points=0.1, layer="laws", rules=("refuses",))
 def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
     """The function raises an error only if num_heads does not divide the number of features."""
-    whole = student.call("split_heads", probe.normal(2, 12, 8), 4)
-    tensor_like(whole, (2, 4, 12, 2), "The result of split_heads")
+    whole = probe.normal(2, 12, 8)
+    has_effect(*(split(student, x, 4) for x in (whole, -whole)), "the features")
     for features, num_heads in ((8, 3), (5, 2), (3, 4), (10, 4)):
         refused = student.refuses("split_heads", probe.normal(2, 12, features), num_heads)
         expect(
@@ -172,20 +290,16 @@ def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
         )
 
 
-@check("split_heads", points=0.1, layer="laws", rules=("inputs_unchanged",))
-def test_split_leaves_its_input_alone(student, reference, probe):
-    """The heads are right, and the input is unchanged."""
+@check("split_heads", points=0.06, layer="laws", rules=("inputs_unchanged",))
+def test_split_leaves_its_input_alone(student, probe):
+    """The input is unchanged, but it has an effect."""
     x = probe.normal(3, 5, 8)
 
-    agrees(
-        student.call("split_heads", x, 2),
-        reference.call("split_heads", x, 2),
-        "The result of split_heads",
-    )
     expect(student.keeps_inputs("split_heads", x, 2), "split_heads changes its input.")
+    has_effect(split(student, x, 2), split(student, -x, 2), "the features")
 
 
-@check("split_heads", points=0.3, layer="gradients", rules=("gradients",))
+@check("split_heads", points=0.12, layer="gradients", rules=("gradients",))
 def test_split_passes_gradients_back(student, reference, probe):
     """Every feature gets the gradient of its position in the result."""
     x, back = probe.normal(3, 5, 24), probe.normal(3, 4, 5, 6)
@@ -196,66 +310,117 @@ def test_split_passes_gradients_back(student, reference, probe):
     )
 
 
-@check("split_heads", points=0.1, layer="forbidden", rules=("no_loops",))
-def test_split_needs_no_loop_over_tokens(student, reference, probe):
+@check("split_heads", points=0.08, layer="forbidden", rules=("no_loops",))
+def test_split_needs_no_loop_over_tokens(student, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     few, many = probe.normal(2, 5, 12), probe.normal(2, 11, 12)
 
-    agrees(
-        student.call("split_heads", many, 3),
-        reference.call("split_heads", many, 3),
-        "The result of split_heads",
-    )
     ran = student.operators("split_heads", few, 3)
     keeps_operators(ran, student.operators("split_heads", many, 3), AT_ONCE)
+
+
+def same_merge(student, reference, x):
+    """Compare the vectors of the student with those of the reference."""
+    agrees(student.call("merge_heads", x), reference.call("merge_heads", x), "The result")
 
 
 # merge_heads
 
 
-@check("merge_heads", points=0.1, layer="shapes")
+@check("merge_heads", points=0.04, layer="shapes")
 def test_merge_gives_every_token_one_vector(student):
     """With 4 heads of size 3, a tensor of shape (2, 4, 6, 3) becomes one of shape (2, 6, 12)."""
-    merged = student.call("merge_heads", torch.ones(2, 4, 6, 3))
+    vectors = student.call("merge_heads", torch.ones(2, 4, 6, 3))
 
-    tensor_like(merged, (2, 6, 12), "merge_heads of (2, 4, 6, 3)")
+    tensor_like(vectors, (2, 6, 12), "merge_heads of (2, 4, 6, 3)")
 
 
-@check("merge_heads", points=0.8, layer="probe")
+@check("merge_heads", points=0.48, layer="probe")
 def test_merge_puts_heads_side_by_side(student, reference, probe):
     """For other sizes and numbers of heads, every number of the result is in the right position."""
-    for B, H, T, d in ((3, 4, 5, 6), (2, 3, 7, 4), (4, 2, 3, 5), (5, 2, 1, 3), (1, 3, 4, 5)):
-        x = probe.normal(B, H, T, d)
-
-        agrees(student.call("merge_heads", x), reference.call("merge_heads", x), "The result")
+    for B, H, T, d in ((3, 4, 5, 6), (2, 3, 7, 4), (4, 2, 3, 5)):
+        same_merge(student, reference, probe.normal(B, H, T, d))
 
 
-@check("merge_heads", points=0.1, layer="laws", rules=("dtype",))
-def test_merge_keeps_the_dtype(keeps_dtype, probe):
-    """Float64 inputs give a float64 result, and float32 inputs give float32."""
-    keeps_dtype("merge_heads", probe.normal(2, 3, 5, 4))
+@check("merge_heads", points=0.16, layer="probe")
+def test_merge_of_single_tokens(student, reference, probe):
+    """The result is right for items of one token, for a batch of one item, and for one head."""
+    for B, H, T, d in ((5, 2, 1, 3), (1, 3, 4, 5), (2, 1, 5, 4)):
+        same_merge(student, reference, probe.normal(B, H, T, d))
 
 
-@check("merge_heads", points=0.4, layer="laws")
+@check("merge_heads", points=0.1, layer="laws")
 def test_merge_undoes_the_split(student, probe):
     """Vectors that are split into one block per head are merged into the same vectors."""
-    for B, T, H, d in ((3, 5, 4, 6), (2, 6, 1, 7)):
-        x = probe.normal(B, T, H * d)
-        heads = torch.stack(x.split(d, dim=-1), dim=1)
+    x = probe.normal(3, 5, 24)
+    heads = torch.stack(x.split(6, dim=-1), dim=1)
 
-        agrees(student.call("merge_heads", heads), x, "The result after splitting and merging")
+    agrees(student.call("merge_heads", heads), x, "The result after splitting and merging")
 
 
-@check("merge_heads", points=0.1, layer="laws", rules=("inputs_unchanged",))
-def test_merge_leaves_its_input_alone(student, reference, probe):
-    """The result is right, and the input is unchanged."""
+@check("merge_heads", points=0.1, layer="laws")
+def test_merge_gives_each_head_its_block(student, probe):
+    """A change of one head changes its block of features in every token, and no other feature."""
+    x = probe.normal(3, 4, 5, 6)
+    others = x.clone()
+    others[:, 2] += 2
+
+    before, after = (merged(student, one).unflatten(-1, (4, 6)) for one in (x, others))
+    apart = [0, 1, 3]
+    agrees(after[:, :, apart], before[:, :, apart], "After a change of one head, the other blocks")
+    for token in range(5):
+        has_effect(before[:, token, 2], after[:, token, 2], "a head")
+
+
+@check("merge_heads", points=0.1, layer="laws")
+def test_merge_keeps_the_order_of_tokens(student, probe):
+    """If the tokens of all heads are in another order, so are the vectors."""
+    x, order = probe.normal(3, 4, 5, 6), torch.tensor([3, 0, 4, 1, 2])
+
+    before, after = (merged(student, one) for one in (x, x[:, :, order].contiguous()))
+    agrees(after, before[:, order], "The vectors of the tokens in another order")
+    has_effect(before, after, "the order of the tokens")
+
+
+@check("merge_heads", points=0.06, layer="laws")
+def test_merge_loses_and_repeats_no_number(student, probe):
+    """The result holds each number of the input exactly once."""
+    x = probe.normal(3, 4, 5, 6)
+
+    same_numbers(merged(student, x), x)
+
+
+@check("merge_heads", points=0.08, layer="laws")
+def test_merge_keeps_the_items_of_a_batch_apart(student, probe):
+    """Each item of a batch is merged as it would be alone, and items differ."""
+    x = probe.normal(3, 4, 5, 6)
+
+    together = merged(student, x)
+    for item in range(3):
+        alone = merged(student, x[item : item + 1].contiguous())
+        agrees(alone, together[item : item + 1], "The vectors of an item alone")
+    has_effect(together[0], together[1], "the item of a batch")
+
+
+@check("merge_heads", points=0.06, layer="laws", rules=("dtype",))
+def test_merge_keeps_the_dtype(keeps_dtype, student, probe):
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
+    x = probe.normal(2, 3, 5, 4)
+
+    keeps_dtype("merge_heads", x)
+    has_effect(merged(student, x), merged(student, -x), "the features")
+
+
+@check("merge_heads", points=0.06, layer="laws", rules=("inputs_unchanged",))
+def test_merge_leaves_its_input_alone(student, probe):
+    """The input is unchanged, but it has an effect."""
     x = probe.normal(3, 2, 5, 4)
 
-    agrees(student.call("merge_heads", x), reference.call("merge_heads", x), "The result")
     expect(student.keeps_inputs("merge_heads", x), "merge_heads changes its input.")
+    has_effect(merged(student, x), merged(student, -x), "the features")
 
 
-@check("merge_heads", points=0.4, layer="gradients", rules=("gradients",))
+@check("merge_heads", points=0.1, layer="gradients", rules=("gradients",))
 def test_merge_passes_gradients_back(student, reference, probe):
     """Every number of a head gets the gradient of its position in the result."""
     x, back = probe.normal(3, 4, 5, 6), probe.normal(3, 5, 24)
@@ -266,12 +431,11 @@ def test_merge_passes_gradients_back(student, reference, probe):
     )
 
 
-@check("merge_heads", points=0.1, layer="forbidden", rules=("no_loops",))
-def test_merge_needs_no_loop_over_tokens(student, reference, probe):
+@check("merge_heads", points=0.06, layer="forbidden", rules=("no_loops",))
+def test_merge_needs_no_loop_over_tokens(student, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     few, many = probe.normal(2, 3, 5, 4), probe.normal(2, 3, 11, 4)
 
-    agrees(student.call("merge_heads", many), reference.call("merge_heads", many), "The result")
     ran = student.operators("merge_heads", few)
     keeps_operators(ran, student.operators("merge_heads", many), AT_ONCE)
 
@@ -279,7 +443,7 @@ def test_merge_needs_no_loop_over_tokens(student, reference, probe):
 # MultiHeadAttention
 
 
-@check(NAME, points=0.1, layer="signature")
+@check(NAME, points=0.05, layer="signature")
 def test_heads_are_built_by_the_names_of_their_arguments(student):
     """The constructor takes d_in, d_out, context_length, dropout, num_heads and qkv_bias."""
     sizes = {"d_in": 3, "d_out": 8, "context_length": 6, "dropout": 0.0, "num_heads": 2}
@@ -288,7 +452,7 @@ def test_heads_are_built_by_the_names_of_their_arguments(student):
     student.new(NAME, **sizes, qkv_bias=True)
 
 
-@check(NAME, points=0.1, layer="shapes")
+@check(NAME, points=0.08, layer="shapes")
 def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
     """A batch of shape (2, 6, 3) gives context vectors of shape (2, 6, 2)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
@@ -298,81 +462,125 @@ def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
     tensor_like(context, shape, "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
 
 
-@check(NAME, points=0.4, layer="parameters")
+def parameter_names(qkv_bias):
+    """Return the names of all parameters in order."""
+    parts = ("weight", "bias") if qkv_bias else ("weight",)
+    projections = (f"{name}.{part}" for name in QKV for part in parts)
+    return (*projections, "out_proj.weight", "out_proj.bias")
+
+
+def same_draws(student, reference, probe, qkv_bias):
+    """Compare the layers of a new module with those of the reference."""
+    sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, qkv_bias)
+    names = parameter_names(qkv_bias)
+    found = student.new(NAME, *sizes, seed=probe.seed).named(*names)
+    drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
+
+    for name in names:
+        agrees(found[name].value, drawn[name].value, name)
+
+
+@check(NAME, points=0.18, layer="parameters")
+def test_heads_name_their_layers(student):
+    """The layers are named W_query, W_key, W_value and out_proj."""
+    found = student.new(NAME, 3, 8, 6, 0.0, 2, NO_BIAS).parameters()
+
+    for name in parameter_names(NO_BIAS):
+        expect(name in found, f"There is no parameter {name}.")
+
+
+@check(NAME, points=0.12, layer="parameters")
 def test_heads_draw_the_documented_weights(student, documented):
     """The layers W_query, W_key, W_value and out_proj get the documented weights with seed 123."""
-    found = student.new(NAME, 3, 2, 6, 0.0, 2, seed=123).parameters()
+    found = student.new(NAME, 3, 2, 6, 0.0, 2, NO_BIAS, seed=123).named(*parameter_names(NO_BIAS))
 
-    for layer in QKV:
-        expect(f"{layer}.bias" not in found, f"{layer} has a bias, but qkv_bias is false.")
     entries = {f"{name}.weight": f"ch03.causal.{name.lower()}.weight" for name in QKV}
     entries |= {f"out_proj.{part}": f"ch03.mha.out_proj.{part}" for part in ("weight", "bias")}
     for name, entry in entries.items():
-        expect(name in found, f"There is no parameter {name}.")
         documented[entry].matches(found[name].value, name)
 
 
-@check(NAME, points=0.4, layer="parameters")
+@check(NAME, points=0.12, layer="parameters")
 def test_heads_draw_anew_under_another_seed(student, reference, probe):
     """For other sizes and seeds, the four layers are drawn in the same order."""
-    sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H)
-    found = student.new(NAME, *sizes, seed=probe.seed).parameters()
-    drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
-
-    for name, parameter in drawn.items():
-        expect(name in found, f"There is no parameter {name}.")
-        agrees(found[name].value, parameter.value, name)
+    same_draws(student, reference, probe, NO_BIAS)
 
 
-@check(NAME, points=0.1, layer="parameters")
+@check(NAME, points=0.14, layer="parameters")
 def test_heads_take_biases_when_asked(student, reference, probe):
     """With qkv_bias=True, W_query, W_key and W_value have biases, drawn after their weights."""
-    sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, True)
-    found = student.new(NAME, *sizes, seed=probe.seed).parameters()
-    drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
-
-    for name, parameter in drawn.items():
-        expect(name in found, f"There is no parameter {name}.")
-        agrees(found[name].value, parameter.value, name)
+    same_draws(student, reference, probe, BIAS)
 
 
-@check(NAME, points=0.3, layer="documented")
-def test_heads_reproduce_the_documented_context(student, documented, inputs):
-    """With seed 123, two heads give the documented context vectors."""
-    batch = inputs.expand(*documented["ch03.batch.shape"].value)
-    attention = student.new(NAME, 3, 2, 6, 0.0, 2, seed=123)
+@check(NAME, points=0.04, layer="parameters")
+def test_heads_have_no_biases_by_default(student):
+    """Without qkv_bias, W_query, W_key and W_value have no biases."""
+    plain = student.new(NAME, 3, 8, 6, 0.0, 2).shapes()
+    without, more = (student.new(NAME, 3, 8, 6, 0.0, 2, one).shapes() for one in (NO_BIAS, BIAS))
 
-    context = documented["ch03.mha.context"]
-    context.matches(attention(batch), "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
+    expect(len(plain) == len(without), "Without qkv_bias, the number of parameters is wrong.")
+    expect(len(plain) < len(more), "With qkv_bias, there are no more parameters than without.")
 
 
-@check(NAME, points=0.1, layer="documented")
+@check(NAME, points=0.08, layer="parameters")
 def test_heads_count_as_many_parameters_as_documented(student, documented):
     """With 768 features, 1024 tokens and 12 heads, there are 2,360,064 parameters."""
     documented_count = documented["ch03.mha.parameter_count"].value
     small = (12, 16, 3, 4 * 12**2 + 12)  # cheap: the large module is built only after this passes
     for d, context, heads, wanted in (small, (768, 1024, 12, documented_count)):
-        shapes = student.new(NAME, d, d, context, 0.0, heads).shapes()
+        shapes = student.new(NAME, d, d, context, 0.0, heads, NO_BIAS).shapes()
 
         count = sum(torch.Size(shape).numel() for shape in shapes.values())
         sentence = f"For {d} features, there are {count:,} parameters, not {wanted:,}."
         expect(count == wanted, "The number of parameters is wrong.", message=sentence)
 
 
-@check(NAME, points=0.5, layer="probe")
+@check(NAME, points=0.05, layer="parameters", rules=("no_seeding",))
+def test_heads_leave_the_seed_to_the_caller(student, probe):
+    """The module does not seed torch's generator when it is built or called."""
+    x, drawn = tokens(probe, FOUR), []
+    for seed in (5, 6):
+        yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, seed=seed)
+        built = student.draws_next()
+        yours(x, seed=seed)
+        drawn.append((built, student.draws_next()))
+
+    expect(
+        not torch.equal(drawn[0][0], drawn[1][0]),
+        "After construction, the random numbers no longer depend on the seed.",
+    )
+    expect(
+        not torch.equal(drawn[0][1], drawn[1][1]),
+        "After a call, the random numbers no longer depend on the seed.",
+    )
+
+
+@check(NAME, points=0.7, layer="documented")
+def test_heads_reproduce_the_documented_context(student, reference, documented, inputs):
+    """With the weights of seed 123, two heads give the documented context vectors."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    drawn = reference.new(NAME, 3, 2, 6, 0.0, 2, NO_BIAS, seed=123).parameters()
+    weights = {name: parameter.value for name, parameter in drawn.items()}
+    attention = student.new(NAME, 3, 2, 6, 0.0, 2, NO_BIAS).load(weights, may_lack=LACKS)
+
+    context = documented["ch03.mha.context"]
+    context.matches(attention(batch), "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
+
+
+@check(NAME, points=0.88, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
     """The result is right for 2, 3 and 4 heads, with other weights and shorter inputs."""
     for s in (FOUR, THREE, TWO):
-        yours, ours, _ = both(student, reference, probe, s)
+        yours, ours = both(student, reference, probe, s)
         x = tokens(probe, s)
 
         agrees(yours(x), ours(x), "The context")
 
 
-@check(NAME, points=0.2, layer="probe")
+@check(NAME, points=0.5, layer="probe")
 def test_heads_serve_every_length_in_turn(student, reference, probe):
     """One module works for long and short inputs in turn, including a single token."""
-    yours, ours, _ = both(student, reference, probe, FOUR)
+    yours, ours = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR, FOUR.context)
 
     for T, B in ((FOUR.context, 3), (1, 2), (5, 1), (1, 1), (FOUR.context, 2)):
@@ -380,83 +588,232 @@ def test_heads_serve_every_length_in_turn(student, reference, probe):
         agrees(yours(part), ours(part), "The context")
 
 
-@check(NAME, points=0.2, layer="probe")
+@check(NAME, points=0.5, layer="probe")
 def test_heads_use_their_biases(student, reference, probe):
     """With qkv_bias=True, the biases are added to queries, keys and values."""
-    yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
+    yours, ours = both(student, reference, probe, THREE, BIAS)
     x = tokens(probe, THREE)
 
     agrees(yours(x), ours(x), "The context")
 
 
-@check(NAME, points=0.1, layer="laws", rules=("dtype",))
-def test_heads_keep_the_dtype(keeps_dtype, student, probe):
-    """Float64 inputs give a float64 result, and float32 inputs give float32."""
+@check(NAME, points=0.2, layer="laws")
+def test_heads_see_the_past_and_not_the_future(student, probe):
+    """A token affects the tokens after it, and none before it."""
+    s = TWO
+    yours = holding(student, s, only_values(drawn_weights(probe, s)))
+    x = tokens(probe, s)
+    others = x.clone()
+    others[:, 3, -1] += FAR
+
+    before, after = (context_of(yours, one, s) for one in (x, others))
+    agrees(after[:, :3], before[:, :3], "After a change of a later token, the context")
+    has_effect(before[:, 4:], after[:, 4:], "an earlier token")
+
+
+@check(NAME, points=0.15, layer="laws")
+def test_heads_have_weights_that_sum_to_one(student, probe):
+    """If all values are equal, every context vector before out_proj is this value."""
     s = FOUR
-    attention = student.new(NAME, s.d_in, s.d_out, s.context, 0.0, s.H)
-    keeps_dtype(attention, tokens(probe, s))
+    weights = mixing_nothing(drawn_weights(probe, s), s)
+    weights["W_value.weight"][:, 1:] = 0  # the value of each token uses only its leading 1
+    x = tokens(probe, s)
+    x[..., 0] = 1.0
+
+    value = weights["W_value.weight"][:, 0]
+    agrees(holding(student, s, weights)(x), value.expand(s.B, s.T, -1), "The context")
+
+
+@check(NAME, points=0.15, layer="laws")
+def test_heads_find_the_matching_key(student, probe):
+    """In every head, a query that matches the key of an earlier token gets the value of it."""
+    s = Sizes(B=2, T=5, H=2, d=6, d_in=7, context=9)
+    weights = mixing_nothing(drawn_weights(probe, s), s)
+    key = MATCH * torch.eye(s.d, s.d_in)  # token i has feature i only, and key i in every head
+    query = torch.cat([key[:, :1], key[:, :-1]], dim=1)  # and asks for the key of the token before
+    weights["W_key.weight"], weights["W_query.weight"] = (
+        one.repeat(s.H, 1) for one in (key, query)
+    )
+    context = holding(student, s, weights)(torch.eye(s.T, s.d_in).repeat(s.B, 1, 1))
+
+    values = weights["W_value.weight"].T[[0, 0, 1, 2, 3]]
+    agrees(context, values.repeat(s.B, 1, 1), "The context of queries that match one key each")
+
+
+@check(NAME, points=0.1, layer="laws")
+def test_heads_double_with_their_values(student, probe):
+    """Twice the values give twice the context before out_proj."""
+    s = THREE
+    weights, x = mixing_nothing(drawn_weights(probe, s), s), tokens(probe, s)
+    twice = weights | {"W_value.weight": 2 * weights["W_value.weight"]}
+
+    before, after = (context_of(holding(student, s, one), x, s) for one in (weights, twice))
+    agrees(after, 2 * before, "The context of doubled values")
+    has_effect(before, after, "the values")
 
 
 @check(NAME, points=0.2, layer="laws")
-def test_heads_work_each_on_their_own_block(student, reference, probe):
+def test_heads_work_each_on_their_own_block(student, probe):
     """Changing one head's weights changes only that head's block before out_proj."""
     s, h = FOUR, 2
-    yours, _, weights = both(student, reference, probe, s)
-    yours.load({"out_proj.weight": torch.eye(s.d_out), "out_proj.bias": torch.zeros(s.d_out)})
+    weights = mixing_nothing(drawn_weights(probe, s), s)
     x, own = tokens(probe, s), torch.zeros(s.d_out, dtype=torch.bool)
     own[h * s.d : (h + 1) * s.d] = True
 
-    before = tensor_like(yours(x), (s.B, s.T, s.d_out), "The context")
-    others = probe.weights(**{f"{name}__weight": (s.d_out, s.d_in) for name in QKV})
-    mixed = {name: torch.where(own[:, None], others[name], weights[name]) for name in others}
-    after = tensor_like(yours.load(mixed)(x), (s.B, s.T, s.d_out), "The context")
-    unchanged = alike(after[..., own], before[..., own])
-    expect(not unchanged, "Changing a head's weights does not change its block.")
+    before = context_of(holding(student, s, weights), x, s)
+    others = drawn_weights(probe, s)
+    for name in (f"{name}.weight" for name in QKV):
+        weights[name] = torch.where(own[:, None], others[name], weights[name])
+    after = context_of(holding(student, s, weights), x, s)
+    has_effect(before[..., own], after[..., own], "a head's weights")
     expect(
         alike(after[..., ~own], before[..., ~own]),
         "Changing one head's weights changes the blocks of other heads.",
     )
 
 
-@check(NAME, points=0.1, layer="laws")
-def test_heads_never_look_ahead(student, reference, probe):
-    """Changing the last tokens changes their own results and no earlier result."""
-    yours, _, _ = both(student, reference, probe, TWO)
-    x = tokens(probe, TWO)
-    others = x.clone()
-    others[:, 5:] = tokens(probe, TWO, TWO.T - 5)
-
-    before = tensor_like(yours(x), (TWO.B, TWO.T, TWO.d_out), "The context")
-    after = tensor_like(yours(others), (TWO.B, TWO.T, TWO.d_out), "The context")
-    unchanged = alike(after[:, 5:], before[:, 5:])
-    expect(not unchanged, "Changing the last tokens does not change their own results.")
-    sentence = "After a change of the last tokens, the result of the first tokens"
-    agrees(after[:, :5], before[:, :5], sentence)
-
-
-@check(NAME, points=0.1, layer="laws")
-def test_heads_give_the_first_token_its_own_value(student, reference, probe):
+@check(NAME, points=0.15, layer="laws")
+def test_heads_give_the_first_token_its_own_value(student, probe):
     """The first token attends only to itself: it gets its own value, passed through out_proj."""
-    yours, _, weights = both(student, reference, probe, THREE)
-    x = tokens(probe, THREE)
+    s = THREE
+    weights, x = drawn_weights(probe, s), tokens(probe, s)
 
-    context = tensor_like(yours(x), (THREE.B, THREE.T, THREE.d_out), "The context")
+    context = context_of(holding(student, s, weights), x, s)
     value = x[:, 0] @ weights["W_value.weight"].T
     alone = value @ weights["out_proj.weight"].T + weights["out_proj.bias"]
     agrees(context[:, 0], alone, "The first token's context vector")
 
 
-@check(NAME, points=0.1, layer="laws", rules=("inputs_unchanged",))
-def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets the same result as it would alone, and the input is unchanged."""
-    yours, ours, _ = both(student, reference, probe, FOUR)
-    x = tokens(probe, FOUR)
+@check(NAME, points=0.1, layer="laws")
+def test_heads_are_mixed_by_out_proj(student, probe):
+    """Twice the weight of out_proj gives twice the result, apart from the bias."""
+    s = FOUR
+    weights, x = drawn_weights(probe, s), tokens(probe, s)
+    twice = weights | {"out_proj.weight": 2 * weights["out_proj.weight"]}
 
-    together = tensor_like(yours(x), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
-    agrees(together, ours(x), "The context")
-    for item in range(FOUR.B):
-        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
+    before, after = (context_of(holding(student, s, one), x, s) for one in (weights, twice))
+    bias = weights["out_proj.bias"]
+    agrees(after - bias, 2 * (before - bias), "The result with a doubled weight")
+    has_effect(before, after, "the weight of out_proj")
+
+
+@check(NAME, points=0.1, layer="laws")
+def test_heads_keep_the_items_of_a_batch_apart(student, probe):
+    """Each item of a batch gets the same result as it would alone, and items differ."""
+    s = FOUR
+    yours, x = holding(student, s, drawn_weights(probe, s)), tokens(probe, s)
+
+    together = context_of(yours, x, s)
+    for item in range(s.B):
+        alone = context_of(yours, x[item : item + 1].contiguous(), s)
+        agrees(alone, together[item : item + 1], "The result of an item alone")
+    has_effect(together[0], together[1], "the item of a batch")
+
+
+WIDE = Sizes(B=3, T=12, H=2, d=24, d_in=15, context=13)
+P = 0.3
+VISIBLE = torch.ones(WIDE.T, WIDE.T).tril() == 1
+
+
+def readable(student, probe):
+    """Build a module whose outputs show the attention weights, each weight twice."""
+    s = WIDE
+    once = torch.cat([torch.eye(s.T), torch.zeros(s.T, s.d_in - s.T)], dim=1)  # (T, d_in)
+    weights = {f"{name}.weight": probe.normal(s.d_out, s.d_in, scale=0.4) for name in QKV}
+    weights["W_value.weight"] = once.repeat(2 * s.H, 1)  # (d_out, d_in)
+    x = tokens(probe, s)
+    x[..., : s.T] = torch.eye(s.T)
+    sizes = (s.d_in, s.d_out, s.context, P, s.H, NO_BIAS)
+    yours = student.new(NAME, *sizes).load(mixing_nothing(weights, s), may_lack=LACKS)
+    return yours, x
+
+
+def read(context):
+    """Return both copies of the attention weights: (2, B, H, T, T)."""
+    s = WIDE
+    answer = tensor_like(context, (s.B, s.T, s.d_out), "The context")
+    return answer.view(s.B, s.T, s.H, 2, s.T).permute(3, 0, 2, 1, 4)
+
+
+def find_dropped(weights):
+    """Return which visible weights are dropped, or fail the check if they are too few or many."""
+    dropped = (weights.abs() < 1e-6) & VISIBLE
+    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
+    share = float(dropped[..., VISIBLE].float().mean())  # of 468 weights: one deviation is 0.02
+    expect(abs(share - P) < 0.15, "The share of dropped weights is far above or far below dropout.")
+    return dropped
+
+
+@check(NAME, points=0.37, layer="laws")
+def test_heads_drop_nothing_in_eval_mode(student, probe):
+    """In eval mode, no weight is dropped; back in training, weights are dropped again."""
+    yours, x = readable(student, probe)
+
+    read(yours(x))
+    one, again = (read(yours.eval()(x))[0] for _ in range(2))
+    agrees(again, one, "The attention weights of a second call in eval mode")
+    kept = bool((one[..., VISIBLE].abs() > 1e-6).all())
+    expect(kept, "In eval mode, the result shows attention weights of zero.")
+    find_dropped(read(yours.train()(x))[0])
+
+
+@check(NAME, points=0.37, layer="laws")
+def test_heads_make_up_for_dropped_weights(student, probe):
+    """In training, the remaining weights are those of eval mode divided by 1 - dropout."""
+    yours, x = readable(student, probe)
+    whole, _ = read(yours.eval()(x))
+    weights, _ = read(yours.train()(x))
+
+    dropped = find_dropped(weights)
+    kept = torch.where(dropped, weights, whole / (1 - P))
+    expect(
+        alike(weights[..., VISIBLE], kept[..., VISIBLE]),
+        "In training, the kept weights are not the right weights divided by 1 - dropout.",
+    )
+
+
+@check(NAME, points=0.37, layer="laws")
+def test_heads_drop_single_weights_in_training(student, probe):
+    """In training, attention weights are dropped one by one, and other ones in each call."""
+    yours, x = readable(student, probe)
+    weights, twice = read(yours(x))
+    dropped = find_dropped(weights)
+
+    expect(
+        alike(weights.nan_to_num(), twice.nan_to_num()),
+        "Individual features of context vectors are zero; apply dropout to the attention weights.",
+    )
+    long = dropped[..., 6:, :7]  # weights that are visible in every row here
+    alone = (
+        "Weights are dropped together: whole rows or columns, or the same weights in all heads or "
+        "items."
+    )
+    expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
+    expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)
+    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
+    again, _ = read(yours(x))
+    expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
+
+
+@check(NAME, points=0.05, layer="laws", rules=("dtype",))
+def test_heads_keep_the_dtype(keeps_dtype, student, probe):
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
+    s = FOUR
+    yours, x = untrained(student, s), tokens(probe, s)
+
+    keeps_dtype(yours, x)
+    has_effect(context_of(yours, x, s), context_of(yours, -x, s), "the tokens")
+
+
+@check(NAME, points=0.05, layer="laws", rules=("inputs_unchanged",))
+def test_heads_leave_their_input_alone(student, probe):
+    """The tokens are unchanged, but they have an effect."""
+    s = FOUR
+    yours, x = untrained(student, s), tokens(probe, s)
+
     expect(yours.keeps_inputs(x), "The call changes its input.")
+    has_effect(context_of(yours, x, s), context_of(yours, -x, s), "the tokens")
 
 
 @check(NAME, points=0.1, layer="laws", rules=("refuses",))
@@ -478,14 +835,15 @@ def test_heads_refuse_an_uneven_share(student, probe):
 
 
 @check(NAME, points=0.1, layer="laws", rules=("refuses",))
-def test_heads_refuse_more_tokens_than_fit(student, reference, probe):
+def test_heads_refuse_more_tokens_than_fit(student, probe):
     """The module accepts context_length tokens and raises an error for more."""
-    yours, ours, _ = both(student, reference, probe, FOUR)
-    x = tokens(probe, FOUR, FOUR.context)
+    s = FOUR
+    yours = untrained(student, s)
+    x = tokens(probe, s, s.context)
 
-    agrees(yours(x), ours(x), "The context")
-    for T in (FOUR.context + 1, 2 * FOUR.context):
-        refused = yours.refuses(tokens(probe, FOUR, T))
+    has_effect(context_of(yours, x, s), context_of(yours, -x, s), "the tokens")
+    for T in (s.context + 1, 2 * s.context):
+        refused = yours.refuses(tokens(probe, s, T))
         expect(
             refused,
             "More tokens than context_length give a result; they should raise a ValueError.",
@@ -504,125 +862,31 @@ def test_heads_keep_mask_as_a_buffer(student):
     expect(place.startswith("meta"), "mask does not move with the module.")
 
 
-@check(NAME, points=0.1, layer="laws", rules=("no_seeding",))
-def test_heads_leave_the_seed_to_the_caller(student, probe):
-    """The module does not seed torch's generator when it is built or called."""
-    x, drawn = tokens(probe, FOUR), []
-    for seed in (5, 6):
-        yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, seed=seed)
-        built = student.draws_next()
-        tensor_like(yours(x, seed=seed), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
-        drawn.append((built, student.draws_next()))
-
-    expect(
-        not torch.equal(drawn[0][0], drawn[1][0]),
-        "After construction, the random numbers no longer depend on the seed.",
-    )
-    expect(
-        not torch.equal(drawn[0][1], drawn[1][1]),
-        "After a call, the random numbers no longer depend on the seed.",
-    )
-
-
-WIDE = Sizes(B=3, T=12, H=2, d=24, d_in=15, context=13)
-P = 0.3
-
-
-def readable(student, reference, probe):
-    """Build both modules so that their outputs show the attention weights, each weight twice."""
-    s = WIDE
-    once = torch.cat([torch.eye(s.T), torch.zeros(s.T, s.d_in - s.T)], dim=1)  # (T, d_in)
-    weights = {f"{name}.weight": probe.normal(s.d_out, s.d_in, scale=0.4) for name in QKV}
-    weights["W_value.weight"] = once.repeat(2 * s.H, 1)  # (d_out, d_in)
-    weights["out_proj.weight"], weights["out_proj.bias"] = torch.eye(s.d_out), torch.zeros(s.d_out)
-    x = tokens(probe, s)
-    x[..., : s.T] = torch.eye(s.T)
-    sizes = (s.d_in, s.d_out, s.context, P, s.H)
-    yours = student.new(NAME, *sizes).load(weights, may_lack=LACKS)
-    return yours, reference.new(NAME, *sizes).load(weights), x
-
-
-def read(context):
-    """Return both copies of the attention weights: (2, B, H, T, T)."""
-    s = WIDE
-    answer = tensor_like(context, (s.B, s.T, s.d_out), "The context")
-    return answer.view(s.B, s.T, s.H, 2, s.T).permute(3, 0, 2, 1, 4)
-
-
-@check(NAME, points=0.1, layer="laws")
-def test_heads_drop_nothing_in_eval_mode(student, reference, probe):
-    """In eval mode, no weight is dropped; back in training, weights are dropped again."""
-    yours, ours, x = readable(student, reference, probe)
-
-    read(yours(x))
-    for _ in range(2):
-        agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
-    weights, _ = read(yours.train()(x))
-    visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
-    expect(
-        (weights[..., visible].abs() < 1e-6).any(),
-        "In training mode, the result shows no attention weight of zero.",
-    )
-
-
-@check(NAME, points=0.2, layer="laws")
-def test_heads_drop_single_weights_in_training(student, reference, probe):
-    """In training, individual weights are dropped after softmax, and the others are rescaled."""
-    yours, ours, x = readable(student, reference, probe)
-    (whole, _), (weights, twice) = read(ours.eval()(x)), read(yours(x))
-    visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
-    dropped = (weights.abs() < 1e-6) & visible
-
-    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
-    expect(
-        alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Individual features of context vectors are zero; apply dropout to the attention weights.",
-    )
-    kept = torch.where(dropped, weights, whole / (1 - P))
-    expect(
-        alike(weights, kept),
-        "In training, the kept weights are not the right weights divided by 1 - dropout.",
-    )
-    share = float(dropped[..., visible].float().mean())  # of 468 weights: one deviation is 0.02
-    expect(abs(share - P) < 0.15, "The share of dropped weights is far above or far below dropout.")
-    long = dropped[..., 6:, :7]  # weights that are visible in every row here
-    alone = (
-        "Weights are dropped together: whole rows or columns, or the same weights in all heads or "
-        "items."
-    )
-    expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
-    expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)
-    expect(not torch.equal(dropped[0], dropped[1]), alone)
-    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
-    again, _ = read(yours(x))
-    expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
-
-
-@check(NAME, points=0.2, layer="gradients", rules=("gradients",))
+@check(NAME, points=0.35, layer="gradients", rules=("gradients",))
 def test_heads_can_be_trained(student, reference, probe):
     """The gradients of the input and of the weights and biases of all four layers are right."""
-    yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
+    yours, ours = both(student, reference, probe, THREE, BIAS)
     x, back = tokens(probe, THREE), probe.normal(THREE.B, THREE.T, THREE.d_out)
 
     same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
 
 
-@check(NAME, points=2.0, layer="forbidden", rules=("no_ready_attention",))
-def test_heads_are_built_by_hand(student, reference, probe):
+@check(NAME, points=0.25, layer="forbidden", rules=("no_ready_attention",))
+def test_heads_are_built_by_hand(student, probe):
     """Attention is computed step by step, not by torch's ready-made attention."""
-    yours, ours, _ = both(student, reference, probe, FOUR)
-    x = tokens(probe, FOUR)
+    s = FOUR
+    yours, x = untrained(student, s), tokens(probe, s)
 
     avoids(student, NAME, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
-    agrees(yours(x), ours(x), "The context")
+    has_effect(context_of(yours, x, s), context_of(yours, -x, s), "the tokens")
 
 
 @check(NAME, points=0.1, layer="forbidden", rules=("no_loops",))
-def test_heads_need_no_loop_over_tokens(student, reference, probe):
+def test_heads_need_no_loop_over_tokens(student, probe):
     """The number of tensor operations is the same for few tokens and for many."""
-    yours, ours, _ = both(student, reference, probe, FOUR)
-    few, many = tokens(probe, FOUR, 4), tokens(probe, FOUR, FOUR.context - 1)
+    s = FOUR
+    yours = untrained(student, s)
+    few, many = tokens(probe, s, 4), tokens(probe, s, s.context - 1)
 
-    agrees(yours(many), ours(many), "The context")
     keeps_operators(yours.operators(few), yours.operators(many), AT_ONCE)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, number, number_agrees, same_dtype, tensor, tensor_like
-from autograder.suite.forbidden import avoids, avoids_running, keeps_operators
+from autograder.suite.forbidden import avoids, avoids_itself, avoids_running, keeps_operators
 from autograder.suite.student_proxy import RemoteModule, Student
 
 
@@ -224,47 +224,6 @@ def numbers_in(answer, count, what="train"):
     sentence = f"{what} does not return one loss for each batch."
     expect(len(answer) == count, sentence, Status.WRONG_SHAPE)
     return [number(loss, "A loss") for loss in answer]
-
-
-class Caller:
-    """A view of the student's source that does not blame a caller for the exercises that it calls.
-
-    The uses of the exercises *lower* are left out, unless other code of the caller shares them.
-    """
-
-    def __init__(self, student, *lower):
-        self.methods_in_source = student.methods_in_source
-        self.doubts = student.doubts
-        self._student = student
-        self._lower = lower
-
-    def calls(self, exercise):
-        """Return the lower exercises that *exercise* calls."""
-        names = {use.name for use in self._student.uses(exercise)}
-        return [name for name in self._lower if name in names]
-
-    def uses(self, exercise, *, possible=False):
-        """List the uses of *exercise* without those of the lower exercises."""
-        return tuple(self._uses(exercise, possible, {*self._lower}))
-
-    def _uses(self, name, possible, seen):
-        seen.add(name)
-        uses = self._student.uses(name, possible=possible)
-        below = {
-            use
-            for lower in self._lower
-            if any(use.name == lower for use in uses)
-            for use in self._student.uses(lower, possible=possible)
-        }
-        own = [use for use in uses if use not in below]
-        yield from own
-        for helper in {use.name for use in own} - seen if below else ():
-            yield from self._uses(helper, possible, seen)
-
-
-def run_by(ran):
-    """Return the names of all torch functions and operators that ran."""
-    return {*ran.functions, *(name.split(".")[1] for name, _ in ran.operators if "." in name)}
 
 
 def falls(losses):
@@ -617,12 +576,10 @@ def test_loss_is_written_out(student, probe):
     """The loss comes from your own steps, not from torch's own loss or softmax."""
     logits, targets = probe.normal(B, T, V), draw_ids(probe, B, T)
     names = READY_LOSS | READY_SOFTMAX
-    caller = Caller(student, "log_softmax")
+    below = {"log_softmax": student.operators("log_softmax", logits)}
 
-    avoids(caller, "cross_entropy", names, BY_HAND)
-    for lower in caller.calls("cross_entropy"):
-        names -= run_by(student.operators(lower, logits))
-    avoids_running(student.operators("cross_entropy", logits, targets), names, BY_HAND)
+    ran = student.operators("cross_entropy", logits, targets)
+    avoids_itself(student, "cross_entropy", names, BY_HAND, ran, below)
 
 
 # Reader
@@ -1040,7 +997,7 @@ def test_step_needs_no_optimizer(student, reference, probe):
     """The parameters are changed by your own code, not by torch.optim."""
     model, _ = both_models(student, reference, probe)
 
-    avoids(Caller(student, "cross_entropy"), "train_step", READY_OPTIMIZER, OWN_STEP)
+    avoids(student, "train_step", READY_OPTIMIZER, OWN_STEP, below=("cross_entropy",))
     student.call("train_step", model, *draw_batch(probe), RATE)
 
 
@@ -1049,12 +1006,11 @@ def test_step_uses_your_own_loss(student, reference, probe):
     """The loss comes from your own steps, not from torch's own loss functions."""
     model, _ = both_models(student, reference, probe)
     ids, targets = draw_batch(probe)
-    caller, names = Caller(student, "cross_entropy"), READY_LOSS
+    given = probe.normal(B, T, V), targets
+    below = {"cross_entropy": student.operators("cross_entropy", *given)}
 
-    avoids(caller, "train_step", names, OWN_LOSS)
-    for lower in caller.calls("train_step"):
-        names -= run_by(student.operators(lower, probe.normal(B, T, V), targets))
-    avoids_running(student.operators("train_step", model, ids, targets, RATE), names, OWN_LOSS)
+    ran = student.operators("train_step", model, ids, targets, RATE)
+    avoids_itself(student, "train_step", READY_LOSS, OWN_LOSS, ran, below)
 
 
 # train
@@ -1153,7 +1109,8 @@ def test_training_needs_no_optimizer(student, reference, probe):
     """The steps are your own, not those of torch.optim."""
     model, _ = both_models(student, reference, probe)
 
-    avoids(Caller(student, "cross_entropy", "train_step"), "train", READY_OPTIMIZER, OWN_STEP)
+    below = "cross_entropy", "train_step"
+    avoids(student, "train", READY_OPTIMIZER, OWN_STEP, below=below)
     student.call("train", model, [draw_batch(probe)], RATE)
 
 
@@ -1161,14 +1118,11 @@ def test_training_needs_no_optimizer(student, reference, probe):
 def test_training_uses_your_own_loss(student, reference, probe):
     """The losses come from your own steps, not from torch's own loss functions."""
     model, _ = both_models(student, reference, probe)
-    batch, names = draw_batch(probe), READY_LOSS
-    caller = Caller(student, "cross_entropy", "train_step")
-    given = {
-        "cross_entropy": (probe.normal(B, T, V), batch[1]),
-        "train_step": (model, *batch, RATE),
+    batch = draw_batch(probe)
+    below = {
+        "cross_entropy": student.operators("cross_entropy", probe.normal(B, T, V), batch[1]),
+        "train_step": student.operators("train_step", model, *batch, RATE),
     }
 
-    avoids(caller, "train", names, OWN_LOSS)
-    for lower in caller.calls("train"):
-        names -= run_by(student.operators(lower, *given[lower]))
-    avoids_running(student.operators("train", model, [batch], RATE), names, OWN_LOSS)
+    ran = student.operators("train", model, [batch], RATE)
+    avoids_itself(student, "train", READY_LOSS, OWN_LOSS, ran, below)

@@ -14,7 +14,13 @@ from torch import Tensor
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
-from autograder.suite.forbidden import avoids, avoids_running, keeps_operators, keeps_results_below
+from autograder.suite.forbidden import (
+    avoids,
+    avoids_itself,
+    avoids_running,
+    keeps_operators,
+    keeps_results_below,
+)
 from autograder.suite.student_proxy import RemoteModule, Student
 
 
@@ -164,42 +170,6 @@ def have_shapes(answer, tensors, names):
         real(found, tuple(one.shape), f"The gradient of {name}")
         for name, found, one in zip(names, named(answer, names), tensors, strict=True)
     ]
-
-
-class Caller:
-    """A view of the student's source that does not blame a caller for the exercise that it calls.
-
-    The uses of the exercise *lower* are left out, unless other code of the caller shares them.
-    """
-
-    def __init__(self, student, lower):
-        self.methods_in_source = student.methods_in_source
-        self.doubts = student.doubts
-        self._student = student
-        self._lower = lower
-
-    def calls_lower(self, exercise):
-        """Return whether *exercise* calls the lower exercise."""
-        return any(use.name == self._lower for use in self._student.uses(exercise))
-
-    def uses(self, exercise, *, possible=False):
-        """List the uses of *exercise* without those of the lower exercise."""
-        return tuple(self._uses(exercise, possible, {self._lower}))
-
-    def _uses(self, name, possible, seen):
-        seen.add(name)
-        uses = self._student.uses(name, possible=possible)
-        if any(use.name == self._lower for use in uses):
-            below = {*self._student.uses(self._lower, possible=possible)}
-            uses = [use for use in uses if use not in below]
-            for helper in {use.name for use in uses} - seen:
-                yield from self._uses(helper, possible, seen)
-        yield from uses
-
-
-def run_by(ran):
-    """Return the names of all torch functions and operators that ran."""
-    return {*ran.functions, *(name.split(".")[1] for name, _ in ran.operators if "." in name)}
 
 
 def is_not_zero(gradient, what="The gradient"):
@@ -852,13 +822,11 @@ def test_attention_gradients_leave_their_arguments_alone(student, probe):
 def test_attention_gradients_are_computed_by_hand(student, probe):
     """The gradients come from your own steps, not from autograd or torch's backward functions."""
     given = draw_attention(probe, B)
-    caller, names = Caller(student, "softmax_backward"), BACKWARD
+    rows = draw_softmax(probe, B, TQ, TK), probe.normal(B, TQ, TK)
+    below = {"softmax_backward": student.operators("softmax_backward", *rows)}
 
-    avoids(caller, "attention_backward", names, BY_HAND)
-    if caller.calls_lower("attention_backward"):
-        rows = draw_softmax(probe, B, TQ, TK), probe.normal(B, TQ, TK)
-        names -= run_by(student.operators("softmax_backward", *rows))
-    avoids_running(student.operators("attention_backward", *given), names, BY_HAND)
+    ran = student.operators("attention_backward", *given)
+    avoids_itself(student, "attention_backward", BACKWARD, BY_HAND, ran, below)
 
 
 @check("attention_backward", points=0.1, layer="forbidden", rules=("no_loops",))
@@ -1058,13 +1026,11 @@ def test_self_attention_gradients_leave_their_arguments_alone(student, probe):
 def test_self_attention_gradients_are_computed_by_hand(student, probe):
     """The gradients come from your own steps, not from autograd or torch's backward functions."""
     given = draw_projections(probe, B)
-    caller, names = Caller(student, "attention_backward"), BACKWARD
+    inner = draw_attention(probe, B, Tq=T, Tk=T, d_v=D)
+    below = {"attention_backward": student.operators("attention_backward", *inner)}
 
-    avoids(caller, "self_attention_backward", names, BY_HAND)
-    if caller.calls_lower("self_attention_backward"):
-        below = draw_attention(probe, B, Tq=T, Tk=T, d_v=D)
-        names -= run_by(student.operators("attention_backward", *below))
-    avoids_running(student.operators("self_attention_backward", *given), names, BY_HAND)
+    ran = student.operators("self_attention_backward", *given)
+    avoids_itself(student, "self_attention_backward", BACKWARD, BY_HAND, ran, below)
 
 
 @check("self_attention_backward", points=0.05, layer="forbidden", rules=("no_loops",))

@@ -511,7 +511,7 @@ def keeps_lengths(student, reference, probe, halves):
 
 
 def depends_on_distance(student, reference, probe, halves):
-    """Check that a score of rotated vectors depends on nothing but their distance."""
+    """Check that a score of rotated vectors depends only on their distance."""
     x, scores = probe.normal(3, 2, 6), []
     for positions in ((3, 1), (10, 8), (43, 41), (1, 3)):
         turned = rotated(student, x, *angles(reference, positions, 6, 100.0), halves)
@@ -898,7 +898,7 @@ def test_attention_has_one_bias(student):
 
 @check(NAME, points=0.05, layer="parameters", rules=("no_seeding",))
 def test_attention_leaves_the_seed_to_the_caller(student, probe):
-    """Neither the constructor nor a call sets a seed."""
+    """The constructor and a call set no seed."""
     x, drawn = tokens(probe, FOUR), []
     for seed in (5, 6):
         yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, FOUR.H, seed=seed)

@@ -107,7 +107,8 @@ class DeepNetwork(nn.Module):
 
     *layer_sizes* lists the numbers of features from input to output: [3, 5, 1] means two layers,
     from 3 to 5 and from 5 to 1 features. layers is an ``nn.ModuleList`` of ``nn.Linear`` with
-    biases, in this order.
+    biases, in this order. Write out GELU and gates: `F.gelu`, `nn.GELU` and `F.glu` are not
+    allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu` are.
     """
 
     def __init__(self, layer_sizes: Sequence[int], use_shortcut: bool) -> None:

@@ -4,6 +4,7 @@ It makes the same checks as the suite that grades you, on different inputs.
 The file records.bin holds the answers of the solution to these inputs.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
-from autograder.suite.forbidden import avoids, avoids_running
+from autograder.suite.forbidden import avoids_itself
 from autograder.suite.student_proxy import RemoteModule, Student
 
 
@@ -85,8 +86,13 @@ READY_NORM = frozenset(
 )
 HEADS = "MultiHeadAttention"
 BLOCK = "TransformerBlock"
-TIED = True
+TIED, UNTIED = True, False
 QKV_BIAS, NO_BIAS = True, False
+PRE_NORM, POST_NORM = True, False
+LAYER_EPS = 1e-5
+EFFECT = 0.01  # far above float32 noise; the changes that the laws make have larger effects
+FAR = 100.0  # a change of a value that even a small weight shows
+SEED = 3  # of draws that are compared with draws of the same code only
 WITHOUT_GRAPH = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 BY_HAND = "Use your own attention: scores, softmax, weighted values."
 NORM_BY_HAND = "Use your own LayerNorm."
@@ -175,6 +181,43 @@ def same_gradients(yours, ours):
         agrees(found, gradient, f"The gradient of {name}")
 
 
+def differs(one, other):
+    """Return whether two results of the same shape differ much more than float32 noise."""
+    apart = (one.double() - other.double()).abs()
+    return bool(apart.numel()) and bool(apart.max() > EFFECT)
+
+
+def has_effect(before, after, what):
+    """Fail the check if a change of *what* has left a result as it was."""
+    expect(differs(before, after), f"A change of {what} has no effect.")
+
+
+def result_of(module, x, d_out=None):
+    """Return the result of a module for tokens of features."""
+    return tensor_like(module(x), (*x.shape[:-1], d_out or x.shape[-1]), "The result")
+
+
+def logits_of(model, ids, V):
+    """Return the logits for the ids."""
+    return tensor_like(model(ids), (*ids.shape, V), "The logits")
+
+
+def computes(module, x, d_out=None):
+    """Fail the check if *module* returns its input, or the same numbers for other tokens."""
+    one, other = (result_of(module, each, d_out) for each in (x, 0.5 - x))
+    has_effect(one, other, "the tokens")
+    expect(one.shape != x.shape or differs(one, x), "The result is the input.")
+
+
+def treats_tokens_apart(module, x):
+    """Fail the check unless a token of a batch gets the result that it gets alone."""
+    together = result_of(module, x)
+    alone = result_of(module, x[1:2, 2:3].contiguous())
+    agrees(alone, together[1:2, 2:3], "The result of a token alone")
+    expect(differs(together[0, 0], together[1, 2]), "Different tokens give the same result.")
+    expect(differs(together, x), "The result is the input.")
+
+
 def counts_of(answer, V, what):
     """Count how often each token is among the drawn ids, or fail the check."""
     drawn = tensor(answer, what).flatten()
@@ -198,10 +241,18 @@ def is_refused(refused, what):
     expect(refused, sentence, Status.NOT_REFUSED)
 
 
+def heads_of(student, probe, d_in, H, change=None):
+    """Build a MultiHeadAttention with as many features out as in; *change* changes its weights."""
+    shapes = {f"{name}.weight": (d_in, d_in) for name in ("W_query", "W_key", "W_value")}
+    shapes |= {"out_proj.weight": (d_in, d_in), "out_proj.bias": (d_in,)}
+    weights = (change or dict)(drawn_weights(probe, shapes))
+    return student.new(HEADS, d_in, d_in, 9, 0.0, H, NO_BIAS).load(weights)
+
+
 # MultiHeadAttention
 
 
-@check(HEADS, points=0.1, layer="probe")
+@check(HEADS, points=0.07, layer="probe")
 def test_heads_still_attend(student, reference, probe):
     """The copied class gives the right results for several sizes and lengths."""
     for d_in, d_out, context, H, qkv_bias in ((7, 6, 9, 2, False), (5, 12, 6, 3, True)):
@@ -213,12 +264,57 @@ def test_heads_still_attend(student, reference, probe):
             agrees(yours(x), ours(x), "The context")
 
 
+@check(HEADS, points=0.02, layer="laws")
+def test_heads_still_see_the_past_and_not_the_future(student, probe):
+    """A token affects the tokens after it, and none before it."""
+
+    def only_values(weights):  # the last feature of a token has an effect on its value only
+        for name in ("W_query", "W_key"):
+            weights[f"{name}.weight"][:, -1] = 0
+        return weights
+
+    yours, x = heads_of(student, probe, 6, 2, only_values), probe.normal(3, 7, 6)
+    others = x.clone()
+    others[:, 3, -1] += FAR
+    before, after = (result_of(yours, one) for one in (x, others))
+    agrees(after[:, :3], before[:, :3], "After a change of a later token, the context")
+    has_effect(before[:, 4:], after[:, 4:], "an earlier token")
+
+
+@check(HEADS, points=0.02, layer="laws")
+def test_heads_still_have_weights_that_sum_to_one(student, probe):
+    """If all values are equal, every context vector before out_proj is this value."""
+    value = probe.normal(8)
+
+    def equal_values(weights):  # the value of each token uses only its leading 1
+        weights["W_value.weight"] *= 0
+        weights["W_value.weight"][:, 0] = value
+        return weights | {"out_proj.weight": torch.eye(8), "out_proj.bias": torch.zeros(8)}
+
+    x = probe.normal(3, 5, 8)
+    x[..., 0] = 1.0
+    agrees(heads_of(student, probe, 8, 4, equal_values)(x), value.expand_as(x), "The context")
+
+
+@check(HEADS, points=0.02, layer="laws")
+def test_heads_still_keep_the_items_of_a_batch_apart(student, probe):
+    """Each item of a batch gets the same result as it would alone, and items differ."""
+    yours, x = heads_of(student, probe, 6, 3), probe.normal(3, 5, 6)
+
+    together = result_of(yours, x)
+    for item in range(3):
+        alone = result_of(yours, x[item : item + 1].contiguous())
+        agrees(alone, together[item : item + 1], "The result of an item alone")
+    has_effect(together[0], together[1], "the item of a batch")
+    expect(differs(together, x), "The result is the input.")
+
+
 WIDE = {"B": 3, "T": 12, "H": 2, "d_in": 15, "d_out": 48, "context": 13}
 P = 0.3  # the probability with which a weight is dropped
 
 
-def readable(student, reference, probe):
-    """Build both modules so that their outputs show the attention weights, each weight twice."""
+def readable(student, probe):
+    """Build a module whose outputs show the attention weights, each weight twice."""
     B, T, H, d_in, d_out, context = WIDE.values()
     weights = {
         "W_query.weight": probe.normal(d_out, d_in, scale=0.4),
@@ -229,8 +325,8 @@ def readable(student, reference, probe):
     }
     x = probe.normal(B, T, d_in, scale=0.6)
     x[..., :T] = torch.eye(T)
-    sizes = (d_in, d_out, context, P, H)
-    return student.new(HEADS, *sizes).load(weights), reference.new(HEADS, *sizes).load(weights), x
+    sizes = (d_in, d_out, context, P, H, NO_BIAS)
+    return student.new(HEADS, *sizes).load(weights), x
 
 
 def read(context):
@@ -240,25 +336,25 @@ def read(context):
     return answer.view(B, T, H, 2, T).permute(3, 0, 2, 1, 4)
 
 
-@check(HEADS, points=0.1, layer="laws", rules=("refuses",))
-def test_heads_still_drop_weights(student, reference, probe):
-    """Weights are dropped only in training; wrong sizes and texts that are too long are refused."""
-    yours, ours, x = readable(student, reference, probe)
-    whole, _ = read(ours.eval()(x))
-
+@check(HEADS, points=0.03, layer="laws")
+def test_heads_still_drop_weights(student, probe):
+    """In training some weights are dropped and the others are rescaled; in eval mode none is."""
+    yours, x = readable(student, probe)
     read(yours(x))
-    agrees(read(yours.eval()(x))[0], whole, "The attention weights in eval mode")
+    whole, _ = read(yours.eval()(x))
     weights, twice = read(yours.train()(x))
     visible = torch.ones(WIDE["T"], WIDE["T"]).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
+    kept = bool((whole[..., visible].abs() > 1e-6).all())
+    expect(kept, "In eval mode, an attention weight is zero.")
     expect(dropped.any(), "In training mode, no attention weight is dropped.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
         "Single features of context vectors are dropped; apply dropout to the attention weights.",
     )
-    kept = torch.where(dropped, weights, whole / (1 - P))
+    remaining = torch.where(dropped, weights, whole / (1 - P))
     expect(
-        alike(weights, kept),
+        alike(weights[..., visible], remaining[..., visible]),
         "In training, the remaining weights are not the right weights divided by 1 - dropout.",
     )
     share = float(dropped[..., visible].float().mean())  # 468 weights: standard error 0.02
@@ -267,74 +363,263 @@ def test_heads_still_drop_weights(student, reference, probe):
     )
     again, _ = read(yours(x))
     expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
-    long = probe.normal(2, WIDE["context"] + 1, WIDE["d_in"])
-    is_refused(yours.refuses(long), "A text of more than context_length tokens")
+
+
+@check(HEADS, points=0.02, layer="laws", rules=("refuses",))
+def test_heads_still_refuse_what_does_not_fit(student, probe):
+    """An uneven split and a text of more than context_length tokens raise an error."""
+    yours = student.new(HEADS, 7, 8, 12, 0.0, 2, NO_BIAS)
+    computes(yours, probe.normal(2, 12, 7), 8)
+    is_refused(yours.refuses(probe.normal(2, 13, 7)), "A text of more than context_length tokens")
     refused = student.refuses(HEADS, 7, 8, 12, 0.0, 3)
     refused = refused or student.new(HEADS, 7, 8, 12, 0.0, 3).refuses(probe.normal(2, 12, 7))
     is_refused(refused, "A d_out that num_heads does not divide")
 
 
+@check(HEADS, points=0.02, layer="forbidden", rules=("no_ready_attention",))
+def test_heads_are_still_built_by_hand(student, probe):
+    """Attention is computed step by step, not by torch's ready-made attention."""
+    yours, x = heads_of(student, probe, 6, 2), probe.normal(3, 5, 6)
+
+    avoids_itself(student, HEADS, READY_ATTENTION, BY_HAND, yours.operators(x), {})
+    computes(yours, x)
+
+
+def layer_norm(student, weights):
+    """Build a LayerNorm with these weights."""
+    return student.new("LayerNorm", len(weights["scale"]), LAYER_EPS).load(weights)
+
+
+def norm_weights(probe, d_model):
+    """Draw a scale and a shift."""
+    return drawn_weights(probe, {"scale": (d_model,), "shift": (d_model,)})
+
+
 # LayerNorm
 
 
-@check("LayerNorm", points=0.2, layer="probe")
+@check("LayerNorm", points=0.07, layer="probe")
 def test_layer_norm_still_normalizes(student, reference, probe):
     """The copied class gives the right results, even for small features or a different eps."""
-    for shape, eps, size in (((3, 5, 7), None, 2.3), ((4, 6), 0.5, 1.2), ((2, 8), None, 0.004)):
-        arguments = (shape[-1],) if eps is None else (shape[-1], eps)
-        yours, ours = both(student, reference, probe, "LayerNorm", *arguments)
+    for shape, eps, size in (
+        ((3, 5, 7), LAYER_EPS, 2.3),
+        ((4, 6), 0.5, 1.2),
+        ((2, 8), LAYER_EPS, 0.004),
+    ):
+        yours, ours = both(student, reference, probe, "LayerNorm", shape[-1], eps)
         x = size * probe.normal(*shape) + size
 
         agrees(yours(x), ours(x), "The result of LayerNorm")
 
 
+@check("LayerNorm", points=0.02, layer="laws")
+def test_layer_norm_still_gives_mean_0_and_variance_1(student, probe):
+    """With a scale of 1 and a shift of 0, each token gets features with mean 0 and variance 1."""
+    norm = layer_norm(student, {"scale": torch.ones(8), "shift": torch.zeros(8)})
+    result = result_of(norm, 3.0 * probe.normal(3, 5, 8) + 2.0)
+
+    agrees(result.mean(dim=-1), torch.zeros(3, 5), "The mean of each token's features")
+    agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The variance of each token's features")
+
+
+@check("LayerNorm", points=0.02, layer="laws")
+def test_layer_norm_still_treats_each_token_alone(student, probe):
+    """A token gets the same result alone and in a batch, and other tokens get other results."""
+    norm = layer_norm(student, norm_weights(probe, 8))
+
+    treats_tokens_apart(norm, 3.0 * probe.normal(3, 5, 8) + 2.0)
+
+
+@check("LayerNorm", points=0.02, layer="laws")
+def test_layer_norm_still_scales_and_then_shifts(student, probe):
+    """The result is that of a scale of 1 and a shift of 0, times scale, plus shift."""
+    weights, x = norm_weights(probe, 8), 3.0 * probe.normal(3, 5, 8) + 2.0
+    plain = {"scale": torch.ones(8), "shift": torch.zeros(8)}
+
+    normalized, result = (result_of(layer_norm(student, one), x) for one in (plain, weights))
+    agrees(result, normalized * weights["scale"] + weights["shift"], "The result")
+    has_effect(normalized, result, "scale and shift")
+
+
+@check("LayerNorm", points=0.02, layer="forbidden", rules=("no_ready_norm",))
+def test_layer_norm_is_still_written_by_hand(student, probe):
+    """The norm is computed step by step, not by torch's ready-made norms."""
+    norm, x = layer_norm(student, norm_weights(probe, 6)), probe.normal(3, 5, 6)
+
+    avoids_itself(student, "LayerNorm", READY_NORM, NORM_BY_HAND, norm.operators(x), {})
+    computes(norm, x)
+
+
+FF_SHAPES = {
+    "linear1.weight": (7, 4),
+    "linear1.bias": (7,),
+    "linear2.weight": (4, 7),
+    "linear2.bias": (4,),
+}
+
+
+def feed_forward(student, weights, activation):
+    """Build a FeedForward with these weights."""
+    return student.new("FeedForward", 4, 7, activation).load(weights)
+
+
 # FeedForward
 
 
-@check("FeedForward", points=0.1, layer="probe")
+@check("FeedForward", points=0.05, layer="probe")
 def test_feed_forward_still_transforms(student, reference, probe):
-    """The copied class gives the right results with GELU (the default) and with ReLU."""
-    for d_model, hidden, *activation in ((4, 7), (5, 9, "relu"), (3, 8, "gelu")):
-        yours, ours = both(student, reference, probe, "FeedForward", d_model, hidden, *activation)
+    """The copied class gives the right results with GELU and with ReLU."""
+    for d_model, hidden, activation in ((4, 7, "gelu"), (5, 9, "relu"), (3, 8, "gelu")):
+        yours, ours = both(student, reference, probe, "FeedForward", d_model, hidden, activation)
         x = 1.4 * probe.normal(3, 6, d_model)
 
         agrees(yours(x), ours(x), "The result of FeedForward")
 
 
-@check("FeedForward", points=0.1, layer="probe", rules=("refuses",))
+@check("FeedForward", points=0.02, layer="laws")
+def test_feed_forward_still_treats_each_token_alone(student, probe):
+    """A token gets the same result alone and in a batch, and other tokens get other results."""
+    network = feed_forward(student, drawn_weights(probe, FF_SHAPES), "relu")
+
+    treats_tokens_apart(network, 1.4 * probe.normal(2, 5, 4))
+
+
+@check("FeedForward", points=0.02, layer="laws")
+def test_feed_forward_still_ends_with_its_second_layer(student, probe):
+    """Twice the weight and bias of linear2 give twice the result."""
+    weights, x = drawn_weights(probe, FF_SHAPES), 1.4 * probe.normal(2, 5, 4)
+    twice = {name: 2 * one if "linear2" in name else one for name, one in weights.items()}
+
+    before, after = (result_of(feed_forward(student, one, "gelu"), x) for one in (weights, twice))
+    agrees(after, 2 * before, "The result of a doubled second layer")
+    has_effect(before, after, "linear2")
+
+
+@check("FeedForward", points=0.02, layer="laws")
+def test_feed_forward_still_drops_negative_features(student, probe):
+    """If all hidden features are far below 0, the result is the bias of linear2."""
+    weights, x = drawn_weights(probe, FF_SHAPES), probe.normal(2, 5, 4, scale=0.5)
+    weights["linear1.bias"] = -8.0 - probe.uniform(7)
+
+    for activation in ("gelu", "relu"):
+        result = feed_forward(student, weights, activation)(x)
+        agrees(result, weights["linear2.bias"].expand(2, 5, 4), "The result")
+
+
+@check("FeedForward", points=0.02, layer="laws", rules=("refuses",))
 def test_feed_forward_still_refuses_other_activations(student):
     """The constructor accepts "gelu" and "relu" and raises an error for other names."""
     for activation in ("gelu", "relu"):
         network = student.new("FeedForward", 4, 6, activation)
-        tensor_like(network(torch.ones(3, 4)), (3, 4), "The result of FeedForward")
+        computes(network, torch.ones(3, 4))
     for activation in ("tanh", "GELU!", "", "sigmoid"):
         refused = student.refuses("FeedForward", 4, 6, activation)
         is_refused(refused, "An unknown activation")
 
 
+@check("FeedForward", points=0.02, layer="forbidden", rules=("no_ready_gelu",))
+def test_feed_forward_still_uses_your_gelu(student, probe):
+    """The activation is your gelu, not torch's."""
+    network = feed_forward(student, drawn_weights(probe, FF_SHAPES), "gelu")
+    x = probe.normal(3, 5, 4)
+
+    avoids_itself(student, "FeedForward", READY_GELU, GELU_BY_HAND, network.operators(x), {})
+    computes(network, x)
+
+
+def blocks(probe, d_model, hidden, norm_first, *sides, dead=()):
+    """Build a block for each side, without attention, with equal weights; *dead* give zeros."""
+    built = [
+        side.new(BLOCK, side.new("FeedForward", d_model, 6, "relu"), d_model, hidden, norm_first)
+        for side in sides
+    ]
+    weights = drawn_weights(probe, block_shapes(d_model, hidden))
+    for name in weights:
+        if name.startswith(tuple(f"{part}.linear2" for part in dead)):
+            weights[name] *= 0
+    return [block.load(weights) for block in built]
+
+
+def block_shapes(d_model, hidden):
+    """Return the shapes of a block's parameters, with a FeedForward in place of attention."""
+    norm = {"scale": (d_model,), "shift": (d_model,)}
+
+    def network(inside):
+        return {
+            "linear1.weight": (inside, d_model),
+            "linear1.bias": (inside,),
+            "linear2.weight": (d_model, inside),
+            "linear2.bias": (d_model,),
+        }
+
+    parts = {"att": network(6), "norm1": norm, "ff": network(hidden), "norm2": norm}
+    return {f"{part}.{name}": shape for part in parts for name, shape in parts[part].items()}
+
+
 # TransformerBlock
 
 
-@check(BLOCK, points=0.2, layer="probe", needs=("FeedForward",))
+@check(BLOCK, points=0.08, layer="probe", needs=("FeedForward",))
 def test_block_still_stacks(student, reference, probe):
     """The copied class gives the right results, with pre-norm and with post-norm."""
-    for norm_first, d_model, hidden in ((True, 5, 9), (False, 4, 7)):
-        sizes = (d_model, hidden, norm_first)
-        built = [
-            side.new(BLOCK, side.new("FeedForward", d_model, 6, "relu"), *sizes)
-            for side in (reference, student)
-        ]
-        weights = drawn_weights(probe, built[0].shapes())
-        ours, yours = (block.load(weights) for block in built)
+    for norm_first, d_model, hidden in ((PRE_NORM, 5, 9), (POST_NORM, 4, 7)):
+        yours, ours = blocks(probe, d_model, hidden, norm_first, student, reference)
         x = 1.3 * probe.normal(3, 6, d_model) + 0.4
 
         agrees(yours(x), ours(x), "The result of the block")
 
 
+@check(BLOCK, points=0.03, layer="laws", needs=("FeedForward",))
+def test_block_of_dead_parts_is_still_the_identity(student, probe):
+    """If both parts return zeros, a pre-norm block returns its input, and otherwise it does not."""
+    x = 1.3 * probe.normal(3, 6, 5) + 0.4
+
+    (dead,) = blocks(probe, 5, 9, PRE_NORM, student, dead=("att", "ff"))
+    agrees(dead(x), x, "The result of a block whose parts return zeros")
+    (alive,) = blocks(probe, 5, 9, PRE_NORM, student)
+    computes(alive, x)
+
+
+@check(BLOCK, points=0.03, layer="laws", needs=("FeedForward",))
+def test_block_still_treats_each_token_alone(student, probe):
+    """Without attention, a token gets the same result alone and in a batch."""
+    (block,) = blocks(probe, 5, 9, PRE_NORM, student)
+
+    treats_tokens_apart(block, 1.3 * probe.normal(3, 6, 5) + 0.4)
+
+
+@check(BLOCK, points=0.03, layer="laws", needs=("FeedForward",))
+def test_block_with_post_norm_still_gives_normalized_tokens(student, probe):
+    """If norm2 does not scale or shift, a post-norm block gives each token mean 0, variance 1."""
+    (block,) = blocks(probe, 8, 9, POST_NORM, student)
+    block.load({"norm2.scale": torch.ones(8), "norm2.shift": torch.zeros(8)})
+
+    result = result_of(block, 1.3 * probe.normal(3, 6, 8) + 0.4)
+    agrees(result.mean(dim=-1), torch.zeros(3, 6), "The mean of each token's features")
+    agrees(result.square().mean(dim=-1), torch.ones(3, 6), "The variance of each token's features")
+
+
+@check(BLOCK, points=0.03, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
+def test_block_is_still_built_from_your_parts(student, probe):
+    """The norms and GELU are your own, not torch's."""
+    network = student.new("FeedForward", 5, 6, "relu")
+    block = student.new(BLOCK, network, 5, 9, PRE_NORM, "gelu")
+    x = 1.3 * probe.normal(3, 6, 5) + 0.4
+
+    ran = block.operators(x)
+    below = {
+        "LayerNorm": student.new("LayerNorm", 5).operators(x),
+        "FeedForward": student.new("FeedForward", 5, 9, "gelu").operators(x),
+    }
+    for names, why in ((READY_NORM, NORM_BY_HAND), (READY_GELU, GELU_BY_HAND)):
+        avoids_itself(student, BLOCK, names, why, ran, below)
+    computes(block, x)
+
+
 # BigramModel
 
 
-@check("BigramModel", points=0.1, layer="shapes")
+@check("BigramModel", points=0.05, layer="shapes")
 def test_bigram_gives_a_row_for_each_token(student):
     """A batch of 2 texts with 4 tokens each gives logits (2, 4, 5)."""
     model = student.new("BigramModel", 5)
@@ -342,29 +627,37 @@ def test_bigram_gives_a_row_for_each_token(student):
     tensor_like(model(torch.ones(2, 4).long()), (2, 4, 5), "The logits of BigramModel(5)")
 
 
-@check("BigramModel", points=0.2, layer="parameters")
-def test_bigram_is_one_table(student, reference, probe):
-    """The only parameter is table, with the initial weights of an nn.Embedding."""
-    yours = student.new("BigramModel", 6, seed=probe.seed)
-    ours = reference.new("BigramModel", 6, seed=probe.seed)
+@check("BigramModel", points=0.06, layer="parameters")
+def test_bigram_is_one_table(student):
+    """The only parameter is table."""
+    yours = student.new("BigramModel", 6)
 
     named(yours, {"table.weight": (6, 6)}, "BigramModel has a parameter outside table.")
-    wanted = ours.parameters()["table.weight"].value
-    agrees(yours.parameters()["table.weight"].value, wanted, "table right after construction")
 
 
-@check("BigramModel", points=0.3, layer="documented")
-def test_bigram_has_the_documented_loss(student, documented):
-    """With seed 1337, the untrained model has the documented loss on the documented batch."""
+@check("BigramModel", points=0.05, layer="parameters")
+def test_bigram_draws_its_table(student, reference, probe):
+    """The table has the initial weights of an nn.Embedding and is trainable."""
+    yours = student.new("BigramModel", 6, seed=probe.seed).named("table.weight")["table.weight"]
+    ours = reference.new("BigramModel", 6, seed=probe.seed).parameters()["table.weight"]
+
+    agrees(yours.value, ours.value, "table right after construction")
+    expect(yours.requires_grad, "table is not trainable.")
+
+
+@check("BigramModel", points=0.15, layer="documented")
+def test_bigram_has_the_documented_loss(student, reference, documented):
+    """With the table of seed 1337, the model has the documented loss on the documented batch."""
     ids, targets = documented["gptdev.ids"].tensor, documented["gptdev.targets"].tensor
-    model = student.new("BigramModel", 65, seed=1337)
+    drawn = reference.new("BigramModel", 65, seed=1337).parameters()["table.weight"]
+    model = student.new("BigramModel", 65).load({"table.weight": drawn.value})
 
-    logits = tensor_like(model(ids.long()), (4, 8, 65), "The logits of BigramModel(65)")
+    logits = logits_of(model, ids.long(), 65)
     loss = F.cross_entropy(logits.flatten(0, 1).float(), targets.long().flatten())
     documented["gptdev.bigram.loss"].matches(loss, "The loss of BigramModel(65)")
 
 
-@check("BigramModel", points=0.1, layer="probe")
+@check("BigramModel", points=0.15, layer="probe")
 def test_bigram_looks_up_any_table(student, reference, probe):
     """For any table and any ids, the logits are the rows of the table for these ids."""
     for B, T, V in ((3, 5, 7), (1, 6, 4)):
@@ -372,6 +665,65 @@ def test_bigram_looks_up_any_table(student, reference, probe):
         ids = draw_ids(probe, B, T, V)
 
         agrees(yours(ids), ours(ids), "The logits")
+
+
+def bigram(student, table):
+    """Build a bigram model with this table."""
+    return student.new("BigramModel", len(table)).load({"table.weight": table})
+
+
+@check("BigramModel", points=0.05, layer="laws")
+def test_bigram_sees_one_token_only(student, probe):
+    """A change of one token changes the logits at its position, and no others."""
+    model, ids = bigram(student, 2 * probe.normal(7, 7)), draw_ids(probe, 3, 5, 7)
+    others = ids.clone()
+    others[:, 2] = (ids[:, 2] + 3) % 7
+
+    before, after = (logits_of(model, one, 7) for one in (ids, others))
+    apart = [0, 1, 3, 4]
+    agrees(after[:, apart], before[:, apart], "The logits of the other tokens")
+    has_effect(before[:, 2], after[:, 2], "a token")
+
+
+@check("BigramModel", points=0.05, layer="laws")
+def test_bigram_predicts_the_same_everywhere(student, probe):
+    """The same token has the same logits at every position, and other tokens have others."""
+    model = bigram(student, 2 * probe.normal(7, 7))
+
+    logits = logits_of(model, torch.tensor([[4, 1, 4], [1, 4, 1]]), 7)
+    agrees(logits[0, [0, 2]], logits[1, [1, 1]], "The logits of token 4 at two positions")
+    has_effect(logits[0, 0], logits[0, 1], "the token")
+
+
+@check("BigramModel", points=0.05, layer="laws")
+def test_bigram_has_one_row_for_each_token(student, probe):
+    """A change of row i of the table changes the logits of token i, and of no other token."""
+    table, ids = 2 * probe.normal(7, 7), torch.arange(7)[None]
+    others = table.clone()
+    others[3] += 2
+
+    before, after = (logits_of(bigram(student, one), ids, 7) for one in (table, others))
+    apart = [0, 1, 2, 4, 5, 6]
+    agrees(after[:, apart], before[:, apart], "The logits of the other tokens")
+    has_effect(before[:, 3], after[:, 3], "a row")
+
+
+@check("BigramModel", points=0.03, layer="laws", rules=("inputs_unchanged",))
+def test_bigram_leaves_the_ids_alone(student, probe):
+    """The ids are unchanged, but they have an effect."""
+    model, ids = bigram(student, 2 * probe.normal(7, 7)), torch.arange(7)[None]
+
+    expect(model.keeps_inputs(ids), "The call changes the ids.")
+    has_effect(*(logits_of(model, one, 7) for one in (ids, 6 - ids)), "the ids")
+
+
+@check("BigramModel", points=0.06, layer="gradients", rules=("gradients",))
+def test_bigram_can_be_trained(student, reference, probe):
+    """The gradient of the table is right."""
+    yours, ours = both(student, reference, probe, "BigramModel", 7)
+    ids, back = draw_ids(probe, 3, 5, 7), probe.normal(3, 5, 7)
+
+    same_gradients(yours.gradients(ids, cotangent=back), ours.gradients(ids, cotangent=back))
 
 
 def gpt_shapes(s, *, qkv_bias=False):
@@ -394,7 +746,7 @@ def gpt_shapes(s, *, qkv_bias=False):
 # GPT
 
 
-@check("GPT", points=0.1, layer="signature")
+@check("GPT", points=0.05, layer="signature")
 def test_gpt_is_built_by_the_names_of_its_arguments(student):
     """The constructor takes the documented arguments; qkv_bias and tied are optional."""
     sizes = {"vocab_size": 5, "context_length": 7, "d_model": 4, "num_heads": 2, "num_layers": 1}
@@ -403,7 +755,21 @@ def test_gpt_is_built_by_the_names_of_its_arguments(student):
     student.new("GPT", **sizes, qkv_bias=True, tied=True)
 
 
-@check("GPT", points=0.1, layer="shapes")
+@check("GPT", points=0.05, layer="signature")
+def test_gpt_has_no_biases_and_no_tied_head_by_default(student):
+    """Without the last two arguments, qkv_bias and tied are false."""
+    default, *others = (
+        len(student.new("GPT", *ONE, *options).shapes())
+        for options in ((), (NO_BIAS, UNTIED), (QKV_BIAS, UNTIED), (NO_BIAS, TIED))
+    )
+
+    expect(default == others[0], "The default of qkv_bias or tied is wrong.")
+    more, fewer = (count - default for count in others[1:])
+    expect(more > 0, "With qkv_bias, there are no more parameters.")
+    expect(fewer < 0, "A tied GPT has as many parameters as an untied one.")
+
+
+@check("GPT", points=0.05, layer="shapes")
 def test_gpt_gives_a_row_for_each_token(student):
     """Two texts of 6, 3 or 1 tokens give logits (2, 6, 5), (2, 3, 5) or (2, 1, 5)."""
     model = student.new("GPT", 5, 6, 4, 2, 1)
@@ -412,161 +778,229 @@ def test_gpt_gives_a_row_for_each_token(student):
         tensor_like(model(torch.ones(2, T).long()), (2, T, 5), "The logits of GPT(5, 6, 4, 2, 1)")
 
 
-@check("GPT", points=0.2, layer="parameters")
+@check("GPT", points=0.15, layer="parameters")
 def test_gpt_consists_of_the_documented_layers(student):
     """The parameters are those of the documented layers, with and without qkv_bias."""
     for s, qkv_bias in ((TWO, False), (THREE, True)):
-        model = student.new("GPT", *s, qkv_bias)
+        model = student.new("GPT", *s, qkv_bias, UNTIED)
 
         wanted = gpt_shapes(s, qkv_bias=qkv_bias) | {"out_head.weight": (s.V, s.d_model)}
         named(model, wanted, "The GPT has a parameter outside its documented layers.")
 
 
-@check("GPT", points=0.2, layer="parameters")
+@check("GPT", points=0.1, layer="parameters")
 def test_gpt_draws_its_layers_in_order(student, reference, probe):
     """All layers are created in the documented order, so a seed gives the expected weights."""
-    yours = student.new("GPT", *TWO, seed=probe.seed).parameters()
-    ours = reference.new("GPT", *TWO, seed=probe.seed).parameters()
+    ours = reference.new("GPT", *TWO, NO_BIAS, UNTIED, seed=probe.seed).parameters()
+    yours = student.new("GPT", *TWO, NO_BIAS, UNTIED, seed=probe.seed).named(*ours)
 
     for name, parameter in ours.items():
-        expect(name in yours, f"There is no parameter {name}.")
         agrees(yours[name].value, parameter.value, f"{name} right after construction")
         expect(yours[name].requires_grad, f"{name} is not trainable.")
 
 
-@check("GPT", points=0.2, layer="parameters")
+@check("GPT", points=0.18, layer="parameters")
 def test_tied_gpt_has_one_tensor_less(student):
     """In a tied GPT, the weight of the head is the parameter of tok_emb, not a second one."""
-    shapes = student.new("GPT", *TWO, tied=True).shapes()
+    tied, untied = (
+        student.new("GPT", *TWO, NO_BIAS, one).shapes().values() for one in (TIED, UNTIED)
+    )
 
-    both_names = {"tok_emb.weight", "out_head.weight"} <= set(shapes)
-    expect(not both_names, "In a tied GPT, tok_emb and out_head have two different parameters.")
-    named_ = {"tok_emb.weight" if name == "out_head.weight" else name for name in shapes}
-    more = sorted(named_ ^ set(gpt_shapes(TWO)))
-    expect(not more, "The other parameters of a tied GPT are not those of an untied one.")
+    sentence = "In a tied GPT, tok_emb and out_head have two different parameters."
+    expect(len(tied) < len(untied), sentence)
+    kept = [*untied][1:-1]  # without tok_emb and out_head
+    sentence = "The other parameters of a tied GPT are not those of an untied one."
+    expect(sorted(tied) == sorted([(TWO.V, TWO.d_model), *kept]), sentence)
 
 
-@check("GPT", points=0.4, layer="probe")
+@check("GPT", points=0.65, layer="probe")
 def test_gpt_gives_the_right_logits(student, reference, probe):
     """For several sizes and lengths, the logits are right."""
     for s in (ONE, TWO, THREE):
-        yours, ours = both(student, reference, probe, "GPT", *s)
+        yours, ours = both(student, reference, probe, "GPT", *s, NO_BIAS, UNTIED)
 
         for B, T in ((3, s.context), (2, s.context - 1)):
             ids = draw_ids(probe, B, T, s.V)
             agrees(yours(ids), ours(ids), "The logits")
 
 
-@check("GPT", points=0.3, layer="probe")
+@check("GPT", points=0.4, layer="probe")
 def test_gpt_reads_a_single_text(student, reference, probe):
     """A single text, of many tokens or of one token, gets the right logits."""
     for s in (TWO, THREE):
-        yours, ours = both(student, reference, probe, "GPT", *s)
+        yours, ours = both(student, reference, probe, "GPT", *s, NO_BIAS, UNTIED)
 
         for T in (s.context, 3, 1):
             ids = draw_ids(probe, 1, T, s.V)
             agrees(yours(ids), ours(ids), "The logits")
 
 
-@check("GPT", points=0.3, layer="probe")
-def test_gpt_uses_its_options(student, reference, probe):
-    """The logits are right with qkv_bias, with tied, and with both."""
-    for s, options in ((ONE, (QKV_BIAS,)), (TWO, (NO_BIAS, TIED)), (ONE, (QKV_BIAS, TIED))):
-        yours, ours = both(student, reference, probe, "GPT", *s, *options)
-        ids = draw_ids(probe, 4, s.context, s.V)
+def same_logits(student, reference, probe, s, *options):
+    """Compare the logits with these options."""
+    yours, ours = both(student, reference, probe, "GPT", *s, *options)
+    ids = draw_ids(probe, 4, s.context, s.V)
 
-        agrees(yours(ids), ours(ids), "The logits")
+    agrees(yours(ids), ours(ids), "The logits")
 
 
-@check("GPT", points=0.3, layer="probe", rules=("refuses",))
-def test_gpt_refuses_texts_that_are_too_long(student, reference, probe):
-    """A text of context_length tokens gets logits, and a longer one raises an error."""
-    for s in (ONE, TWO):
-        yours, ours = both(student, reference, probe, "GPT", *s)
-        ids = draw_ids(probe, 2, s.context, s.V)
-
-        agrees(yours(ids), ours(ids), "The logits of context_length tokens")
-        for more in (1, 4):
-            ids = draw_ids(probe, 2, s.context + more, s.V)
-            is_refused(yours.refuses(ids), "A text longer than context_length")
+@check("GPT", points=0.2, layer="probe")
+def test_gpt_uses_its_biases(student, reference, probe):
+    """The logits are right with qkv_bias."""
+    same_logits(student, reference, probe, ONE, QKV_BIAS, UNTIED)
 
 
-@check("GPT", points=0.2, layer="laws")
-def test_gpt_never_looks_ahead(student, reference, probe):
-    """A change of the last tokens changes their own logits and no earlier ones."""
+@check("GPT", points=0.25, layer="probe")
+def test_gpt_ties_its_head(student, reference, probe):
+    """The logits are right with tied, with and without qkv_bias."""
+    same_logits(student, reference, probe, TWO, NO_BIAS, TIED)
+    same_logits(student, reference, probe, ONE, QKV_BIAS, TIED)
+
+
+def gpt_weights(probe, s):
+    """Draw weights for an untied GPT."""
+    return drawn_weights(probe, gpt_shapes(s) | {"out_head.weight": (s.V, s.d_model)})
+
+
+def untied_gpt(student, s, weights):
+    """Build an untied GPT with these weights."""
+    return student.new("GPT", *s, NO_BIAS, UNTIED).load(weights)
+
+
+@check("GPT", points=0.15, layer="laws")
+def test_gpt_sees_the_past_and_not_the_future(student, probe):
+    """A change of a token changes the logits at later positions, and none before it."""
     s = THREE
-    yours, _ = both(student, reference, probe, "GPT", *s)
-    ids = draw_ids(probe, 3, s.context, s.V)
+    model, ids = untied_gpt(student, s, gpt_weights(probe, s)), draw_ids(probe, 3, s.context, s.V)
     others = ids.clone()
-    others[:, 5:] = (others[:, 5:] + 1) % s.V
+    others[:, 3] = (others[:, 3] + 1) % s.V
 
-    before = tensor_like(yours(ids), (3, s.context, s.V), "The logits")
-    after = tensor_like(yours(others), (3, s.context, s.V), "The logits")
-    unchanged = alike(after[:, 5:], before[:, 5:])
-    expect(not unchanged, "A change of the last tokens does not change their own logits.")
-    agrees(after[:, :5], before[:, :5], "After a change of the last tokens, the first logits")
+    before, after = (logits_of(model, one, s.V) for one in (ids, others))
+    agrees(after[:, :3], before[:, :3], "After a change of a later token, the first logits")
+    has_effect(before[:, 4:], after[:, 4:], "an earlier token")
 
 
-@check("GPT", points=0.2, layer="laws")
+@check("GPT", points=0.15, layer="laws")
 def test_tied_gpt_shares_its_weights(student, probe):
     """A tied GPT gives the logits of an untied GPT whose head holds the vectors of the tokens."""
     s = ONE
-    tied = student.new("GPT", *s, NO_BIAS, TIED)
-    untied = student.new("GPT", *s)
-    weights = drawn_weights(probe, gpt_shapes(s))
-    ids = draw_ids(probe, 3, s.context, s.V)
+    weights, ids = drawn_weights(probe, gpt_shapes(s)), draw_ids(probe, 3, s.context, s.V)
 
-    tied.load(weights)
-    untied.load(weights | {"out_head.weight": weights["tok_emb.weight"]})
-    wanted = tensor_like(untied(ids), (3, s.context, s.V), "The logits")
+    tied = student.new("GPT", *s, NO_BIAS, TIED).load(weights)
+    untied = untied_gpt(student, s, weights | {"out_head.weight": weights["tok_emb.weight"]})
+    wanted = logits_of(untied, ids, s.V)
     agrees(tied(ids), wanted, "The logits of the tied GPT")
+    has_effect(wanted, logits_of(untied, s.V - 1 - ids, s.V), "the ids")
 
 
-@check("GPT", points=0.1, layer="laws")
+@check("GPT", points=0.06, layer="laws")
 def test_new_gpt_knows_nothing(student, probe):
     """The loss of a new GPT is near ln V, the loss if all tokens are equally likely."""
-    sizes = (33, 16, 32, 4, 2)
+    sizes = (33, 16, 32, 4, 2, NO_BIAS, UNTIED)
     model = student.new("GPT", *sizes, seed=probe.seed)
     ids = draw_ids(probe, 8, 17, 33)
 
-    logits = tensor_like(model(ids[:, :-1]), (8, 16, 33), "The logits")
+    logits = logits_of(model, ids[:, :-1], 33)
     spread = logits.std(dim=-1).mean()
     loss = F.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten())
     expect(spread > 0.05, "The logits of a new GPT are all the same.")  # it is 0.6
     expect(3.0 < loss < 4.0, "The loss of a new GPT is not near ln V.")
 
 
-@check("GPT", points=0.1, layer="laws")
-def test_gpt_reads_each_text_alone(student, reference, probe):
-    """A text gets the same logits alone and in a batch."""
+@check("GPT", points=0.12, layer="laws")
+def test_gpt_reads_each_text_alone(student, probe):
+    """A text gets the same logits alone and in a batch, and other texts get other logits."""
     s = TWO
-    yours, _ = both(student, reference, probe, "GPT", *s)
-    ids = draw_ids(probe, 3, s.context, s.V)
+    model, ids = untied_gpt(student, s, gpt_weights(probe, s)), draw_ids(probe, 3, s.context, s.V)
+    ids[2] = (ids[0] + 1) % s.V
 
-    together = tensor_like(yours(ids), (3, s.context, s.V), "The logits")
+    together = logits_of(model, ids, s.V)
     expect(not alike(together[0], together[2]), "Different texts get the same logits.")
     for item in range(3):
-        agrees(yours(ids[item : item + 1]), together[item : item + 1], "The logits of one text")
+        agrees(model(ids[item : item + 1]), together[item : item + 1], "The logits of one text")
 
 
-@check("GPT", points=0.1, layer="laws", rules=("inputs_unchanged", "dtype"))
-def test_gpt_keeps_ids_and_precision(student, reference, probe):
-    """The ids are unchanged after a call, and a GPT in float64 gives logits in float64."""
+@check("GPT", points=0.12, layer="laws")
+def test_gpt_ends_with_its_head(student, probe):
+    """Twice the weight of out_head gives twice the logits."""
     s = ONE
-    yours, ours = both(student, reference, probe, "GPT", *s)
-    ids = draw_ids(probe, 3, s.context, s.V)
+    weights, ids = gpt_weights(probe, s), draw_ids(probe, 3, s.context, s.V)
+    twice = weights | {"out_head.weight": 2 * weights["out_head.weight"]}
 
-    agrees(yours(ids), ours(ids), "The logits")
-    expect(yours.keeps_inputs(ids), "The call changes the ids.")
-    yours.move("float64")
-    same_dtype(tensor(yours(ids)), torch.float64, "The logits of a GPT in float64")
+    before, after = (logits_of(untied_gpt(student, s, one), ids, s.V) for one in (weights, twice))
+    agrees(after, 2 * before, "The logits of a doubled head")
+    has_effect(before, after, "the head")
+
+
+@check("GPT", points=0.12, layer="laws")
+def test_gpt_tells_positions_apart_by_pos_emb_alone(student, probe):
+    """If all tokens are the same, logits differ by position only if the rows of pos_emb differ."""
+    s = ONE
+    weights, ids = gpt_weights(probe, s), torch.full((2, s.context), 4)
+    weights["pos_emb.weight"] *= 3
+    equal = weights | {"pos_emb.weight": weights["pos_emb.weight"][:1].repeat(s.context, 1)}
+
+    logits = logits_of(untied_gpt(student, s, equal), ids, s.V)
+    agrees(logits[:, 1:], logits[:, :-1], "The logits with equal rows of pos_emb")
+    logits = logits_of(untied_gpt(student, s, weights), ids, s.V)
+    has_effect(logits[:, 1:], logits[:, :-1], "the position")
+
+
+@check("GPT", points=0.12, layer="laws")
+def test_gpt_adds_tokens_and_positions(student, probe):
+    """A vector that is added to all rows of tok_emb and taken from all of pos_emb has no effect."""
+    s = TWO
+    weights, ids, moved = gpt_weights(probe, s), draw_ids(probe, 3, 4, s.V), probe.normal(s.d_model)
+    tokens = weights | {"tok_emb.weight": weights["tok_emb.weight"] + moved}
+    both_moved = tokens | {"pos_emb.weight": weights["pos_emb.weight"] - moved}
+
+    before, after, other = (
+        logits_of(untied_gpt(student, s, one), ids, s.V) for one in (weights, both_moved, tokens)
+    )
+    agrees(after, before, "The logits after the vector has moved from pos_emb to tok_emb")
+    has_effect(before, other, "tok_emb")
+
+
+@check("GPT", points=0.08, layer="laws", rules=("refuses",))
+def test_gpt_refuses_texts_that_are_too_long(student, probe):
+    """A text of context_length tokens gets logits, and a longer one raises an error."""
+    for s in (ONE, TWO):
+        model = student.new("GPT", *s, NO_BIAS, UNTIED)
+        ids = draw_ids(probe, 2, s.context, s.V)
+
+        one, other = (logits_of(model, each, s.V) for each in (ids, (ids + 1) % s.V))
+        has_effect(one, other, "the ids")
+        for more in (1, 4):
+            ids = draw_ids(probe, 2, s.context + more, s.V)
+            is_refused(model.refuses(ids), "A text longer than context_length")
+
+
+@check("GPT", points=0.04, layer="laws", rules=("inputs_unchanged",))
+def test_gpt_leaves_the_ids_alone(student, probe):
+    """The ids are unchanged after a call, but they have an effect."""
+    s = ONE
+    model, ids = student.new("GPT", *s, NO_BIAS, UNTIED), draw_ids(probe, 3, s.context, s.V)
+
+    expect(model.keeps_inputs(ids), "The call changes the ids.")
+    has_effect(*(logits_of(model, one, s.V) for one in (ids, (ids + 1) % s.V)), "the ids")
+
+
+@check("GPT", points=0.04, layer="laws", rules=("dtype",))
+def test_gpt_keeps_the_precision(student, probe):
+    """A GPT in float64 gives logits in float64."""
+    s = ONE
+    model, ids = student.new("GPT", *s, NO_BIAS, UNTIED), draw_ids(probe, 3, s.context, s.V)
+
+    model.move("float64")
+    one, other = (logits_of(model, each, s.V) for each in (ids, (ids + 1) % s.V))
+    same_dtype(one, torch.float64, "The logits of a GPT in float64")
+    has_effect(one, other, "the ids")
 
 
 @check("GPT", points=0.2, layer="gradients", rules=("gradients",))
 def test_gpt_can_be_trained(student, reference, probe):
     """The gradient of every parameter is right."""
     for s in (ONE, TWO):
-        yours, ours = both(student, reference, probe, "GPT", *s)
+        yours, ours = both(student, reference, probe, "GPT", *s, NO_BIAS, UNTIED)
         ids, back = draw_ids(probe, 3, s.context, s.V), probe.normal(3, s.context, s.V)
 
         same_gradients(yours.gradients(ids, cotangent=back), ours.gradients(ids, cotangent=back))
@@ -582,28 +1016,34 @@ def test_tied_gpt_is_trained_from_both_ends(student, reference, probe):
     same_gradients(yours.gradients(ids, cotangent=back), ours.gradients(ids, cotangent=back))
 
 
-@check("GPT", points=0.1, layer="forbidden", rules=("no_ready_attention",))
-def test_gpt_attends_by_your_own_code(student, reference, probe):
+def is_built_by_hand(student, probe, lists):
+    """Fail the check if the GPT itself does what the *lists* name by functions of torch."""
+    s = ONE
+    model, ids = student.new("GPT", *s, NO_BIAS, UNTIED), draw_ids(probe, 3, s.context, s.V)
+
+    ran, x, d = model.operators(ids), probe.normal(3, s.context, s.d_model), s.d_model
+    parts = {
+        HEADS: student.new(HEADS, d, d, s.context, 0.0, s.H, NO_BIAS),
+        "LayerNorm": student.new("LayerNorm", d),
+        "FeedForward": student.new("FeedForward", d, 4 * d),
+        BLOCK: student.new(BLOCK, student.new("FeedForward", d, 4 * d), d, 4 * d),
+    }
+    below = {name: part.operators(x) for name, part in parts.items()}
+    for names, why in lists:
+        avoids_itself(student, "GPT", names, why, ran, below)
+    has_effect(*(logits_of(model, one, s.V) for one in (ids, (ids + 1) % s.V)), "the ids")
+
+
+@check("GPT", points=0.06, layer="forbidden", rules=("no_ready_attention",))
+def test_gpt_attends_by_your_own_code(student, probe):
     """Attention is computed step by step, not by torch's ready-made attention."""
-    yours, ours = both(student, reference, probe, "GPT", *ONE)
-    ids = draw_ids(probe, 3, ONE.context, ONE.V)
-
-    agrees(yours(ids), ours(ids), "The logits")
-    avoids(student, "GPT", READY_ATTENTION, BY_HAND)
-    avoids_running(yours.operators(ids), READY_ATTENTION, BY_HAND)
+    is_built_by_hand(student, probe, ((READY_ATTENTION, BY_HAND),))
 
 
-@check("GPT", points=0.1, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
-def test_gpt_is_built_from_your_parts(student, reference, probe):
+@check("GPT", points=0.06, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
+def test_gpt_is_built_from_your_parts(student, probe):
     """The norms and GELU are your own, not torch's."""
-    yours, ours = both(student, reference, probe, "GPT", *TWO)
-    ids = draw_ids(probe, 3, TWO.context, TWO.V)
-
-    agrees(yours(ids), ours(ids), "The logits")
-    ran = yours.operators(ids)
-    for names, why in ((READY_NORM, NORM_BY_HAND), (READY_GELU, GELU_BY_HAND)):
-        avoids(student, "GPT", names, why)
-        avoids_running(ran, names, why)
+    is_built_by_hand(student, probe, ((READY_NORM, NORM_BY_HAND), (READY_GELU, GELU_BY_HAND)))
 
 
 def count(student, *sizes):
@@ -617,15 +1057,15 @@ def count(student, *sizes):
 # count_parameters
 
 
-@check("count_parameters", points=0.2, layer="documented")
+@check("count_parameters", points=0.1, layer="documented")
 def test_count_of_the_small_gpt2(student, documented):
     """The smallest GPT-2 with an untied head has the documented number of parameters."""
-    found = count(student, 50257, 1024, 768, 12)
+    found = count(student, 50257, 1024, 768, 12, NO_BIAS, UNTIED)
 
     documented["ch04.parameters"].matches(found, "count_parameters(50257, 1024, 768, 12)")
 
 
-@check("count_parameters", points=0.2, layer="documented")
+@check("count_parameters", points=0.09, layer="documented")
 def test_count_of_the_tied_gpt2(student, documented):
     """With a tied head, the smallest GPT-2 has the documented 124 million parameters."""
     found = count(student, 50257, 1024, 768, 12, NO_BIAS, TIED)
@@ -634,7 +1074,7 @@ def test_count_of_the_tied_gpt2(student, documented):
     documented["ch04.parameters.tied"].matches(found, what)
 
 
-@check("count_parameters", points=0.2, layer="documented")
+@check("count_parameters", points=0.1, layer="documented")
 def test_count_of_the_lecture(student, documented):
     """With 65 head biases added, the counts for the lecture's two models are as documented."""
     for name, sizes in (
@@ -642,13 +1082,14 @@ def test_count_of_the_lecture(student, documented):
         ("gptdev.parameters.large", (65, 256, 384, 6)),
     ):
         what = f"count_parameters{sizes}, plus 65,"
-        documented[name].matches(count(student, *sizes) + 65, what)
+        documented[name].matches(count(student, *sizes, NO_BIAS, UNTIED) + 65, what)
 
 
-@check("count_parameters", points=0.1, layer="documented")
+@check("count_parameters", points=0.04, layer="documented")
 def test_count_of_one_block(student, documented):
     """A layer adds two norms and the documented counts for attention and feed-forward network."""
-    added = count(student, 50257, 1024, 768, 13) - count(student, 50257, 1024, 768, 12)
+    twelve, more = (count(student, 50257, 1024, 768, one, NO_BIAS, UNTIED) for one in (12, 13))
+    added = more - twelve
 
     attention = documented["ch04.exercise.attention"].value
     without_norms = added - attention - 4 * 768
@@ -657,51 +1098,163 @@ def test_count_of_one_block(student, documented):
     )
 
 
-@check("count_parameters", points=0.2, layer="probe")
-def test_count_for_any_sizes(student, reference, probe):
-    """The count is right for other sizes, with and without qkv_bias and tied."""
+def same_counts(student, reference, probe, *options):
+    """Compare the counts for several sizes."""
     for V, context, d_model, layers in ((7, 5, 6, 1), (50, 31, 24, 3), (13, 200, 9, 0)):
-        for options in ((), (QKV_BIAS,), (NO_BIAS, TIED), (QKV_BIAS, TIED)):
-            sizes = (V + probe.seed % 89, context, d_model, layers, *options)
-            wanted = reference.call("count_parameters", *sizes)
-
-            agrees(count(student, *sizes), wanted, "The number of parameters")
-
-
-@check("count_parameters", points=0.1, layer="probe")
-def test_count_needs_no_model(student, reference, probe):
-    """The parameters are counted even for models that are too large to build."""
-    V = 50257 + probe.seed % 89
-    for sizes in ((V, 2048, 12288, 96), (V, 2**17, 2**15, 500, QKV_BIAS)):
+        sizes = (V + probe.seed % 89, context, d_model, layers, *options)
         wanted = reference.call("count_parameters", *sizes)
 
         agrees(count(student, *sizes), wanted, "The number of parameters")
 
 
+@check("count_parameters", points=0.1, layer="probe")
+def test_count_for_any_sizes(student, reference, probe):
+    """The count is right for other sizes."""
+    same_counts(student, reference, probe, NO_BIAS, UNTIED)
+
+
+@check("count_parameters", points=0.07, layer="probe")
+def test_count_with_biases(student, reference, probe):
+    """The count is right with qkv_bias."""
+    same_counts(student, reference, probe, QKV_BIAS, UNTIED)
+
+
+@check("count_parameters", points=0.07, layer="probe")
+def test_count_of_tied_models(student, reference, probe):
+    """The count is right with tied, with and without qkv_bias."""
+    same_counts(student, reference, probe, NO_BIAS, TIED)
+    same_counts(student, reference, probe, QKV_BIAS, TIED)
+
+
+@check("count_parameters", points=0.04, layer="probe")
+def test_count_needs_no_model(student, reference, probe):
+    """The parameters are counted even for models that are too large to build."""
+    V = 50257 + probe.seed % 89
+    for sizes in ((V, 2048, 12288, 96), (V, 2**17, 2**15, 500)):
+        wanted = reference.call("count_parameters", *sizes, NO_BIAS, UNTIED)
+
+        agrees(count(student, *sizes, NO_BIAS, UNTIED), wanted, "The number of parameters")
+
+
+def grows_by(student, sizes, place, wanted, what):
+    """Check by how much the count grows with the argument in a place."""
+    more = (*sizes[:place], sizes[place] + 1, *sizes[place + 1 :])
+    grown = count(student, *more) - count(student, *sizes)
+
+    expect(grown == wanted, f"With {what} more, the number of parameters grows by a wrong number.")
+
+
+@check("count_parameters", points=0.03, layer="laws")
+def test_count_grows_equally_with_each_layer(student, probe):
+    """Each layer adds the same number of parameters, more than those of its matrices."""
+    V, d = 20 + probe.seed % 89, 6 + probe.seed % 7
+    counts = [count(student, V, 11, d, layers, NO_BIAS, UNTIED) for layers in range(4)]
+
+    grown = [later - earlier for earlier, later in itertools.pairwise(counts)]
+    expect(len(set(grown)) == 1, "Not every layer adds the same number of parameters.")
+    expect(grown[0] > 11 * d * d, "A layer adds too few parameters.")
+
+
+@check("count_parameters", points=0.03, layer="laws")
+def test_count_grows_with_each_position(student, probe):
+    """Each further position adds one vector of d_model parameters."""
+    d = 6 + probe.seed % 7
+    sizes = (20 + probe.seed % 89, 11, d, 2, NO_BIAS, UNTIED)
+
+    grows_by(student, sizes, 1, d, "one position")
+
+
+@check("count_parameters", points=0.03, layer="laws")
+def test_count_grows_with_each_token(student, probe):
+    """Each further token adds two vectors of d_model parameters, and one in a tied model."""
+    d = 6 + probe.seed % 7
+    sizes = (20 + probe.seed % 89, 11, d, 2, NO_BIAS)
+
+    grows_by(student, (*sizes, UNTIED), 0, 2 * d, "one token")
+    grows_by(student, (*sizes, TIED), 0, d, "one token")
+
+
+@check("count_parameters", points=0.03, layer="laws")
+def test_count_grows_with_biases_in_each_layer(student, probe):
+    """In each layer, qkv_bias adds three vectors of d_model parameters."""
+    d = 6 + probe.seed % 7
+    for layers in (1, 3):
+        sizes = (20 + probe.seed % 89, 11, d, layers)
+        plain, more = (count(student, *sizes, one, UNTIED) for one in (NO_BIAS, QKV_BIAS))
+
+        expect(more - plain == 3 * d * layers, "With qkv_bias, the count grows by a wrong number.")
+
+
+@check("count_parameters", points=0.03, layer="laws")
+def test_count_shrinks_by_the_tied_head(student, probe):
+    """A tied model has one matrix of vocab_size · d_model parameters less."""
+    V, d = 20 + probe.seed % 89, 6 + probe.seed % 7
+    untied, tied = (count(student, V, 11, d, 2, NO_BIAS, one) for one in (UNTIED, TIED))
+
+    expect(untied - tied == V * d, "A tied model has a wrong number of parameters less.")
+
+
+@check("count_parameters", points=0.04, layer="laws")
+def test_count_has_no_biases_and_no_tied_head_by_default(student, probe):
+    """Without the last two arguments, qkv_bias and tied are false."""
+    sizes = (20 + probe.seed % 89, 11, 6, 2)
+
+    default, given, more = (
+        count(student, *sizes, *options) for options in ((), (NO_BIAS, UNTIED), (QKV_BIAS, UNTIED))
+    )
+    expect(default == given, "The default of qkv_bias or tied is wrong.")
+    expect(more > given, "With qkv_bias, there are no more parameters.")
+
+
+def top_k(student, logits, k):
+    """Return the student's logits, of which only the k largest of each row are left."""
+    return tensor_like(student.call("top_k_logits", logits, k), tuple(logits.shape), "The logits")
+
+
+def kept(student, logits, k):
+    """Return which logits the student keeps as they are."""
+    return (top_k(student, logits, k) - logits).abs() < 1e-4
+
+
+def spread_logits(probe, *shape):
+    """Draw logits of which no two in a row are near each other, some of them below 0."""
+    return 0.7 * probe.uniform(*shape).argsort(dim=-1) - 1.0
+
+
 # top_k_logits
 
 
-@check("top_k_logits", points=0.3, layer="documented")
+@check("top_k_logits", points=0.25, layer="documented")
 def test_top_k_gives_the_documented_probabilities(student, documented):
     """The three largest of nine documented logits have the documented probabilities."""
     logits = documented["ch05.next_token_logits"].tensor
 
-    kept = tensor_like(student.call("top_k_logits", logits, 3), (9,), "top_k_logits(logits, 3)")
+    found = tensor_like(student.call("top_k_logits", logits, 3), (9,), "top_k_logits(logits, 3)")
     what = "The softmax of top_k_logits(logits, 3)"
-    documented["ch05.topk_probas"].matches(torch.softmax(kept, dim=-1), what)
+    documented["ch05.topk_probas"].matches(torch.softmax(found, dim=-1), what)
 
 
-@check("top_k_logits", points=0.2, layer="probe", rules=("minus_infinity",))
+def same_top_k(student, reference, logits, k):
+    """Compare the logits that are left."""
+    ours = reference.call("top_k_logits", logits, k)
+    agrees(student.call("top_k_logits", logits, k), ours, "The logits that are kept")
+
+
+@check("top_k_logits", points=0.12, layer="probe", rules=("minus_infinity",))
+def test_top_k_of_one_row(student, reference, probe):
+    """For logits with one axis, the k largest logits are kept."""
+    for V, k in ((7, 3), (5, 1), (9, 8)):
+        same_top_k(student, reference, 2 * probe.normal(V) - 1, k)
+
+
+@check("top_k_logits", points=0.1, layer="probe", rules=("minus_infinity",))
 def test_top_k_works_on_each_row(student, reference, probe):
-    """For logits with one, two and three axes, each row keeps its own k largest logits."""
-    for *shape, k in ((7, 3), (4, 6, 2), (3, 2, 5, 4), (5, 3, 1)):
-        logits = 2 * probe.normal(*shape) - 1
-
-        found = student.call("top_k_logits", logits, k)
-        agrees(found, reference.call("top_k_logits", logits, k), "The logits that are kept")
+    """For logits with two and three axes, each row keeps its own k largest logits."""
+    for *shape, k in ((4, 6, 2), (3, 2, 5, 4), (5, 3, 1)):
+        same_top_k(student, reference, 2 * probe.normal(*shape) - 1, k)
 
 
-@check("top_k_logits", points=0.1, layer="probe")
+@check("top_k_logits", points=0.16, layer="probe")
 def test_top_k_keeps_ties(student, reference, probe):
     """All logits equal to the k-th largest one are kept."""
     base = torch.tensor([2.0, 5.0, 2.0, 7.0, 2.0, 1.0]) + probe.normal(3, 1).round()
@@ -711,122 +1264,293 @@ def test_top_k_keeps_ties(student, reference, probe):
         agrees(found, reference.call("top_k_logits", base, k), "With ties, the logits")
 
 
-@check("top_k_logits", points=0.1, layer="probe", rules=("refuses",))
-def test_top_k_refuses_a_wrong_k(student, reference, probe):
-    """A k of 1 or V gives the right logits, and a k below 1 or above V raises an error."""
-    logits = probe.normal(3, 5)
+@check("top_k_logits", points=0.06, layer="laws")
+def test_top_k_keeps_k_logits(student, probe):
+    """If all logits of a row differ, exactly k of them stay as they are."""
+    logits = spread_logits(probe, 4, 7)
+
+    for k in (1, 3, 6, 7):
+        counts = kept(student, logits, k).sum(dim=-1)
+        agrees(counts, torch.full((4,), k), "The number of logits that are kept in each row")
+
+
+@check("top_k_logits", points=0.06, layer="laws")
+def test_top_k_leaves_the_largest_on_top(student, probe):
+    """The largest logit of each row stays the largest, and the smallest does not stay as it is."""
+    logits = spread_logits(probe, 4, 7)
+
+    found = top_k(student, logits, 4)
+    agrees(found.argmax(dim=-1), logits.argmax(dim=-1), "The place of the largest logit")
+    smallest = found.gather(-1, logits.argmin(dim=-1, keepdim=True))
+    expect(bool((smallest < -1.1).all()), "The smallest logit of a row is kept.")
+
+
+@check("top_k_logits", points=0.06, layer="laws")
+def test_top_k_moves_with_its_logits(student, probe):
+    """A number that is added to all logits does not change which of them are kept."""
+    logits = spread_logits(probe, 4, 7)
+
+    before, after = (kept(student, one, 3) for one in (logits, logits + 2.3))
+    agrees(after, before, "Which logits are kept")
+    expect(bool(before.any()), "No logit is kept.")
+    expect(not bool(before.all()), "All logits are kept.")
+
+
+@check("top_k_logits", points=0.06, layer="laws")
+def test_top_k_knows_no_order_of_tokens(student, probe):
+    """If the tokens are in another order, so are the logits that are kept."""
+    logits, order = spread_logits(probe, 4, 7), torch.tensor([3, 6, 0, 5, 1, 4, 2])
+
+    before, after = (kept(student, one, 3) for one in (logits, logits[:, order].contiguous()))
+    agrees(after, before[:, order], "Which logits are kept")
+    expect(not bool((before == before[:, order]).all()), "The order of the tokens has no effect.")
+
+
+@check("top_k_logits", points=0.06, layer="laws", rules=("refuses",))
+def test_top_k_refuses_a_wrong_k(student, probe):
+    """A k of 1 or V gives logits, and a k below 1 or above V raises an error."""
+    logits = spread_logits(probe, 3, 5)
 
     for k in (1, 5):
-        found = student.call("top_k_logits", logits, k)
-        agrees(found, reference.call("top_k_logits", logits, k), "The logits")
+        expect(int(kept(student, logits, k).sum()) == 3 * k, "A wrong number of logits is kept.")
     for k in (0, -1, 6, 9):
         is_refused(student.refuses("top_k_logits", logits, k), "A k below 1 or above V")
 
 
-@check("top_k_logits", points=0.1, layer="laws", rules=("inputs_unchanged", "dtype"))
-def test_top_k_of_all_changes_nothing(keeps_dtype, student, probe):
-    """With k = V the result equals the logits, and the caller's tensor is unchanged."""
-    logits = probe.normal(3, 6)
+@check("top_k_logits", points=0.04, layer="laws", rules=("inputs_unchanged",))
+def test_top_k_leaves_its_logits_alone(student, probe):
+    """The caller's tensor is unchanged, but some of the returned logits differ."""
+    logits = spread_logits(probe, 3, 6)
 
-    agrees(student.call("top_k_logits", logits, 6), logits, "With k = V, the logits")
-    kept = student.keeps_inputs("top_k_logits", logits, 2)
-    expect(kept, "top_k_logits changes the logits that you pass to it.")
+    unchanged = student.keeps_inputs("top_k_logits", logits, 2)
+    expect(unchanged, "top_k_logits changes the logits that you pass to it.")
+    expect(int(kept(student, logits, 2).sum()) == 6, "A wrong number of logits is kept.")
+
+
+@check("top_k_logits", points=0.03, layer="laws", rules=("dtype",))
+def test_top_k_keeps_the_dtype(keeps_dtype, student, probe):
+    """Float64 logits give a float64 result, and float32 logits give float32."""
+    logits = spread_logits(probe, 3, 6)
+
     keeps_dtype("top_k_logits", logits, 2)
+    expect(int(kept(student, logits, 2).sum()) == 6, "A wrong number of logits is kept.")
+
+
+def sampled(student, logits, *options, seed=SEED):
+    """Return the ids that the student draws."""
+    shape = (len(logits), 1)
+    return tensor_like(student.call("sample_next", logits, *options, seed=seed), shape, "The ids")
 
 
 # sample_next
 
 
-@check("sample_next", points=0.3, layer="probe")
+@check("sample_next", points=0.06, layer="signature")
+def test_sampling_has_a_temperature_of_1_by_default(student, probe):
+    """Without the last two arguments, the temperature is 1 and all tokens can be drawn."""
+    logits = 2 * probe.normal(200, 7)
+
+    found = sampled(student, logits)
+    agrees(found, sampled(student, logits, 1.0, None), "The ids without a temperature")
+    expect(not torch.equal(found, sampled(student, -logits)), "The logits have no effect.")
+
+
+@check("sample_next", points=0.04, layer="shapes")
+def test_sampling_gives_one_id_for_each_item(student):
+    """Logits (3, 5) give ids (3, 1) in int64."""
+    found = student.call("sample_next", torch.zeros(3, 5), 1.0, None)
+
+    same_dtype(tensor_like(found, (3, 1), "The ids"), torch.int64, "The ids")
+
+
+def fits_probabilities(student, probe, temperature, top_k):
+    """Check the frequencies of two thousand draws."""
+    row = torch.tensor([0.0, 1.2, -0.7, 1.9, 0.6]) + 0.1 * probe.uniform(5)
+    found = sampled(student, row.expand(DRAWN, 5), temperature, top_k, seed=probe.seed)
+
+    shares = (row / temperature).exp()
+    if top_k:
+        shares = shares * (row >= row.sort().values[-top_k])
+    counts = counts_of(found, 5, "The result for 2000 rows")
+    frequencies_fit(counts, shares, "At a temperature above 0")
+
+
+@check("sample_next", points=0.17, layer="probe")
 def test_tokens_are_drawn_by_their_probabilities(student, probe):
     """In two thousand draws, the share of each token is close to its probability."""
-    row = torch.tensor([0.0, 1.2, -0.7, 1.9, 0.6]) + 0.1 * probe.uniform(5)
-    for options, top_k in (((), None), ((0.6,), None), ((1.8,), None), ((1.3, 3), 3)):
-        answer = student.call("sample_next", row.expand(DRAWN, 5), *options, seed=probe.seed)
-
-        what = "The result for 2000 rows"
-        counts = counts_of(tensor_like(answer, (DRAWN, 1), what), 5, what)
-        heat = options[0] if options else 1.0
-        shares = (row / heat).exp()
-        if top_k:
-            shares = shares * (row >= row.sort().values[-top_k])
-        frequencies_fit(counts, shares, "At a temperature above 0")
+    fits_probabilities(student, probe, 1.0, None)
 
 
-@check("sample_next", points=0.2, layer="probe")
+@check("sample_next", points=0.14, layer="probe")
+def test_temperature_changes_the_probabilities(student, probe):
+    """At low and high temperatures, the share of each token is close to its probability."""
+    for temperature in (0.6, 1.8):
+        fits_probabilities(student, probe, temperature, None)
+
+
+@check("sample_next", points=0.12, layer="probe")
+def test_tokens_are_drawn_among_the_top_k(student, probe):
+    """With top_k, the share of each token that can be drawn is close to its probability."""
+    fits_probabilities(student, probe, 1.3, 3)
+
+
+@check("sample_next", points=0.16, layer="probe")
 def test_temperature_zero_takes_the_largest(student, reference, probe):
     """At temperature 0 each item gets its most likely token, with and without top_k."""
-    for B, V, top_k in ((4, 7, None), (1, 5, None), (3, 6, 2)):
+    for B, V, limit in ((4, 7, None), (1, 5, None), (3, 6, 2)):
         logits = 2 * probe.normal(B, V)
 
-        found = student.call("sample_next", logits, 0.0, top_k)
-        agrees(
-            found,
-            reference.call("sample_next", logits, 0.0, top_k),
-            "With a temperature of 0, the ids",
-        )
+        ours = reference.call("sample_next", logits, 0.0, limit)
+        found = student.call("sample_next", logits, 0.0, limit)
+        agrees(found, ours, "With a temperature of 0, the ids")
 
 
-@check("sample_next", points=0.2, layer="laws", rules=("refuses",))
+def ordered(probe):
+    """Draw logits in which the order of the tokens is clear, and return the most likely ones."""
+    order = probe.uniform(9, 6).argsort(dim=-1)
+    return 3.0 * order.float(), order.argmax(dim=-1, keepdim=True)
+
+
+@check("sample_next", points=0.06, layer="laws")
+def test_cold_sampling_takes_the_largest(student, probe):
+    """At a temperature near 0, the most likely token is drawn."""
+    logits, largest = ordered(probe)
+
+    for seed in (4, 5):
+        found = sampled(student, logits, 0.05, None, seed=seed)
+        agrees(found, largest, "With a temperature of 0.05, the ids")
+
+
+@check("sample_next", points=0.06, layer="laws")
+def test_sampling_of_one_choice_takes_the_largest(student, probe):
+    """With top_k = 1, the most likely token is drawn at any temperature."""
+    logits, largest = ordered(probe)
+
+    for temperature in (0.5, 2.0):
+        found = sampled(student, logits, temperature, 1)
+        agrees(found, largest, "With top_k = 1, the ids")
+
+
+@check("sample_next", points=0.07, layer="laws")
+def test_sampling_ignores_what_all_logits_share(student, probe):
+    """With the same seed, a number that is added to all logits does not change the ids."""
+    logits = (2 * probe.normal(90, 7)).round()
+
+    found = sampled(student, logits, 1.0, None)
+    agrees(sampled(student, logits + 4.0, 1.0, None), found, "The ids")
+    other = sampled(student, -logits, 1.0, None)
+    expect(not torch.equal(found, other), "The logits have no effect.")
+
+
+@check("sample_next", points=0.07, layer="laws")
+def test_sampling_never_draws_what_is_impossible(student, probe):
+    """Tokens with a logit of minus infinity are never drawn, and all others are."""
+    row = 0.3 * probe.normal(6)
+    row[[1, 4]] = -torch.inf
+
+    found = sampled(student, row.expand(300, 6), 1.2, None)
+    expect(set(found.flatten().tolist()) == {0, 2, 3, 5}, "The wrong tokens are drawn.")
+
+
+@check("sample_next", points=0.06, layer="laws")
+def test_sampling_limits_its_choice(student, probe):
+    """With top_k = 2, the two most likely tokens are drawn, and no others."""
+    row = 0.2 * probe.uniform(6).argsort().float()
+
+    found = sampled(student, row.expand(300, 6), 1.5, 2)
+    expect(
+        set(found.flatten().tolist()) == set(row.topk(2).indices.tolist()),
+        "The wrong tokens are drawn.",
+    )
+
+
+@check("sample_next", points=0.08, layer="laws", rules=("refuses",))
 def test_sampling_refuses_wrong_arguments(student, probe):
     """A temperature below 0 or a top_k outside 1 to V raises an error, even at temperature 0."""
     logits = probe.normal(3, 5)
 
-    tensor_like(student.call("sample_next", logits, 0.0, 5), (3, 1), "The ids")
-    tensor_like(student.call("sample_next", logits, 1.0, 1), (3, 1), "The ids")
+    sampled(student, logits, 0.0, 5)
+    sampled(student, logits, 1.0, 1)
     for temperature in (-1.0, -0.01):
         refused = student.refuses("sample_next", logits, temperature)
         is_refused(refused, "A temperature below 0")
-    for temperature, top_k in ((1.0, 0), (1.0, 6), (0.0, 0), (0.0, 6), (0.0, -2)):
-        refused = student.refuses("sample_next", logits, temperature, top_k)
+    for temperature, limit in ((1.0, 0), (1.0, 6), (0.0, 0), (0.0, 6), (0.0, -2)):
+        refused = student.refuses("sample_next", logits, temperature, limit)
         is_refused(refused, "A top_k below 1 or above V")
 
 
-@check("sample_next", points=0.1, layer="laws")
-def test_cold_sampling_takes_the_largest(student, probe):
-    """With top_k = 1 or a temperature near 0, the most likely token is drawn."""
-    order = probe.uniform(4, 6).argsort(dim=-1)
-    logits = 3.0 * order.float()
-    largest = order.argmax(dim=-1, keepdim=True)
-
-    agrees(student.call("sample_next", logits, 2.0, 1, seed=3), largest, "With top_k = 1, the ids")
-    for seed in (4, 5):
-        cold = student.call("sample_next", logits, 0.05, seed=seed)
-        agrees(cold, largest, "With a temperature of 0.05, the ids")
-
-
-@check("sample_next", points=0.1, layer="laws", rules=("no_seeding", "inputs_unchanged"))
+@check("sample_next", points=0.04, layer="laws", rules=("no_seeding",))
 def test_sampling_leaves_the_seed_to_the_caller(student, probe):
-    """Two seeds give different draws, and the caller's logits are unchanged."""
+    """Two seeds give different draws."""
     logits = torch.zeros(40, 9)
 
-    drawn = [student.call("sample_next", logits, seed=seed) for seed in (probe.seed, 7)]
-    same = torch.equal(*(tensor_like(one, (40, 1), "The ids") for one in drawn))
+    same = torch.equal(*(sampled(student, logits, 1.0, seed=seed) for seed in (probe.seed, 7)))
     expect(not same, "Two seeds give the same ids: does your code set a seed?")
     after = [student.draws_next()]
-    student.call("sample_next", logits, seed=8)
+    sampled(student, logits, 1.0, seed=8)
     after.append(student.draws_next())
     expect(
         not torch.equal(*after), ("After a call, torch's random numbers do not depend on the seed.")
     )
-    kept = student.keeps_inputs("sample_next", probe.normal(3, 5), 0.7, 2)
-    expect(kept, "sample_next changes the logits that you pass to it.")
+
+
+@check("sample_next", points=0.02, layer="laws", rules=("inputs_unchanged",))
+def test_sampling_leaves_its_logits_alone(student, probe):
+    """The caller's logits are unchanged, but they have an effect."""
+    logits, largest = ordered(probe)
+
+    unchanged = student.keeps_inputs("sample_next", logits, 0.05, 2)
+    expect(unchanged, "sample_next changes the logits that you pass to it.")
+    agrees(sampled(student, logits, 0.05, 2), largest, "With a temperature of 0.05, the ids")
+
+
+def chain(student, V):
+    """Build a table of logits in which each id is followed by the next one, V - 1 by 0."""
+    return student.new("nn.Embedding", V, V).load({"weight": 9.0 * torch.eye(V).roll(1, dims=1)})
+
+
+def generated(student, model, ids, more, *options, seed=SEED):
+    """Return the texts that the student continues."""
+    shape = (len(ids), ids.shape[1] + more)
+    found = student.call("generate", model, ids, more, *options, seed=seed)
+    return tensor_like(found, shape, "The result")
+
+
+def follows(student, model, V, ids, *options):
+    """Fail the check if other texts get the same new tokens."""
+    one, other = (
+        generated(student, model, each, *options)[:, ids.shape[1] :]
+        for each in (ids, (ids + 1) % V)
+    )
+    expect(not torch.equal(one, other), "Other texts get the same new tokens.")
 
 
 # generate
 
 
-@check("generate", points=0.1, layer="shapes")
+@check("generate", points=0.05, layer="signature")
+def test_generate_chooses_the_most_likely_token_by_default(student, reference, probe):
+    """Without the last two arguments, the temperature is 0."""
+    yours, _ = both_tables(student, reference, probe, 9)
+    model, ids = chain(student, 9), draw_ids(probe, 5, 2, 9)
+
+    for one in (yours, model):
+        given = generated(student, one, ids, 6, 4, 0.0, None)
+        agrees(generated(student, one, ids, 6, 4), given, "Without a temperature, the result")
+    follows(student, model, 9, ids, 6, 4)
+
+
+@check("generate", points=0.05, layer="shapes")
 def test_generate_appends_tokens(student):
     """Two texts of 3 tokens, continued by 4, have 7 tokens and begin with the given ids."""
     ids = torch.tensor([[1, 0, 2], [2, 2, 1]])
 
     model = student.new("nn.Embedding", 3, 3)
-    found = tensor_like(student.call("generate", model, ids, 4, 5), (2, 7), "The result")
+    found = tensor_like(student.call("generate", model, ids, 4, 5, 0.0), (2, 7), "The result")
     agrees(found[:, :3], ids, "The beginning of the result")
 
 
-@check("generate", points=0.3, layer="documented")
+@check("generate", points=0.25, layer="documented")
 def test_generate_writes_the_documented_text(student, documented):
     """The lecture's untrained model generates the 100 documented characters."""
     model = student.new("nn.Embedding", 65, 65, seed=1337)  # the draws of BigramModel
@@ -836,7 +1560,7 @@ def test_generate_writes_the_documented_text(student, documented):
     documented["gptdev.generated"].matches(text, "generate(model, [[0]], 100, 8, 1.0)")
 
 
-@check("generate", points=0.3, layer="documented")
+@check("generate", points=0.2, layer="documented")
 def test_generate_draws_as_often_as_documented(student, documented):
     """In 1000 draws at each of three temperatures, tokens appear as often as documented."""
     logits = documented["ch05.next_token_logits"].tensor
@@ -854,15 +1578,16 @@ def test_generate_draws_as_often_as_documented(student, documented):
         documented[name].matches(counts, f"The counts of tokens at temperature {temperature}")
 
 
-@check("generate", points=0.3, layer="probe")
+@check("generate", points=0.26, layer="probe")
 def test_generate_follows_a_table(student, reference, probe):
     """With a table as its model, each new token follows from the one before it."""
     for B, T, V, more in ((3, 4, 7, 6), (1, 1, 9, 8), (2, 5, 6, 1)):
         yours, ours = both_tables(student, reference, probe, V)
         ids = draw_ids(probe, B, T, V)
 
-        found = student.call("generate", yours, ids, more, T + 2)
-        agrees(found, reference.call("generate", ours, ids, more, T + 2), "The continued texts")
+        found = student.call("generate", yours, ids, more, T + 2, 0.0)
+        wanted = reference.call("generate", ours, ids, more, T + 2, 0.0)
+        agrees(found, wanted, "The continued texts")
 
 
 @check("generate", points=0.3, layer="probe")
@@ -872,11 +1597,12 @@ def test_generate_shows_the_last_context_to_the_model(student, reference, probe)
         yours, ours = both_transformers(student, reference, probe, V)
         ids = draw_ids(probe, B, T, V)
 
-        found = student.call("generate", yours, ids, more, context)
-        agrees(found, reference.call("generate", ours, ids, more, context), "The continued texts")
+        found = student.call("generate", yours, ids, more, context, 0.0)
+        wanted = reference.call("generate", ours, ids, more, context, 0.0)
+        agrees(found, wanted, "The continued texts")
 
 
-@check("generate", points=0.2, layer="probe")
+@check("generate", points=0.15, layer="probe")
 def test_generate_passes_temperature_and_top_k_on(student, probe):
     """At a temperature above 0, only the top_k tokens are drawn, with their probabilities."""
     row = torch.tensor([0.3, 1.6, -0.4, 1.1, 0.0, 0.8]) + 0.1 * probe.uniform(6)
@@ -895,19 +1621,16 @@ def test_generate_passes_temperature_and_top_k_on(student, probe):
 
 
 @check("generate", points=0.1, layer="laws")
-def test_generate_goes_on_where_it_ended(student, reference, probe):
+def test_generate_goes_on_where_it_ended(student, probe):
     """Three and then four new tokens give the same text as seven; 0 new tokens give the ids."""
-    yours, _ = both_transformers(student, reference, probe, 11)
-    ids = draw_ids(probe, 2, 3, 11)
+    model, ids = chain(student, 11), draw_ids(probe, 2, 3, 11)
 
-    at_once = tensor_like(student.call("generate", yours, ids, 7, 4), (2, 10), "The result")
-    agrees(student.call("generate", yours, ids, 0, 4), ids, "Without new tokens, the result")
-    first = tensor_like(student.call("generate", yours, ids, 3, 4), (2, 6), "The result")
-    agrees(
-        student.call("generate", yours, first, 4, 4),
-        at_once,
-        "The text of three and then four new tokens",
-    )
+    at_once = generated(student, model, ids, 7, 4, 0.0)
+    agrees(generated(student, model, ids, 0, 4, 0.0), ids, "Without new tokens, the result")
+    first = generated(student, model, ids, 3, 4, 0.0)
+    again = generated(student, model, first, 4, 4, 0.0)
+    agrees(again, at_once, "The text of three and then four new tokens")
+    follows(student, model, 11, ids, 7, 4, 0.0)
 
 
 @check("generate", points=0.1, layer="laws")
@@ -918,48 +1641,63 @@ def test_generate_forgets_what_is_before_the_context(student, reference, probe):
     others = ids.clone()
     others[:, :3] = (others[:, :3] + 4) % 11
 
-    found = tensor_like(student.call("generate", yours, ids, 5, 3), (3, 11), "The result")
-    again = tensor_like(student.call("generate", yours, others, 5, 3), (3, 11), "The result")
+    found, again = (generated(student, yours, one, 5, 3, 3.0) for one in (ids, others))
     agrees(again[:, 6:], found[:, 6:], "With other tokens before the context, the new tokens")
+    follows(student, yours, 11, ids, 5, 3, 3.0)
 
 
-@check("generate", points=0.1, layer="laws")
-def test_generate_with_one_choice_is_greedy(student, reference, probe):
-    """With top_k = 1 or a temperature of 0, the most likely token follows."""
-    yours, _ = both_tables(student, reference, probe, 8)
-    ids = draw_ids(probe, 3, 2, 8)
+@check("generate", points=0.06, layer="laws")
+def test_generate_with_one_choice_is_greedy(student, probe):
+    """With top_k = 1, the tokens are those of a temperature of 0."""
+    model, ids = chain(student, 8), draw_ids(probe, 3, 2, 8)
 
-    greedy = tensor_like(student.call("generate", yours, ids, 6, 4), (3, 8), "The result")
-    agrees(student.call("generate", yours, ids, 6, 4, 1.5, 1), greedy, "With top_k = 1, the result")
-    agrees(student.call("generate", yours, ids, 6, 4, 0.0), greedy, "At temperature 0, the result")
+    greedy = generated(student, model, ids, 6, 4, 0.0)
+    agrees(generated(student, model, ids, 6, 4, 1.5, 1), greedy, "With top_k = 1, the result")
+    follows(student, model, 8, ids, 6, 4, 1.5, 1)
 
 
-@check("generate", points=0.1, layer="laws", rules=("no_graph",))
-def test_generate_builds_no_graph(student, reference, probe):
-    """The texts are right, and the model runs under torch.no_grad() or an equivalent."""
-    yours, ours = both_tables(student, reference, probe, 7)
-    ids = draw_ids(probe, 2, 3, 7)
+@check("generate", points=0.06, layer="laws")
+def test_generate_continues_each_text_alone(student, probe):
+    """A text is continued in the same way alone and in a batch."""
+    model, ids = chain(student, 9), draw_ids(probe, 3, 4, 9)
 
-    wanted = reference.call("generate", ours, ids, 4, 5)
-    agrees(student.call("generate", yours, ids, 4, 5), wanted, "The continued texts")
+    together = generated(student, model, ids, 5, 6, 0.0)
+    for item in range(3):
+        alone = generated(student, model, ids[item : item + 1], 5, 6, 0.0)
+        agrees(alone, together[item : item + 1], "The text of an item alone")
+    follows(student, model, 9, ids, 5, 6, 0.0)
+
+
+@check("generate", points=0.12, layer="laws", rules=("no_graph",))
+def test_generate_builds_no_graph(student, probe):
+    """The model runs under torch.no_grad() or an equivalent."""
     uses = student.uses("generate")
     stated = any(WITHOUT_GRAPH.intersection(use.name.split(".")) for use in uses)
     expect(stated, "generate builds a graph: the model runs outside torch.no_grad().")
+    ids = draw_ids(probe, 2, 3, 7)
+    follows(student, chain(student, 7), 7, ids, 4, 5, 0.0)
 
 
-@check("generate", points=0.1, layer="laws", rules=("no_seeding", "inputs_unchanged"))
-def test_generate_leaves_seed_and_ids_to_the_caller(student, probe):
-    """Two seeds give different texts, and the caller's ids are unchanged."""
+@check("generate", points=0.05, layer="laws", rules=("no_seeding",))
+def test_generate_leaves_the_seed_to_the_caller(student, probe):
+    """Two seeds give different texts."""
     model = student.new("nn.Embedding", 9, 9).load({"weight": torch.zeros(9, 9)})
-    ids = draw_ids(probe, 2, 3, 9)
-
-    texts = []
+    ids, texts = draw_ids(probe, 2, 3, 9), []
     for seed in (probe.seed, 7):
-        text = student.call("generate", model, ids, 20, 4, 1.0, seed=seed)
-        texts.append((tensor_like(text, (2, 23), "The result"), student.draws_next()))
+        text = generated(student, model, ids, 20, 4, 1.0, seed=seed)
+        texts.append((text, student.draws_next()))
+
     (one, after_one), (other, after_other) = texts
     expect(not torch.equal(one, other), "Two seeds give the same text: does your code set a seed?")
     same = torch.equal(after_one, after_other)
     expect(not same, "After a call, torch's random numbers do not depend on the seed.")
-    kept = student.keeps_inputs("generate", model, ids, 3, 4)
-    expect(kept, "generate changes the ids that you pass to it.")
+
+
+@check("generate", points=0.05, layer="laws", rules=("inputs_unchanged",))
+def test_generate_leaves_the_ids_alone(student, probe):
+    """The caller's ids are unchanged, and new tokens follow them."""
+    model, ids = chain(student, 9), draw_ids(probe, 2, 3, 9)
+
+    unchanged = student.keeps_inputs("generate", model, ids, 3, 4, 0.0)
+    expect(unchanged, "generate changes the ids that you pass to it.")
+    follows(student, model, 9, ids, 3, 4, 0.0)

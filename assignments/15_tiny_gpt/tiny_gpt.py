@@ -9,6 +9,8 @@ Rules for this stage, which are graded like the results:
 
 - Results keep the dtype of the inputs: float32 stays float32, and float64 stays float64.
 - A call must not change the tensors that it gets, so do not use in-place operations on them.
+- Gradients flow back to all inputs and trainable parameters, without `.detach()` or `.item()`.
+- Torch's own attention functions and layers (`nn.MultiheadAttention`, ...) are not allowed.
 - Documented values and properties count only if the results are right for other inputs too.
 """
 
@@ -56,7 +58,8 @@ class LayerNorm(nn.Module):
     There are two parameters of shape (d_model,): scale, initially all ones, and shift, initially
     all zeros. The variance is the mean squared distance from the mean, so the sum of the squares is
     divided by d_model. *eps* is added to the variance under the square root. The norm works on the
-    last axis of a tensor with any number of axes.
+    last axis of a tensor with any number of axes. Write out norms with means and roots: torch's own
+    norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
@@ -73,7 +76,9 @@ class FeedForward(nn.Module):
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
     features, and linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``)
-    or "relu". Raises ``ValueError`` for any other activation.
+    or "relu". Raises ``ValueError`` for any other activation. Write out GELU and gates: `F.gelu`,
+    `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`, `torch.sigmoid` and `F.silu`
+    are.
     """
 
     def __init__(self, d_model: int, d_hidden: int, activation: str = "gelu") -> None:
@@ -90,7 +95,10 @@ class TransformerBlock(nn.Module):
 
     Parts: att is the module *attention* itself, which maps (B, T, d_model) to (B, T, d_model);
     norm1 and norm2 are your ``LayerNorm`` with the default eps; ff is your ``FeedForward`` with
-    *d_hidden* hidden features and *activation*.
+    *d_hidden* hidden features and *activation*. Write out norms with means and roots: torch's own
+    norms (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed.
+    Write out GELU and gates: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`,
+    `torch.relu`, `torch.sigmoid` and `F.silu` are.
     """
 
     def __init__(
@@ -141,11 +149,9 @@ class GPT(nn.Module):
     features. Each block is pre-norm, with GELU and 4 · d_model hidden features. Its attention is
     your ``MultiHeadAttention`` from d_model to d_model features with *num_heads* heads, *qkv_bias*
     and a dropout of 0. If *tied* is true, tok_emb and out_head share one parameter as their weight,
-    so training one trains both. Gradients flow back to all inputs and trainable parameters, without
-    `.detach()` or `.item()`. Torch's own attention functions and layers (`nn.MultiheadAttention`,
-    ...) are not allowed. Write out norms with means and roots: torch's own norms (`nn.LayerNorm`,
-    `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed. Write out GELU and
-    gates: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`,
+    so training one trains both. Write out norms with means and roots: torch's own norms
+    (`nn.LayerNorm`, `nn.RMSNorm`, `F.layer_norm`, `F.rms_norm` and the like) are not allowed. Write
+    out GELU and gates: `F.gelu`, `nn.GELU` and `F.glu` are not allowed; `torch.tanh`, `torch.relu`,
     `torch.sigmoid` and `F.silu` are.
     """
 
