@@ -15,12 +15,16 @@ from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.sandbox.static_names import definitions, parse, reached_uses
 from autograder.suite.checks import CollectedCheck
 
-# The definition is in a function, so that its helpers replace no helper of the student's.
+# The definition is in a function, so that its helpers replace no helper of the student's. Classes
+# that inherit from the old one inherit from the new one.
 SCOPE = """
-def _right():
+def _right(_old):
 {body}
+    for _one in [*globals().values()]:
+        if isinstance(_one, type) and _old in _one.__bases__:
+            _one.__bases__ = tuple({name} if base is _old else base for base in _one.__bases__)
     return {name}
-{name} = _right()
+{name} = _right(globals().get("{name}"))
 """
 
 

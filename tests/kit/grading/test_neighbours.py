@@ -71,3 +71,19 @@ def test_the_code_brings_its_helpers_and_replaces_none(neighbours):
 
     assert (space["first"](4), space["_half"]) == (2, "a helper of the student's")
     assert space["third"](4) == pytest.approx(2 * 3.14159265)
+
+
+def test_subclasses_inherit_from_the_right_class(tmp_path: Path):
+    """A class of the student's that inherits from a wrong one gets the right one as its base."""
+    solution = tmp_path / "solution.py"
+    solution.write_text("class Base:\n    def two(self):\n        return 2\n", "utf-8")
+    stage = SimpleNamespace(
+        exercises=[SimpleNamespace(name="Base")], solution=solution, variants=()
+    )
+    space: dict[str, type] = {}
+    wrong = "class Base:\n    def two(self):\n        return 3\nclass Own(Base): pass\n"
+    exec(wrong, space)  # noqa: S102  # written above
+    exec(Neighbours(stage, []).code(["Base"]), space)  # noqa: S102
+
+    assert space["Own"]().two() == 2
+    assert space["Own"].__bases__ == (space["Base"],)

@@ -1,5 +1,6 @@
 """Tests forbidden shortcuts: names in the source, and functions and operators that run."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.forbidden import (
     avoids,
+    avoids_itself,
     avoids_running,
     doubts,
     keeps_operators,
@@ -101,6 +103,29 @@ def test_a_shortcut_hidden_from_the_source_is_found_when_it_runs():
 
     with pytest.raises(WrongAnswer, match="softmax"):
         avoids_running(student.operators("f", torch.zeros(2)), SOFTMAX, "")
+
+
+@pytest.mark.parametrize(
+    ("own", "excerpt"),
+    [
+        pytest.param("def f(x): return g(x)", "", id="only-calls-it"),
+        pytest.param("def f(x): return g(x) + F.softmax(x, -1)", "Line 4", id="does-it-too"),
+        pytest.param("def f(x): return g(x).cumsum(-1)", "cumsum", id="runs-another"),
+        pytest.param(
+            "def h(x): return F.softmax(x, -1)\ndef f(x): return g(x) + h(x)",
+            "Line 4",
+            id="in-its-own-helper",
+        ),
+    ],
+)
+def test_an_exercise_is_not_blamed_for_what_it_calls(own: str, excerpt: str):
+    """What a lower exercise uses and runs does not count, but the exercise's own work does."""
+    student = student_who_wrote(f"def g(x): return torch.softmax(x, -1)\n{own}")
+    x, names = torch.zeros(2), SOFTMAX | {"cumsum"}
+    ran, below = student.operators("f", x), {"g": student.operators("g", x)}
+
+    with pytest.raises(WrongAnswer, match=excerpt) if excerpt else nullcontext():
+        avoids_itself(student, "f", names, "", ran, below)
 
 
 def test_code_without_a_shortcut_passes():
