@@ -119,7 +119,7 @@ def test_a_shortcut_hidden_from_the_source_is_found_when_it_runs():
     ],
 )
 def test_an_exercise_is_not_blamed_for_what_it_calls(own: str, excerpt: str):
-    """What a lower exercise uses and runs does not count, but the exercise's own work does."""
+    """Uses and operators of a lower exercise do not count; those of the caller count."""
     student = student_who_wrote(f"def g(x): return torch.softmax(x, -1)\n{own}")
     x, names = torch.zeros(2), SOFTMAX | {"cumsum"}
     ran, below = student.operators("f", x), {"g": student.operators("g", x)}
