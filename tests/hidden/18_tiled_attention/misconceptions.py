@@ -565,6 +565,13 @@ MISCONCEPTIONS = (
             "Which of your lines changes its argument, and which code still needs the old numbers?"
         ),
     ),
+    Misconception(
+        id="merges_in_float32",
+        exercise="merge_tiles",
+        swaps=(("return context, logsumexp", "return context.float(), logsumexp.float()"),),
+        explanation="The results are float32, even if both sides are float64.",
+        question="Which dtype do the two sides have, and which dtype do your results have?",
+    ),
     # tiled_attention
     Misconception(
         id="averages_the_tiles",
