@@ -111,7 +111,7 @@ class RequestExecutor:
     def read(self, cells: tuple[bytes, ...]) -> SourceValue:
         """Parse *cells* without running them, and keep their parts for ``run``."""
         python = strip_magics(cells, notebook=self._notebook)
-        parts = tuple(map(read_parts, python))
+        parts = tuple(read_parts(cell, self._label(at)) for at, cell in enumerate(python, start=1))
         self._parsed = {cells: tuple(zip(python, parts, strict=True))}
         trees = [None if one.broken else one.tree for one in parts]
         digest = ""
@@ -156,10 +156,14 @@ class RequestExecutor:
         """Quote lines of the file *label*, too, which a different executor has read."""
         self._problems.files.add(label)
 
+    def _label(self, number: int) -> str:
+        """Return the name of a cell in tracebacks."""
+        return f"cell {number}" if self._notebook else f"{self._name}.py"
+
     def _run_cells(self, parsed: _Parsed) -> list[Problem]:
         problems: list[Problem] = []
         for number, (cell, parts) in enumerate(parsed, start=1):
-            label = f"cell {number}" if self._notebook else f"{self._name}.py"
+            label = self._label(number)
             self._problems.files.add(label)
             lines = cell.decode("utf-8", "replace").splitlines(keepends=True)
             linecache.cache[label] = (len(cell), None, lines, label)

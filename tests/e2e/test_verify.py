@@ -7,7 +7,7 @@ import pytest
 
 from autograder.course import load
 
-MORE = "`autograder verify --full` also grades variants, garbage and slips."
+MORE = "`autograder verify --full` also grades variants and prints the prices."
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,16 @@ MORE = "`autograder verify --full` also grades variants, garbage and slips."
 def test_verify_finds_nothing(pytestconfig: pytest.Config, options: list[str], end: str):
     """Every stub, solution, variant, misconception and documented tensor is as it must be.
 
-    The error stream contains only the progress, two lines for each stage.
+    The error stream contains only the progress: two lines for each stage, and with `--full` one
+    more for each graded stage.
     """
-    stages = load(pytestconfig.rootpath).file.stages
+    course = load(pytestconfig.rootpath)
     parts = ("verifying the hidden suite", "verifying the records")
-    progress = sorted(f"{name}: {part}" for name in stages for part in parts)
+    lines = [f"{name}: {part}" for name in course.file.stages for part in parts]
+    if options:
+        graded = [stage.name for stage in course.stages if stage.file.graded]
+        lines += [f"{name}: grading the modules of the table of prices" for name in graded]
+    progress = sorted(lines)
     command = [sys.executable, "-m", "autograder", "verify", *options]
     run = subprocess.run(command, cwd=pytestconfig.rootpath, capture_output=True, text=True)  # noqa: S603, PLW1510  # our own command; the code is asserted
 
