@@ -26,7 +26,7 @@ ONE_MOST: Final = 0.95
 FAMILY: Final = 1.0  # points between members of a family of constants
 NOTHING: Final = 2.0  # points of a module that computes nothing
 READY: Final = 0.3  # share of its points that an exercise of ready-made code keeps
-SAME: Final = 8  # kinds of mistake that are made in several exercises
+SAME: Final = 4  # kinds of mistake that are made in several exercises
 FILLS: Final = ("0.0", "-1.0", "-2.0", "-5.0", "-8.0", "-10.0")
 SCALES: Final = ("0.5", "0.9", "1.1", "2.0")
 INFINITY: Final = re.compile(r"-torch\.inf|-math\.inf|-?float\(['\"]-?inf['\"]\)")
@@ -249,8 +249,11 @@ def _definitions(text: str) -> set[str]:
 
 
 def _breaks_only_rules(result: ExerciseResult) -> bool:
+    """Whether only rules are broken, and none of them is the point of the stage."""
     failed = [check for check in result.checks if check.outcome is not Outcome.PASSED]
-    return bool(failed) and all(check.status is Status.FORBIDDEN for check in failed)
+    passed = [check for check in result.checks if check.outcome is Outcome.PASSED]
+    only_rules = bool(failed) and all(check.status is Status.FORBIDDEN for check in failed)
+    return only_rules and all(check.points == check.max_points for check in passed)
 
 
 def _repeated(kinds: Iterable[Kind]) -> list[list[Kind]]:
