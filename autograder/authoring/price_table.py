@@ -22,6 +22,7 @@ from autograder.suite.in_process import solution_channel
 
 LEAST: Final = 4.0  # points of a stage with one misconception
 ONE_MEDIAN: Final = (0.2, 0.75)  # median share of its points that a wrong exercise keeps
+FEWEST: Final = 10  # misconceptions of a stage whose median is looked at
 ONE_MOST: Final = 0.95
 FAMILY: Final = 1.0  # points between members of a family of constants
 NOTHING: Final = 2.0  # points of a module that computes nothing
@@ -120,7 +121,7 @@ class PriceTable:
     def problems(self) -> Iterator[str]:
         """Report modules that earn too much or too little."""
         low, high = ONE_MEDIAN
-        if self.one and not low <= self._median <= high:
+        if len(self.one) >= FEWEST and not low <= self._median <= high:
             yield f"the median of the shares is {self._median:.2f}, not {low:g} to {high:g}."
         for one in self.one:
             if one.score < LEAST:

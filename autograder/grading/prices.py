@@ -7,7 +7,7 @@
 4. An exercise that does by a ready-made function what its stage teaches keeps only a share of its
    points.
 
-Shares are rounded to hundredths of a point. No rule depends on the name of a mistake. Documented
+Shares are rounded to thousandths of a point. No rule depends on the name of a mistake. Documented
 values can be known by heart, so they count as failed if every check of values on hidden inputs
 fails.
 """
@@ -130,7 +130,7 @@ def _given(result: CheckResult, others: str) -> CheckResult:
 def _credited(graded: Graded, result: CheckResult, message: str, grading: Grading) -> CheckResult:
     """Give a share of the points for the laws that hold."""
     held, count = graded.laws
-    points = round(grading.law_credit * result.max_points * held / count, 2) if held else 0.0
+    points = round(grading.law_credit * result.max_points * held / count, 3) if held else 0.0
     if points:
         message = f"{message}\n{KEPT}"
     return replace(result, points=points, message=message.lstrip("\n"))
@@ -138,7 +138,7 @@ def _credited(graded: Graded, result: CheckResult, message: str, grading: Gradin
 
 def _shared(result: CheckResult, share: float) -> CheckResult:
     """Keep a *share* of the points, because a ready-made function does the work."""
-    points = round(share * result.points, 2)
+    points = round(share * result.points, 3)
     if points == result.points:
         return result
     message = f"{result.message}\n{READY_MADE}"

@@ -245,7 +245,8 @@ def check_blocks(check: CheckResult, place: str = "") -> Iterator[Block]:
     if check.message:
         yield Message(check.message)
     if place:
-        yield Aside(f"The mistake is the same as {place}.")
+        more = " The same change corrects both." if place.startswith("in ") else ""
+        yield Aside(f"The mistake is the same as {place}.{more}")
     elif check.diagnosis:
         found = check.diagnosis
         yield NamedMistake(found.headline, found.beyond_headline, found.hint)

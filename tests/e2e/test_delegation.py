@@ -21,10 +21,16 @@ from autograder.results import Status
 from autograder.sandbox.static_names import definitions, parse, reached_uses
 from autograder.submission import Code, Submission
 
-pytestmark = pytest.mark.slow  # dozens of modules are graded for each stage
-
 ROUNDING = 1e-9  # of sums of points
-STAGES = [stage.name for stage in courses.load(courses.find_root(Path(__file__))).stages]
+SAMPLE = ("04", "09")  # the usual slow tests take only these stages
+# Dozens of modules are graded for each stage.
+STAGES = [
+    pytest.param(
+        stage.name,
+        marks=pytest.mark.slow if stage.name.startswith(SAMPLE) else pytest.mark.nightly,
+    )
+    for stage in courses.load(courses.find_root(Path(__file__))).stages
+]
 Graded = Callable[[str, str], float]  # the text of a module, and an exercise: its points
 
 

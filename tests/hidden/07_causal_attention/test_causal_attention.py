@@ -505,7 +505,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
     yours, ours = both_attentions(student, reference, probe)
     x = probe.normal(B, CONTEXT, D_IN, scale=SCALE)
 
-    for length, batch in ((CONTEXT, B), (1, B), (6, 2), (T, 1), (CONTEXT, 2)):
+    for length, batch in ((6, 2), (CONTEXT, B), (1, B), (T, 1), (CONTEXT, 2)):
         part = x[:batch, :length].contiguous()
         agrees(yours(part), ours(part), "The context")
 
@@ -624,8 +624,8 @@ def test_nothing_drops_in_eval_mode(student, probe):
 def test_weights_drop_whole_and_the_others_grow(student, probe):
     """In training, each weight after softmax is either set to zero or divided by 1 - dropout."""
     yours, x, _ = in_the_open(student, probe)
-    left = weights_left(yours, x, probe.seed)
     full = weights_left(yours.eval(), x, probe.seed)
+    left = weights_left(yours.train(), x, probe.seed)
 
     some_are_dropped(left)
     agrees(

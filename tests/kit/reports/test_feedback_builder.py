@@ -87,7 +87,10 @@ def test_a_mistake_is_described_once_on_a_page(
     message = Message("Other values.")
 
     assert first.blocks == (message, *mistake_of(diagnosis))
-    assert second.blocks == (message, Aside("The mistake is the same as in v1."))
+    assert second.blocks == (
+        message,
+        Aside("The mistake is the same as in v1. The same change corrects both."),
+    )
     assert card is not None
     assert card.first.blocks == first.blocks
 
