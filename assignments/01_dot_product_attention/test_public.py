@@ -408,7 +408,7 @@ def test_softmax_naive_gives_the_documented_weights(student, documented, scores_
     documented["002.simple.weights_2.softmax.sum"].matches(total, "The sum of the weights")
 
 
-@check("softmax_naive", points=0.3, layer="probe")
+@check("softmax_naive", points=0.29, layer="probe")
 def test_softmax_naive_of_unseen_scores(student, reference, probe):
     """The weights are right for any number of scores, positive and negative."""
     for tokens in (D, 2, 1):
@@ -474,7 +474,7 @@ def test_softmax_naive_leaves_the_scores_alone(student, probe):
     keeps_arguments(student, "softmax_naive", probe.normal(T))
 
 
-@check("softmax_naive", points=0.18, layer="gradients", rules=("gradients",))
+@check("softmax_naive", points=0.19, layer="gradients", rules=("gradients",))
 def test_softmax_naive_stays_in_the_graph(probe, same_gradients):
     """Gradients flow from the weights back to the scores."""
     same_gradients("softmax_naive", probe.normal(T))
@@ -969,12 +969,10 @@ def test_simple_self_attention_knows_no_order(student, probe):
 
 @check("simple_self_attention", points=0.11, layer="laws")
 def test_simple_self_attention_of_one_token_is_that_token(student, probe):
-    """Equal tokens are their own context vectors, and different tokens are not."""
+    """A single token is its own context vector, and of several tokens each has an effect."""
     x = probe.normal(1, D, scale=0.5)
 
-    for tokens in (1, 3):
-        equal = x.expand(tokens, D).clone()
-        agrees(student.call("simple_self_attention", equal), equal, "The result for equal tokens")
+    agrees(student.call("simple_self_attention", x.clone()), x, "The result for a single token")
     mixes_tokens(student, probe.normal(T, D, scale=0.5))
 
 

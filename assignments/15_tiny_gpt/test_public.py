@@ -1671,10 +1671,12 @@ def test_generate_continues_each_text_alone(student, probe):
 @check("generate", points=0.12, layer="laws", rules=("no_graph",))
 def test_generate_builds_no_graph(student, probe):
     """The model runs under torch.no_grad() or an equivalent."""
+    ids = draw_ids(probe, 2, 3, 7)
+    generated(student, chain(student, 7), ids, 4, 5, 0.0)
+
     uses = student.uses("generate")
     stated = any(WITHOUT_GRAPH.intersection(use.name.split(".")) for use in uses)
     expect(stated, "generate builds a graph: the model runs outside torch.no_grad().")
-    ids = draw_ids(probe, 2, 3, 7)
     follows(student, chain(student, 7), 7, ids, 4, 5, 0.0)
 
 
