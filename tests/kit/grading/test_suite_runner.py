@@ -581,7 +581,7 @@ def test_helpers_of_the_solution_replace_none_of_the_students(carried):
     "end",
     [
         pytest.param("__import__('os')._exit(1)", id="a-crash"),
-        pytest.param("while True: pass", id="a-hang", marks=pytest.mark.slow),
+        pytest.param("while True: pass", id="a-hang", marks=pytest.mark.nightly),
     ],
 )
 def test_an_end_of_the_second_run_costs_only_its_checks(carried, end: str):
