@@ -65,6 +65,21 @@ MISCONCEPTIONS = (
     ),
     # causal_pattern
     Misconception(
+        id="hides_all_tokens_but_the_first_from_themselves",
+        exercise="causal_pattern",
+        swaps=(
+            (
+                "torch.tril(torch.ones(T, T, device=scores.device))",
+                (
+                    "torch.tril(torch.ones(T, T, device=scores.device), diagonal=-1)\n"
+                    "    visible[0, 0] = 1"
+                ),
+            ),
+        ),
+        explanation="From the second token on, a token does not see itself.",
+        question="Which tokens may token 1 attend to?",
+    ),
+    Misconception(
         id="scales_a_second_time",
         exercise="causal_pattern",
         swaps=(("torch.softmax(masked", "torch.softmax(masked / T**0.5"),),

@@ -394,6 +394,13 @@ MISCONCEPTIONS = (
         question="How can the caller draw the loss curve of all steps?",
     ),
     Misconception(
+        id="returns_the_mean_of_all_losses",
+        exercise="train",
+        swaps=(("return losses", "return sum(losses) / max(len(losses), 1)"),),
+        explanation="The mean of the losses is returned; it must be the list of all losses.",
+        question="How can the caller draw the loss curve of all steps?",
+    ),
+    Misconception(
         id="returns_the_mean_loss_so_far",
         exercise="train",
         swaps=(
