@@ -17,6 +17,7 @@ from autograder.submission.files import (
     abbreviated_list,
     visible,
 )
+from autograder.submission.module_text import module_text
 from autograder.submission.names import (
     StageResolver,
     attempts,
@@ -299,7 +300,9 @@ def _read(file: SubmittedFile, files: Sequence[SubmittedFile], *notices: str) ->
         cells = code_cells(file.read(MAX_NOTEBOOK), file.label)
         code = Code(kind="notebook", cells=cells, label=file.label)
     else:
-        code = Code(kind="module", cells=(file.read(MAX_MODULE),), label=file.label)
+        text, changes = module_text(file.read(MAX_MODULE), file.label)
+        code = Code(kind="module", cells=(text,), label=file.label)
+        notices = (*notices, *changes)
     return SelectedCode(file, code, (*notices, *_same_name(file, files)))
 
 

@@ -153,7 +153,6 @@ def test_keeps_the_stub_where_the_notebook_is_broken(collected, write, class_):
     [
         pytest.param(b"", id="empty"),
         pytest.param(b"\0\0", id="nul"),
-        pytest.param("x = 'é'".encode("utf-16"), id="utf-16"),
         pytest.param(b"# coding: latin-1\nx = '\xe9'\n", id="latin-1"),
     ],
 )
@@ -163,6 +162,17 @@ def test_hands_modules_on_as_they_are(collected, write, data):
 
     assert submission.code.cells == (data,)
     assert submission.sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_says_that_a_module_was_converted(collected, write):
+    """A module in UTF-16 is graded as text, under its other name, with a notice for each."""
+    [submission] = collected(write("alice/02_self_attention/mine.py", WORK.encode("utf-16")))
+
+    assert submission.module == WORK.encode()
+    assert submission.notices == (
+        "mine.py was graded as self_attention.py.",
+        "mine.py is in UTF-16 and was converted. Save it as UTF-8 next time.",
+    )
 
 
 def test_refuses_a_huge_module(collected, write):

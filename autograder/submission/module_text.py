@@ -1,0 +1,57 @@
+"""Converts a submitted module that is in UTF-16 or inside a Markdown fence."""
+
+import re
+from typing import Final
+
+# The first and the last line of a module that was copied together with its Markdown.
+_OPENING: Final = re.compile(rb"(?P<before>(?:\xef\xbb\xbf)?\s*)(?P<fence>```|~~~)[^\r\n]*")
+_CLOSING: Final = re.compile(rb"[ \t]*(?:`{3,}|~{3,})")
+# A declared encoding, in the first or the second line, no longer holds after a conversion.
+_DECLARED: Final = re.compile(r"\A(?P<before>(?:[ \t\f]*(?:#.*)?\r?\n)?[ \t\f]*#.*?)coding[:=]")
+
+
+def module_text(data: bytes, label: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the module *data* as Python reads it, and a notice for each change.
+
+    UTF-16 becomes UTF-8, and the lines of a Markdown fence around the whole module become empty, so
+    that all lines keep their numbers. Any other module stays as it is.
+    """
+    notices = []
+    if (text := _from_utf16(data)) is not None:
+        data = text.encode()
+        notices.append(f"{label} is in UTF-16 and was converted. Save it as UTF-8 next time.")
+    if opening := _OPENING.match(data):
+        data = _without_last_fence(opening["before"] + data[opening.end() :])
+        notices.append(
+            f"{label} begins with a Markdown fence ({opening['fence'].decode()}), which was "
+            "removed. Submit only the code next time."
+        )
+    return data, tuple(notices)
+
+
+def _without_last_fence(data: bytes) -> bytes:
+    """Empty the last line of *data* that is not blank, if it is a fence."""
+    end = len(data.rstrip())
+    start = max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, end)) + 1
+    return data[:start] + data[end:] if _CLOSING.fullmatch(data[start:end]) else data
+
+
+def _from_utf16(data: bytes) -> str | None:
+    """Decode *data* if it is UTF-16, with or without a byte order mark; otherwise return None.
+
+    Without a mark, every second byte of code is zero in most places, and no character is NUL.
+    """
+    half = len(data) // 2
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif data[1::2].count(0) * 2 > half:
+        encoding = "utf-16-le"
+    elif data[::2].count(0) * 2 > half:
+        encoding = "utf-16-be"
+    else:
+        return None
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else _DECLARED.sub(r"\g<before>", text)
