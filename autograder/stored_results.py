@@ -162,6 +162,11 @@ class ScoreChanges:
             insort(self._named, (student, stage, before, after))
             del self._named[MAX_CHANGES:]
 
+    @property
+    def are_any(self) -> bool:
+        """Whether a score changed."""
+        return self._changed > 0
+
     def __str__(self) -> str:
         """Return one line on the scores that changed, or "" if no scores were compared."""
         if not self._compared:

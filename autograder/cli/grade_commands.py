@@ -197,6 +197,7 @@ def _grade_and_print(run: Run) -> None:
             are = "is" if written == 1 else "are"
             typer.echo(f"{counted(written, 'submission')} {are} in the gradebook.")
             output.print_lines(saved.written.remarks)
+        output.print_lines(saved.changes)
         _report_faults(results, saved.faults)
 
 

@@ -1,21 +1,22 @@
 """Runs `autograder grade`: grades submissions and writes the requested files."""
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol
 
 from autograder.course import Course
-from autograder.disk import require_space
+from autograder.disk import replacing_file, require_space
 from autograder.errors import AutograderError, UsageError
 from autograder.exports.export_file import write_file
 from autograder.grading.journal import Journal, grade_with_journal
 from autograder.reports.html import write_pages
 from autograder.results import Results, SubmissionResult, json_parts
-from autograder.stored_results import read_record, score_changes
+from autograder.stored_results import ScoreChanges, read_record, score_changes
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import LazySubmissions
 
@@ -49,6 +50,7 @@ class Saved(NamedTuple):
     faults: list[str]
     written: Written | None  # what was written to the gradebook
     names: Mapping[str, str]
+    changes: list[str]  # lines on the scores that differ from those of the earlier record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +123,11 @@ class Run:
         record, report, writer = self.options.record, self.options.report, self.writer
         messages: list[str] = []
         faults: list[str] = []
+        changes: list[str] = []
         written = None
         if record is not None:
             with _noting(faults):
-                messages += _write_record(record, results, show_changes=writer is None)
+                changes += _write_record(record, results, show_changes=writer is None)
         if writer is not None:
             with _noting(faults):
                 written = writer.write(self.submissions, results.submissions)
@@ -139,7 +142,7 @@ class Run:
             with _noting(faults):
                 index = write_pages(self.course, results, report, names)
                 messages.append(f"report: {index}")
-        return Saved(messages, faults, written, names)
+        return Saved(messages, faults, written, names, changes)
 
 
 def on_cluster(address: str, folder: str) -> GradeEach:
@@ -174,13 +177,30 @@ def _noting(faults: list[str]) -> Iterator[None]:
 
 
 def _write_record(file: Path, results: Results, *, show_changes: bool) -> list[str]:
-    """Write the record to *file*; return a message on changed scores, if there are any."""
-    changes = _changes(file, results) if show_changes else ""
+    """Write the record to *file*; return lines on changed scores, if there are any.
+
+    If scores changed, the earlier record is kept next to the new one.
+    """
+    changes = _changes(file, results)
+    earlier = _keep(file) if changes and changes.are_any else None
     try:
         write_file(file, json_parts(results))
     except UsageError as error:
         _write_elsewhere(results, str(error))
-    return [changes] if changes else []
+    lines = [str(changes)] if changes and show_changes else []
+    if earlier:
+        command = f"autograder diff {earlier} {file}"
+        lines.append(f"The earlier record is {earlier}. `{command}` lists all changes.")
+    return [line for line in lines if line]
+
+
+def _keep(record: Path) -> Path | None:
+    """Copy *record*, which will be replaced; return the copy, or None if that fails."""
+    earlier = record.with_name(f"{record.stem}.earlier{record.suffix}")
+    with suppress(OSError), replacing_file(earlier) as draft:
+        shutil.copyfile(record, draft)
+        return earlier
+    return None
 
 
 def _write_elsewhere(results: Results, problem: str) -> NoReturn:
@@ -191,12 +211,11 @@ def _write_elsewhere(results: Results, problem: str) -> NoReturn:
     raise UsageError(msg)
 
 
-def _changes(file: Path, results: Results) -> str:
-    """Return a message on the scores that differ from the record in *file*; empty without one."""
+def _changes(file: Path, results: Results) -> ScoreChanges | None:
+    """Return the scores that differ from the record in *file*; None without a record."""
     if not file.is_file():
-        return ""
+        return None
     try:
-        earlier = read_record(file)
-        return str(score_changes(earlier, results))
+        return score_changes(read_record(file), results)
     except UsageError:
-        return ""
+        return None

@@ -65,7 +65,7 @@ def test_a_run_without_a_file_writes_none(save: Save, tmp_path: Path):
     before = sorted(tmp_path.iterdir())
     saved = save()
 
-    assert saved == ([], [], None, {})
+    assert saved == ([], [], None, {}, [])
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -74,7 +74,7 @@ def test_the_record_has_a_journal_next_to_it(save: Save, tmp_path: Path):
     record = tmp_path / "results.json"
     saved = save(options=RunOptions(record=record))
 
-    assert saved == ([], [], None, {})
+    assert saved == ([], [], None, {}, [])
     assert [result.score for result in read_record(record).submissions] == [5.0]
     assert (tmp_path / "results.json.journal").exists()
 
@@ -85,7 +85,36 @@ def test_changed_scores_are_a_message(save: Save, tmp_path: Path):
     save(options=RunOptions(record=record))
     saved = save(7.5, RunOptions(record=record, fresh=True))
 
-    assert saved.messages == ["1 of 1 earlier scores changed: ada, 01_tiny: 5 → 7.5 (+2.5)."]
+    earlier = tmp_path / "results.earlier.json"
+    assert saved.changes == [
+        "1 of 1 earlier scores changed: ada, 01_tiny: 5 → 7.5 (+2.5).",
+        f"The earlier record is {earlier}. `autograder diff {earlier} {record}` lists all changes.",
+    ]
+    assert [result.score for result in read_record(earlier).submissions] == [5.0]
+
+
+def test_equal_scores_keep_no_earlier_record(save: Save, tmp_path: Path):
+    """If no score changed, only the record and its journal are written."""
+    record = tmp_path / "results.json"
+    save(options=RunOptions(record=record))
+    saved = save(options=RunOptions(record=record, fresh=True))
+
+    assert saved.changes == ["0 of 1 earlier scores changed."]
+    assert {path.name for path in tmp_path.glob("results*")} == {
+        record.name,
+        "results.json.journal",
+    }
+
+
+def test_an_earlier_record_that_cannot_be_kept_prevents_no_grade(save: Save, tmp_path: Path):
+    """If the earlier record can't be copied, the new one is written without the hint."""
+    record = tmp_path / "results.json"
+    save(options=RunOptions(record=record))
+    (tmp_path / "results.earlier.json").mkdir()
+    saved = save(7.5, RunOptions(record=record, fresh=True))
+
+    assert (len(saved.changes), saved.faults) == (1, [])
+    assert [result.score for result in read_record(record).submissions] == [7.5]
 
 
 def test_the_report_has_names(save: Save, tmp_path: Path):
