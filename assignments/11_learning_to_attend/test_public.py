@@ -277,7 +277,9 @@ def moves_of(before, after):
 def have_moved(moves):
     """Fail the check unless each parameter has moved."""
     for name, move in moves.items():
-        expect(differs(move, torch.zeros_like(move)), f"The parameter {name} has not moved.")
+        sentence = f"The parameter {name} has not moved."
+        moved = differs(move, torch.zeros_like(move))
+        expect(moved, "A parameter has not moved.", message=sentence)
 
 
 def needs_targets(student, logits):
