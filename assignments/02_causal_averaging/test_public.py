@@ -37,7 +37,12 @@ BY_A_PRODUCT = "Multiply the weights and the tokens in one matrix product, not i
 BY_SOFTMAX = "Take the softmax of scores that are 0 or minus infinity."
 SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one above the documents' 8
 # No other check uses these lengths: code that keeps its weights for later calls computes them here.
-FIRST_OF_WEIGHTS, FIRST_OF_MEANS, FIRST_OF_SOFTMAX = 6, 10, 4
+FIRST_OF_MEANS, FIRST_OF_SOFTMAX = 31, 32
+
+
+def first_of_weights(probe):
+    """Return a sequence length that no other check uses, for code that keeps its weights."""
+    return 33 + probe.seed % 7
 
 
 @pytest.fixture
@@ -156,33 +161,36 @@ def weights_of(student, name, T):
     return tensor_like(student.call(name, T), (T, T), "The matrix of weights")
 
 
-def share_one_out(student, name):
+def share_one_out(student, probe, name):
     """Expect that the weights of each token add up to 1."""
-    for T in (5, 9):
+    for T in (3 + probe.seed % 5, 9 + probe.seed % 4):
         sums = weights_of(student, name, T).sum(dim=1)
         agrees(sums, torch.ones(T), "The vector of row sums")
 
 
-def see_exactly_the_past(student, name):
+def see_exactly_the_past(student, probe, name):
     """Expect a weight for the token itself and earlier tokens, and exactly 0 for later ones."""
-    weights = weights_of(student, name, 7)
+    T = 5 + probe.seed % 17
+    weights = weights_of(student, name, T)
     expect((weights.triu(1) == 0).all(), "A later token gets a weight that is not exactly 0.")
-    seen = torch.ones(7, 7).tril() > 0
+    seen = torch.ones(T, T).tril() > 0
     expect((weights[seen] > 0).all(), "A token gets no weight for itself or for an earlier token.")
 
 
-def keep_rows_of_fewer_tokens(student, name):
+def keep_rows_of_fewer_tokens(student, probe, name):
     """Expect that more tokens do not change the rows of the first ones."""
-    few, many = weights_of(student, name, 5), weights_of(student, name, 7)
-    agrees(few, many[:5, :5], "The weights of fewer tokens")
-    expect(not alike(few[0], few[4]), "The first token and a later one get the same weights.")
+    T = 4 + probe.seed % 17
+    few, many = weights_of(student, name, T), weights_of(student, name, T + 2)
+    agrees(few, many[:T, :T], "The weights of fewer tokens")
+    expect(not alike(few[0], few[-1]), "The first token and a later one get the same weights.")
 
 
-def weigh_all_alike(student, name):
+def weigh_all_alike(student, probe, name):
     """Expect that all tokens that a token sees get the same weight, which is smaller later on."""
-    weights = weights_of(student, name, 8)
+    T = 5 + probe.seed % 17
+    weights = weights_of(student, name, T)
     first = weights[:, :1]
-    agrees(weights.tril(), first.expand(8, 8).tril(), "The weights of the tokens in the past")
+    agrees(weights.tril(), first.expand(T, T).tril(), "The weights of the tokens in the past")
     falls = (first > 0).all() and (first.diff(dim=0) < 0).all()
     expect(falls, "The weight of each token does not fall when more tokens share it.")
 
@@ -302,9 +310,9 @@ def test_weights_are_the_documented_ones(student, documented):
 
 
 @check("averaging_weights", points=0.35, layer="probe")
-def test_weights_of_other_lengths(student, reference):
+def test_weights_of_other_lengths(student, reference, probe):
     """The weights are right for other numbers of tokens."""
-    for T in (5, 11):
+    for T in (2 + probe.seed % 6, 9 + probe.seed % 7):
         ours = reference.call("averaging_weights", T)
 
         agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
@@ -317,27 +325,27 @@ def test_weights_of_a_single_token(student):
 
 
 @check("averaging_weights", points=0.18, layer="laws")
-def test_weights_share_one_out(student):
+def test_weights_share_one_out(student, probe):
     """The weights of each token add up to 1."""
-    share_one_out(student, "averaging_weights")
+    share_one_out(student, probe, "averaging_weights")
 
 
 @check("averaging_weights", points=0.18, layer="laws")
-def test_weights_see_exactly_the_past(student):
+def test_weights_see_exactly_the_past(student, probe):
     """Later tokens get exactly 0, and the token itself and earlier ones get more than 0."""
-    see_exactly_the_past(student, "averaging_weights")
+    see_exactly_the_past(student, probe, "averaging_weights")
 
 
 @check("averaging_weights", points=0.18, layer="laws")
-def test_weights_keep_the_rows_of_fewer_tokens(student):
+def test_weights_keep_the_rows_of_fewer_tokens(student, probe):
     """More tokens do not change the rows of the first ones, and these rows differ."""
-    keep_rows_of_fewer_tokens(student, "averaging_weights")
+    keep_rows_of_fewer_tokens(student, probe, "averaging_weights")
 
 
 @check("averaging_weights", points=0.18, layer="laws")
-def test_weights_are_alike_in_the_past(student):
+def test_weights_are_alike_in_the_past(student, probe):
     """All tokens in the past get the same weight, and it is smaller the more of them there are."""
-    weigh_all_alike(student, "averaging_weights")
+    weigh_all_alike(student, probe, "averaging_weights")
 
 
 # causal_mean_matmul
@@ -434,9 +442,9 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
 
 
 @check("masked_softmax_weights", points=0.35, layer="probe")
-def test_softmax_weights_of_other_lengths(student, reference):
+def test_softmax_weights_of_other_lengths(student, reference, probe):
     """The weights are right for other numbers of tokens."""
-    for T in (5, 11):
+    for T in (2 + probe.seed % 6, 9 + probe.seed % 7):
         ours = reference.call("masked_softmax_weights", T)
 
         agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
@@ -449,33 +457,33 @@ def test_softmax_weights_of_a_single_token(student):
 
 
 @check("masked_softmax_weights", points=0.16, layer="laws")
-def test_softmax_weights_share_one_out(student):
+def test_softmax_weights_share_one_out(student, probe):
     """The weights of each token add up to 1."""
-    share_one_out(student, "masked_softmax_weights")
+    share_one_out(student, probe, "masked_softmax_weights")
 
 
 @check("masked_softmax_weights", points=0.16, layer="laws")
-def test_softmax_weights_see_exactly_the_past(student):
+def test_softmax_weights_see_exactly_the_past(student, probe):
     """Later tokens get exactly 0, and the token itself and earlier ones get more than 0."""
-    see_exactly_the_past(student, "masked_softmax_weights")
+    see_exactly_the_past(student, probe, "masked_softmax_weights")
 
 
 @check("masked_softmax_weights", points=0.16, layer="laws")
-def test_softmax_weights_keep_the_rows_of_fewer_tokens(student):
+def test_softmax_weights_keep_the_rows_of_fewer_tokens(student, probe):
     """More tokens do not change the rows of the first ones, and these rows differ."""
-    keep_rows_of_fewer_tokens(student, "masked_softmax_weights")
+    keep_rows_of_fewer_tokens(student, probe, "masked_softmax_weights")
 
 
 @check("masked_softmax_weights", points=0.16, layer="laws")
-def test_softmax_weights_are_alike_in_the_past(student):
+def test_softmax_weights_are_alike_in_the_past(student, probe):
     """All tokens in the past get the same weight, and it is smaller the more of them there are."""
-    weigh_all_alike(student, "masked_softmax_weights")
+    weigh_all_alike(student, probe, "masked_softmax_weights")
 
 
 @check("masked_softmax_weights", points=0.33, layer="forbidden", rules=("softmax_weights",))
-def test_softmax_weights_come_from_softmax(student):
+def test_softmax_weights_come_from_softmax(student, probe):
     """The weights come from a softmax, not from a division by counts."""
-    name, T = "masked_softmax_weights", FIRST_OF_WEIGHTS
+    name, T = "masked_softmax_weights", first_of_weights(probe)
     ran = student.operators(name, T)
 
     takes_exponentials(student, name, ran)

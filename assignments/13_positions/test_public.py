@@ -213,18 +213,18 @@ def test_sinusoids_of_512_features_are_the_documented_ones(student, documented):
 
 
 @check("sinusoidal_positions", points=0.2, layer="probe")
-def test_sinusoids_of_other_sizes(student, reference):
+def test_sinusoids_of_other_sizes(student, reference, probe):
     """The rows are right for several lengths and numbers of features."""
-    for sizes in ((11, 8, BASE), (1, 6, BASE)):
+    for sizes in ((9 + probe.seed % 7, 8 + 2 * (probe.seed % 3), BASE), (1, 6, BASE)):
         ours = reference.call("sinusoidal_positions", *sizes)
 
         agrees(student.call("sinusoidal_positions", *sizes), ours, "The table of positions")
 
 
 @check("sinusoidal_positions", points=0.1, layer="probe")
-def test_sinusoids_of_other_bases(student, reference):
+def test_sinusoids_of_other_bases(student, reference, probe):
     """The rows are right for several bases."""
-    for sizes in ((5, 10, 500.0), (9, 2, 30.0)):
+    for sizes in ((5, 10, 400.0 + probe.seed % 211), (9, 2, 30.0 + probe.seed % 23)):
         ours = reference.call("sinusoidal_positions", *sizes)
 
         agrees(student.call("sinusoidal_positions", *sizes), ours, "The table of positions")
@@ -233,7 +233,7 @@ def test_sinusoids_of_other_bases(student, reference):
 @check("sinusoidal_positions", points=0.2, layer="laws")
 def test_sinusoids_turn_by_the_same_angle_at_every_step(student, probe):
     """From each position to the next, a pair (cos, sin) is rotated by the same angle."""
-    T, d = 8 + probe.seed % 4, 6
+    T, d = 8 + probe.seed % 4, 6 + 2 * (probe.seed % 5)
     rows = sinusoids(student, T, d)
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
 
@@ -698,18 +698,18 @@ def test_slopes_of_14_heads_are_the_documented_ones(student, documented):
 
 
 @check("alibi_slopes", points=0.1, layer="probe")
-def test_slopes_of_powers_of_two(student, reference):
+def test_slopes_of_powers_of_two(student, reference, probe):
     """The slopes are right for several powers of 2."""
-    for num_heads in (4, 16, 1):
+    for num_heads in (2 ** (1 + probe.seed % 3), 2 ** (4 + probe.seed % 5), 1):
         ours = reference.call("alibi_slopes", num_heads)
 
         agrees(student.call("alibi_slopes", num_heads), ours, "The slopes")
 
 
 @check("alibi_slopes", points=0.1, layer="probe")
-def test_slopes_of_other_numbers_of_heads(student, reference):
+def test_slopes_of_other_numbers_of_heads(student, reference, probe):
     """The slopes are right for numbers of heads between powers of 2."""
-    for num_heads in (3, 12, 6, 7):
+    for num_heads in (3, 5 + probe.seed % 3, 9 + probe.seed % 7):
         ours = reference.call("alibi_slopes", num_heads)
 
         agrees(student.call("alibi_slopes", num_heads), ours, "The slopes")
@@ -718,7 +718,7 @@ def test_slopes_of_other_numbers_of_heads(student, reference):
 @check("alibi_slopes", points=0.1, layer="laws")
 def test_slopes_of_powers_of_two_fall_evenly(student, probe):
     """For a power of 2, slopes fall by the same factor from head to head, down to 1/256."""
-    for num_heads in (4, 16 * 2 ** (probe.seed % 2)):
+    for num_heads in (2 ** (2 + probe.seed % 2), 2 ** (4 + probe.seed % 5)):
         slopes = slopes_of(student, num_heads)
         factors = slopes[1:] / slopes[:-1]
 
@@ -786,16 +786,16 @@ def test_bias_is_the_documented_one(student, documented):
 
 
 @check("alibi_bias", points=0.1, layer="probe")
-def test_bias_of_as_many_queries_as_keys(student, reference):
+def test_bias_of_as_many_queries_as_keys(student, reference, probe):
     """The bias is right for as many queries as keys."""
-    for sizes in ((4, 5, 5), (3, 8, 8), (2, 1, 1)):
-        same_bias(student, reference, *sizes)
+    for heads, tokens_ in ((4, 5 + probe.seed % 3), (3, 8 + probe.seed % 5), (2, 1)):
+        same_bias(student, reference, heads, tokens_, tokens_)
 
 
 @check("alibi_bias", points=0.1, layer="probe")
-def test_bias_of_the_last_queries(student, reference):
+def test_bias_of_the_last_queries(student, reference, probe):
     """The bias is right for fewer queries than keys, and for one query."""
-    for sizes in ((3, 2, 7), (6, 1, 4), (1, 3, 8)):
+    for sizes in ((3, 2, 7 + probe.seed % 5), (6, 1, 4 + probe.seed % 3), (1, 3, 8)):
         same_bias(student, reference, *sizes)
 
 

@@ -216,19 +216,18 @@ class FingerprintMaker:
     ) -> None:
         """Store the result of a program in a check; *shown* is ``None`` if the program passes.
 
-        *key* is the name of the check and the label of the program. A borderline result stays as it
-        was in the last build.
+        *key* is the name of the check and the label of the program. A borderline result is decided
+        only if it was in the last build, with the same inputs.
         """
         check, label = key
         before = self._before.get(key)
-        in_doubt = key in self._doubts or label not in self._labels
-        if found is Steadiness.UNSTEADY or (found is Steadiness.BORDERLINE and in_doubt):
+        same = before is shown is None
+        if before is not None and shown is not None and agree(before, shown):
+            same, shown = True, shown._replace(answers=before.answers)
+        known = same and key not in self._doubts and label in self._labels
+        if found is Steadiness.UNSTEADY or (found is Steadiness.BORDERLINE and not known):
             showings.undecided.append(check)
-        elif found is Steadiness.BORDERLINE:
-            showings.shown |= {check: before} if before is not None else {}
         elif shown is not None:
-            if before is not None and agree(before, shown):
-                shown = shown._replace(answers=before.answers)
             showings.shown[check] = shown
 
     @cached_property

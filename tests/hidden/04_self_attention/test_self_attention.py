@@ -552,9 +552,14 @@ BOTH = ("SelfAttention_v1", "SelfAttention_v2")
 
 def pair(student, probe, d_in, d_out):
     """Return a source with large weights, and a target."""
-    weights = probe.weights(**dict.fromkeys(LINEAR, (d_out, d_in)))
+    weights = drawn_weights(probe, d_in, d_out)
     source = student.new("SelfAttention_v2", d_in, d_out, PLAIN).load(weights)
     return source, student.new("SelfAttention_v1", d_in, d_out)
+
+
+def drawn_weights(probe, d_in, d_out):
+    """Draw large weights for a source."""
+    return probe.weights(**dict.fromkeys(LINEAR, (d_out, d_in)))
 
 
 def values_of(module, *names):
@@ -581,11 +586,12 @@ def transferred(student, probe):
 
 def turns_each_weight_around(student, probe, d_in, d_out):
     """Expect the transposed weights of the source in the target."""
-    source, target = pair(student, probe, d_in, d_out)
-    weights = values_of(source, *LINEAR)
+    weights = drawn_weights(probe, d_in, d_out)
+    source = student.new("SelfAttention_v2", d_in, d_out, PLAIN).load(weights)
+    target = student.new("SelfAttention_v1", d_in, d_out)
     student.call("transfer_weights", source, target)
 
-    for name, held, weight in zip(LONG, values_of(target, *LONG), weights, strict=True):
+    for name, held, weight in zip(LONG, values_of(target, *LONG), weights.values(), strict=True):
         agrees(held, weight.T, f"The target's {name}")
 
 
@@ -652,7 +658,7 @@ def test_transfer_makes_two_modules_agree(student, probe):
 @check("transfer_weights", points=0.1, layer="laws", needs=BOTH)
 def test_transfer_puts_each_weight_in_its_place(student, probe):
     """A change of one weight of the source changes one weight of the target: its own."""
-    weights = probe.weights(**dict.fromkeys(LINEAR, (D_IN, D_IN)))
+    weights = drawn_weights(probe, D_IN, D_IN)
     source = student.new("SelfAttention_v2", D_IN, D_IN, PLAIN)
     held = []
     for name in (LINEAR[0], *LINEAR):

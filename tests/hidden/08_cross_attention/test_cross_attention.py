@@ -461,9 +461,10 @@ def test_mask_is_a_bool_tensor(student):
 
 
 @check("padding_mask", points=0.2, layer="probe")
-def test_mask_keeps_tokens_and_hides_padding(student):
+def test_mask_keeps_tokens_and_hides_padding(student, probe):
     """Row b is True at its first lengths[b] positions and False after them."""
-    for lengths, longest in (([4, 1, 3], 5), ([2, 5], 6), ([1, 2, 1, 3, 2], 7), ([3], 4)):
+    for longest in (5 + probe.seed % 3, 9 + probe.seed % 4):
+        lengths = some_lengths(probe, longest).tolist()
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
 
@@ -477,26 +478,29 @@ def test_mask_of_unseen_lengths(student, probe):
 
 
 @check("padding_mask", points=0.12, layer="probe")
-def test_mask_takes_an_item_of_padding_only(student):
+def test_mask_takes_an_item_of_padding_only(student, probe):
     """A length of 0 gives a row of padding only."""
-    for lengths, longest in (([0, 3, 2], 4), ([1, 0], 3)):
+    longest = 6 + probe.seed % 5
+    for lengths in ([0, *some_lengths(probe, longest).tolist()], [1, 0]):
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
 
 @check("padding_mask", points=0.12, layer="probe")
-def test_mask_takes_an_item_without_padding(student):
+def test_mask_takes_an_item_without_padding(student, probe):
     """A length of max_length gives a row without padding."""
-    for lengths, longest in (([2, 4, 1], 4), ([1, 3], 3)):
+    longest = 6 + probe.seed % 5
+    for lengths in ([*some_lengths(probe, longest).tolist(), longest], [1, longest]):
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
 
 @check("padding_mask", points=0.2, layer="probe")
-def test_mask_takes_a_tensor_of_lengths(student):
+def test_mask_takes_a_tensor_of_lengths(student, probe):
     """Lengths may also be a 1-D tensor of integers."""
-    for lengths, longest in (([4, 1, 3], 5), ([2, 5], 6)):
-        for dtype in (torch.int64, torch.int32):
-            mask = student.call("padding_mask", torch.tensor(lengths, dtype=dtype), longest)
-            same_mask(mask, rows(lengths, longest))
+    longest = 6 + probe.seed % 5
+    for dtype in (torch.int64, torch.int32):
+        lengths = some_lengths(probe, longest).to(dtype)
+        mask = student.call("padding_mask", lengths, longest)
+        same_mask(mask, rows(lengths.tolist(), longest))
 
 
 @check("padding_mask", points=0.1, layer="laws")

@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from unittest.mock import Mock
 
 import pytest
 import torch
 from msgspec.structs import replace
 
 from autograder import course as courses
+from autograder.authoring import fingerprinting
 from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, kinds_of
+from autograder.authoring.steadiness import Steadiness
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.fingerprints import Print
+from autograder.diagnosis.fingerprints import Print, agree
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.packed_numbers import PACKED, pack, unpack
+from autograder.grading.context import RecordingContext
 from autograder.grading.suite_runner import open_suites
 from autograder.suite.in_process import solution_channel
 from autograder.suite.student_proxy import Student
@@ -65,6 +69,27 @@ def test_a_sample_has_the_same_numbers(public: PublicChecks, made: Made):
 
     assert set(sample.compared) < set(made.compared)
     assert len(sample.fingerprints.programs) == len(made.fingerprints.programs)
+
+
+def test_a_borderline_result_is_kept_only_for_the_same_inputs(
+    public: PublicChecks, made: Made, tiny: Course, monkeypatch: pytest.MonkeyPatch
+):
+    """After a change of the suite's inputs, a borderline result is undecided."""
+    known = made.fingerprints
+    before = known.by_check()
+    with open_suites(tiny, tiny.stages, context=RecordingContext(tiny)) as runner:
+        checks = runner.checks(public.stage.name)
+        other = PublicChecks(public.stage, public.solution, checks, runner.run)
+        now = FingerprintMaker(other).make().fingerprints.by_check()
+        borderline = Mock(return_value=Steadiness.BORDERLINE)
+        monkeypatch.setattr(fingerprinting, "steadiness", borderline)
+        changed = FingerprintMaker(other, known).make().fingerprints
+    drawn = {key for key in before if key[0] == "test_doubles_unseen_numbers"}
+    moved = {key for key in drawn if not agree(before[key], now[key])}
+
+    assert moved
+    assert moved <= changed.undecided_by_check()
+    assert FingerprintMaker(public, known).make().fingerprints.by_check() == before
 
 
 def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
