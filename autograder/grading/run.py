@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -182,25 +182,25 @@ def _write_record(file: Path, results: Results, *, show_changes: bool) -> list[s
     If scores changed, the earlier record is kept next to the new one.
     """
     changes = _changes(file, results)
-    earlier = _keep(file) if changes and changes.are_any else None
+    kept = _keep(file) if changes and changes.are_any else ""
     try:
         write_file(file, json_parts(results))
     except UsageError as error:
         _write_elsewhere(results, str(error))
-    lines = [str(changes)] if changes and show_changes else []
-    if earlier:
-        command = f"autograder diff {earlier} {file}"
-        lines.append(f"The earlier record is {earlier}. `{command}` lists all changes.")
-    return [line for line in lines if line]
+    found = str(changes) if changes and show_changes else ""
+    return [line for line in (found, kept) if line]
 
 
-def _keep(record: Path) -> Path | None:
-    """Copy *record*, which will be replaced; return the copy, or None if that fails."""
+def _keep(record: Path) -> str:
+    """Copy *record*, which will be replaced; return a sentence with the copy or the problem."""
     earlier = record.with_name(f"{record.stem}.earlier{record.suffix}")
-    with suppress(OSError), replacing_file(earlier) as draft:
-        shutil.copyfile(record, draft)
-        return earlier
-    return None
+    try:
+        with replacing_file(earlier) as draft:
+            shutil.copyfile(record, draft)
+    except OSError as error:
+        return f"The earlier record was replaced; {earlier} can't be written: {error.strerror}."
+    command = f"autograder diff {earlier} {record}"
+    return f"The earlier record is {earlier}. `{command}` lists all changes."
 
 
 def _write_elsewhere(results: Results, problem: str) -> NoReturn:

@@ -107,13 +107,17 @@ def test_equal_scores_keep_no_earlier_record(save: Save, tmp_path: Path):
 
 
 def test_an_earlier_record_that_cannot_be_kept_prevents_no_grade(save: Save, tmp_path: Path):
-    """If the earlier record can't be copied, the new one is written without the hint."""
+    """If the earlier record can't be copied, a line says so, and the new one is written."""
     record = tmp_path / "results.json"
     save(options=RunOptions(record=record))
-    (tmp_path / "results.earlier.json").mkdir()
+    earlier = tmp_path / "results.earlier.json"
+    earlier.mkdir()
     saved = save(7.5, RunOptions(record=record, fresh=True))
 
-    assert (len(saved.changes), saved.faults) == (1, [])
+    assert saved.changes[1:] == [
+        f"The earlier record was replaced; {earlier} can't be written: Is a directory."
+    ]
+    assert saved.faults == []
     assert [result.score for result in read_record(record).submissions] == [7.5]
 
 
