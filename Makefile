@@ -32,7 +32,7 @@ grade: $(READY)  ## Grade the example class into build/results.json
 test: lint  ## Check style, types, the engine, and each stage with `verify`
 	$(BIN)/python -m pytest $(TESTS) -m "not slow and not nightly"
 
-test-slow: $(READY)  ## Run the slow checks, such as `verify --full` of every stage
+test-slow: $(READY)  ## Run the slow checks, such as the full proof of every stage
 	$(BIN)/python -m pytest $(TESTS) -m "slow and not nightly"
 
 test-nightly: $(READY)  ## Prove in every case what the other tests prove in some

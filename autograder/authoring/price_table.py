@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.course import Stage
+from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
@@ -107,9 +108,9 @@ class PriceTable:
             _range([one.score for one in self.one]),
             f"{self._median:.0%}",
             _range([one.score for one, _ in self.same]),
-            f"{max(spread):g}" if spread else "none",
-            f"{max(_scores(self.nothing)):g}",
-            ", ".join(f"{one.name} {one.score:g}" for one in self.ready) or "none",
+            f"{max(spread):.3g}" if spread else "none",
+            f"{max(_scores(self.nothing)):.3g}",
+            ", ".join(f"{one.name} {one.score:.3g}" for one in self.ready) or "none",
         )
         return f"| {self.stage} | {' | '.join(cells)} |"
 
@@ -187,8 +188,9 @@ class PriceGrader:
         for kinds in _repeated(kinds_of(self._stage, solution_channel(self._stage.solution))):
             name = kinds[0].rewrite.kind
             alone = min(self._price(name, self._with([kind])).score for kind in kinds)
-            names = ", ".join(kind.exercise for kind in kinds)
-            yield self._price(f"{name} in {names}", self._with(kinds)), alone
+            if alone < STAGE_POINTS:  # otherwise the change has no effect
+                names = ", ".join(kind.exercise for kind in kinds)
+                yield self._price(f"{name} in {names}", self._with(kinds)), alone
 
     def _with(self, kinds: Sequence[Kind]) -> str:
         text = self._solution
@@ -275,4 +277,4 @@ def _range(scores: Sequence[float]) -> str:
     """Return the median, the lowest and the highest points as text."""
     if not scores:
         return "none"
-    return f"{statistics.median(scores):g} ({min(scores):g} to {max(scores):g})"
+    return f"{statistics.median(scores):.3g} ({min(scores):.3g} to {max(scores):.3g})"

@@ -50,17 +50,19 @@ def verify(
     report: release.Report = release.no_report,
     *,
     full: bool = False,
+    prices: bool = True,
 ) -> VerifyReport:
     """Check *course*, or only the stages *only*; the course is correct if there are no findings.
 
     *report* gets a line when a part of a stage begins. The *full* proof takes several times as
     long: it grades more code (see ``StageVerifier.problems``), measures the distance of correct
-    code from each bound, and examines the programs of the fingerprints.
+    code from each bound, examines the programs of the fingerprints, and makes the tables of
+    *prices*.
     """
     stages = list(only) or list(course.every_stage)
     findings = [*stale_files(course, only), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
-    work = partial(_verify_stages, course, report, full=full)
+    work = partial(_verify_stages, course, report, full=full, prices=full and prices)
     shares = in_processes(work, stages)
     findings += [finding for share in shares for finding in share.findings]
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
@@ -96,6 +98,7 @@ def _verify_stages(
     stages: Sequence[Stage],
     *,
     full: bool,
+    prices: bool,
 ) -> _Share:
     level = detect_capabilities().level  # the strictest that this machine supports
     findings: list[str] = []
@@ -120,7 +123,7 @@ def _verify_stages(
                 verifier = StageVerifier(runner, fork_server, stage, full=full)
                 findings += verifier.public_findings()
                 margins[stage.name] += verifier.smallest_margins()
-        tables = list(_price_tables(course, stages, fork_server, report)) if full else []
+        tables = list(_price_tables(course, stages, fork_server, report)) if prices else []
         findings += [f"{one.stage}: {problem}" for one in tables for problem in one.problems()]
         findings += chain.from_iterable(starmap(narrow_margins, margins.items()))
         with open_recorder(course, stages) as recorder:
