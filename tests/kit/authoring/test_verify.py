@@ -90,7 +90,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
     )
     assert last == f"2 documented tensors used and reproduced with torch {TORCH_VERSION}"
     assert head.startswith("| stage | one misconception |")
-    assert row == "| 01_tiny | 6.9 (5 to 8.8) | 38% | 0 (0 to 10) | none | 0 | none |"
+    assert row == "| 01_tiny | 6.9 (5 to 8.8) | 38% | 0 (0 to 0) | none | 0 | none |"
 
 
 def test_the_usual_proof_measures_no_distance(added: Course):
