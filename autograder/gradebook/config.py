@@ -1,11 +1,13 @@
 """Configures nbgrader so that its commands and buttons grade this course."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import nbgrader
 from nbgrader.apps import api, autogradeapp, generateassignmentapp
 
+from autograder.course import SHARED
 from autograder.errors import UsageError
 from autograder.gradebook.connection import set_options
 from autograder.gradebook.converter import SandboxedAutograde
@@ -36,6 +38,7 @@ def configure(config: Any, file: str | Path) -> None:
     set_options(config, file)
     for name in _CONVERTERS:
         _install_converter(name)
+    _list_stages_only()
 
 
 def _install_converter(name: str) -> None:
@@ -56,3 +59,17 @@ def _install_converter(name: str) -> None:
             )
             raise UsageError(msg)
         setattr(module, name, converter)
+
+
+def _list_stages_only() -> None:
+    """Leave the folder that all stages share out of formgrader's list of assignments.
+
+    nbgrader takes each folder in ``source`` for an assignment, and has no option for this.
+    """
+    listed = api.NbGraderAPI.get_source_assignments
+
+    @functools.wraps(listed)
+    def stages(self: Any) -> set[str]:
+        return set(listed(self)) - {SHARED}
+
+    api.NbGraderAPI.get_source_assignments = stages

@@ -31,6 +31,23 @@ def test_the_command_and_the_button_use_our_converter(
     assert [module.Autograde for module in MODULES] == [SandboxedAutograde, SandboxedAutograde]
 
 
+def test_the_shared_folder_is_no_assignment(course: Course, monkeypatch: pytest.MonkeyPatch):
+    """Formgrader lists the stages in ``source``, and not the modules that their labs share."""
+    listed = nbgrader.apps.api.NbGraderAPI.get_source_assignments
+    monkeypatch.setattr(nbgrader.apps.api.NbGraderAPI, "get_source_assignments", listed)
+    for module in MODULES:
+        monkeypatch.setattr(module, "Autograde", Autograde)
+    (course.root / "source" / "course").mkdir(parents=True, exist_ok=True)
+    (course.root / "source" / STAGE).mkdir(exist_ok=True)
+    config = Config()
+    configure(config, course.root / "nbgrader_config.py")
+    config.CourseDirectory.root = str(course.root)
+
+    found = nbgrader.apps.api.NbGraderAPI(config=config).get_source_assignments()
+
+    assert found == {STAGE}
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_another_nbgrader_is_reported(course: Course, monkeypatch: pytest.MonkeyPatch, module):
     """An nbgrader without the name of the converter is reported."""
