@@ -40,6 +40,11 @@ SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one abo
 FIRST_OF_MEANS, FIRST_OF_SOFTMAX = 31, 32
 
 
+def other_lengths(probe):
+    """Return a short and a longer sequence length."""
+    return 2 + probe.seed % 6, 9 + probe.seed % 7
+
+
 def first_of_weights(probe):
     """Return a sequence length that no other check uses, for code that keeps its weights."""
     return 33 + probe.seed % 7
@@ -159,6 +164,13 @@ def keeps_its_batch(student, probe, name):
 def weights_of(student, name, T):
     """Return the weights of *T* tokens: (T, T)."""
     return tensor_like(student.call(name, T), (T, T), "The matrix of weights")
+
+
+def same_weights(student, reference, name, lengths):
+    """Compare the weights of sequences of these *lengths* with the reference's."""
+    for T in lengths:
+        ours = reference.call(name, T)
+        agrees(student.call(name, T), ours, "The matrix of weights")
 
 
 def share_one_out(student, probe, name):
@@ -312,10 +324,7 @@ def test_weights_are_the_documented_ones(student, documented):
 @check("averaging_weights", points=0.35, layer="probe")
 def test_weights_of_other_lengths(student, reference, probe):
     """The weights are right for other numbers of tokens."""
-    for T in (2 + probe.seed % 6, 9 + probe.seed % 7):
-        ours = reference.call("averaging_weights", T)
-
-        agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
+    same_weights(student, reference, "averaging_weights", other_lengths(probe))
 
 
 @check("averaging_weights", points=0.1, layer="probe")
@@ -444,10 +453,7 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
 @check("masked_softmax_weights", points=0.35, layer="probe")
 def test_softmax_weights_of_other_lengths(student, reference, probe):
     """The weights are right for other numbers of tokens."""
-    for T in (2 + probe.seed % 6, 9 + probe.seed % 7):
-        ours = reference.call("masked_softmax_weights", T)
-
-        agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
+    same_weights(student, reference, "masked_softmax_weights", other_lengths(probe))
 
 
 @check("masked_softmax_weights", points=0.1, layer="probe")

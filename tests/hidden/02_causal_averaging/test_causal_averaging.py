@@ -22,6 +22,11 @@ SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one abo
 FIRST_OF_MEANS, FIRST_OF_SOFTMAX = 31, 32
 
 
+def other_lengths(probe):
+    """Return a short and a longer sequence length."""
+    return 2 + probe.seed % 6, 9 + probe.seed % 7
+
+
 def unseen(probe):
     """Return two sequence lengths that depend on the course's secret."""
     return 12 + probe.seed % 7, 20 + probe.seed % 11
@@ -146,6 +151,13 @@ def keeps_its_batch(student, probe, name):
 def weights_of(student, name, T):
     """Return the weights of *T* tokens: (T, T)."""
     return tensor_like(student.call(name, T), (T, T), "The matrix of weights")
+
+
+def same_weights(student, reference, name, lengths):
+    """Compare the weights of sequences of these *lengths* with the reference's."""
+    for T in lengths:
+        ours = reference.call(name, T)
+        agrees(student.call(name, T), ours, "The matrix of weights")
 
 
 def share_one_out(student, probe, name):
@@ -299,10 +311,7 @@ def test_weights_are_the_documented_ones(student, documented):
 @check("averaging_weights", points=0.35, layer="probe")
 def test_weights_of_other_lengths(student, reference, probe):
     """The weights are right for other numbers of tokens."""
-    for T in (2 + probe.seed % 6, 9 + probe.seed % 7):
-        ours = reference.call("averaging_weights", T)
-
-        agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
+    same_weights(student, reference, "averaging_weights", other_lengths(probe))
 
 
 @check("averaging_weights", points=0.1, layer="probe")
@@ -314,10 +323,7 @@ def test_weights_of_a_single_token(student):
 @check("averaging_weights", points=0.3, layer="probe", hidden=LENGTHS_BY_HEART)
 def test_weights_of_unseen_lengths(student, reference, probe):
     """The weights are right for hidden numbers of tokens."""
-    for T in unseen(probe):
-        ours = reference.call("averaging_weights", T)
-
-        agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
+    same_weights(student, reference, "averaging_weights", unseen(probe))
 
 
 @check("averaging_weights", points=0.18, layer="laws")
@@ -440,10 +446,7 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
 @check("masked_softmax_weights", points=0.35, layer="probe")
 def test_softmax_weights_of_other_lengths(student, reference, probe):
     """The weights are right for other numbers of tokens."""
-    for T in (2 + probe.seed % 6, 9 + probe.seed % 7):
-        ours = reference.call("masked_softmax_weights", T)
-
-        agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
+    same_weights(student, reference, "masked_softmax_weights", other_lengths(probe))
 
 
 @check("masked_softmax_weights", points=0.1, layer="probe")
@@ -455,10 +458,7 @@ def test_softmax_weights_of_a_single_token(student):
 @check("masked_softmax_weights", points=0.3, layer="probe", hidden=LENGTHS_BY_HEART)
 def test_softmax_weights_of_unseen_lengths(student, reference, probe):
     """The weights are right for hidden numbers of tokens."""
-    for T in unseen(probe):
-        ours = reference.call("masked_softmax_weights", T)
-
-        agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
+    same_weights(student, reference, "masked_softmax_weights", unseen(probe))
 
 
 @check("masked_softmax_weights", points=0.16, layer="laws")
