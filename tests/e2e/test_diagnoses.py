@@ -96,11 +96,12 @@ def test_fresh_mistakes_have_names(count: int):
     named = named_by_grading()
     least, every = NAMED[count]
     wanted = [one for one in WRONG if len(one.mistakes) == count]
-    told = [one for one in wanted if len(named["fresh", one.id]) >= count]
-    told += [one for one in wanted if one not in told and count == 1 and states_its_fault(one)]
+    identified = [one for one in wanted if len(named["fresh", one.id]) >= count]
+    unnamed = [one for one in wanted if one not in identified]
+    identified += [one for one in unnamed if count == 1 and states_its_fault(one)]
 
     assert len(wanted) == every
-    assert len(told) >= least
+    assert len(identified) >= least
 
 
 def test_a_mistake_is_named_in_any_idiom():
