@@ -74,13 +74,14 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Its three hints are in a separate file, ``hints.toml``, so that nobody reads all of them by
     accident. *minutes* estimates the time for reading and writing. *difficulty*, 1 to 3, follows
-    from the minutes if it is not given.
+    from the minutes if it is not given. *copied_from* is the stage that asked for it first.
     """
 
     name: str
     hints: Hints = ("", "", "")
     minutes: Minutes = 0
     difficulty: Annotated[int, msgspec.Meta(ge=0, le=HARDEST)] = 0
+    copied_from: str = ""
 
     @property
     def effort(self) -> str:

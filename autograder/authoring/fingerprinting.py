@@ -30,7 +30,7 @@ from autograder.diagnosis.live import Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.packed_numbers import PACKED, pack
-from autograder.diagnosis.programs import Programs, channel_of
+from autograder.diagnosis.programs import Programs, StageMistakes, channel_of
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.limits import ticking
@@ -116,10 +116,16 @@ class _Numbers:
 
 def kinds_of(stage: Stage, solution: LocalChannel) -> list[Kind]:
     """List the programs with one kind of mistake, in the order of their numbers."""
-    words = misconceptions.read_operators(stage)
-    names = [one.name for one in stage.exercises]
-    made = [(name, Programs(stage, name, solution, words)) for name in names]
-    return [Kind(found, name, number) for name, found in made for number in range(len(found.keys))]
+    return _kinds(StageMistakes(stage, misconceptions.read_operators(stage)), solution)
+
+
+def _kinds(mistakes: StageMistakes, solution: LocalChannel) -> list[Kind]:
+    made = [Programs(mistakes, name, solution) for name in mistakes.names]
+    return [
+        Kind(found, found.exercise, number)
+        for found in made
+        for number in range(len(found.own_keys))
+    ]
 
 
 def _sample(items: Sequence[Item]) -> list[Item]:
@@ -139,16 +145,23 @@ class FingerprintMaker:
         self._ends, self._answers = _Numbers(), _Numbers()
         self._prints: dict[str, dict[tuple[int, tuple[int, ...]], list[int]]] = {}
         self._undecided: dict[str, list[int]] = {}
+        self._users: dict[str, list[str]] = {}  # the exercises that use each one, and itself
 
     @ticking()
     def make(self, *, only_sample: bool = False) -> Made:
         """Run every misconception and every program with a kind of mistake, or a sample of both."""
         stage, choose = self._public.stage, _sample if only_sample else list
-        bank = choose(misconceptions.read(stage.misconceptions))
-        kinds = kinds_of(stage, self._public.solution)
+        bank = choose(misconceptions.known_in(stage))
+        every = StageMistakes(stage, misconceptions.read_operators(stage))
+        kinds = _kinds(every, self._public.solution)
+        self._users = {
+            name: [one for one in every.names if name in [each.name for each in every.within(one)]]
+            for name in every.names
+        }
         if self._known is not None and len(self._known.programs) != len(kinds):
             self._known = None  # its numbers belong to other programs
-        mistakes = self._run_misconceptions(bank)
+        recorded = self._run_misconceptions(bank)
+        mistakes = [item.id for item in recorded]
         wanted = choose(range(len(kinds)))
         failing = {one for one in wanted if self._fails(len(mistakes), one, kinds[one])}
         keys, groups = _Numbers(), _Numbers()
@@ -157,12 +170,16 @@ class FingerprintMaker:
             keys.of(_key(one.rewrite, groups)) if number in failing else PASSES
             for number, one in enumerate(kinds)
         ]
+        homes = [*(one.exercise for one in recorded), *(one.exercise for one in kinds)]
         solved = {check.name: self._solve(check) for check in self._public.about_code()}
         answers, column = pack(self._answers.all())
         known = Fingerprints(
             mistakes=tuple(mistakes),
             programs=tuple(programs),
             kinds=keys.all(),
+            homes=tuple(map(every.names.index, homes)),
+            contracts={name: every.contract(name) for name in every.names},
+            steps={item.id: item.steps(every.text) for item in recorded},
             solved=solved,
             ends=self._ends.all(),
             answers=answers,
@@ -176,16 +193,16 @@ class FingerprintMaker:
         labels = {item.id for item in bank} | {known.label(len(mistakes) + one) for one in wanted}
         return Made(known, labels)
 
-    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[str]:
-        """Store the results of each misconception; return the ids of those that fail a check."""
-        found: list[str] = []
+    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[Misconception]:
+        """Store the results of each misconception; return those that fail a check."""
+        found: list[Misconception] = []
         text = self._public.stage.solution.read_text("utf-8")
         for item in bank:
             channel = channel_of(item, text, self._public.solution)
             showings = self._examine(item.id, item.exercise, channel)
             if showings.shown:
                 self._keep(len(found), showings)
-                found.append(item.id)
+                found.append(item)
         return found
 
     def _fails(self, mistakes: int, number: int, kind: Kind) -> bool:
@@ -197,13 +214,13 @@ class FingerprintMaker:
         return bool(showings.shown)
 
     def _examine(self, label: str, exercise: str, channel: LocalChannel) -> Showings:
-        """Run the checks of *exercise*, then some of them with slightly different numbers.
+        """Run the checks of *exercise* and of those that use it, then some with other numbers.
 
         All checks first run once, as on a student's machine, because Python may report a different
         line of an exception after it has executed a function several times.
         """
         showings, run = Showings(), self._public.run
-        checks = self._public.of(exercise)
+        checks = [check for name in self._users[exercise] for check in self._public.of(name)]
         for check, seen in [(check, run(check.item, channel)) for check in checks]:
             in_doubt = (check.name, label) in self._doubts
             found = steadiness(seen, check.item, channel, run, in_doubt=in_doubt)
@@ -281,4 +298,4 @@ def _holds_tensors(answer: Any) -> bool:
 
 
 def _key(rewrite: Rewrite, groups: _Numbers) -> KindKey:
-    return KindKey(rewrite.key, dict(rewrite.words), groups.of(rewrite.shared))
+    return KindKey(rewrite.key, dict(rewrite.words), groups.of(rewrite.shared), rewrite.steps)

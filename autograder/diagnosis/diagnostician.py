@@ -7,11 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.course import Stage
+from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.live import LiveSource, Record, Run
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Failure
+from autograder.diagnosis.observation import Failure, Submitted, status_of
 from autograder.diagnosis.ranking import Explanation
-from autograder.results import Diagnosis
+from autograder.diagnosis.source_signs import signs
+from autograder.diagnosis.student_code import StudentCode
+from autograder.results import Diagnosis, Status
 from autograder.sandbox.faults import Raised
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
@@ -21,13 +24,14 @@ from autograder.suite.limits import ticking
 class Source(Protocol):
     """Provides the results of the wrong programs of one stage."""
 
-    def explain(
-        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
-    ) -> Explanation:
-        """Find the mistake that best explains *failures* of *exercise*."""
+    def explain(self, submission: Submitted, *, only_one: bool = False) -> Explanation:
+        """Find the mistake that best explains the failures; with *only_one*, no two mistakes."""
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe a failure that no mistake explains, if the evidence is certain."""
+
+    def contract(self, exercise: str) -> Contract:
+        """Return what the stub prescribes for *exercise*."""
 
 
 class Diagnosed(NamedTuple):
@@ -45,13 +49,12 @@ class Diagnostician:
 
     def __init__(self, stage: Stage, run: Run, record: Record, solution: LocalChannel) -> None:
         self.source = LiveSource(stage, run, solution, record=record)
+        self._stage = stage
 
     @ticking()
-    def examine(
-        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
-    ) -> Mapping[str, Diagnosis]:
-        """Return the diagnosis of each failed check of *exercise* that has one."""
-        return diagnose(self.source, exercise, failures, passed).diagnoses
+    def examine(self, submission: Submitted) -> Mapping[str, Diagnosis]:
+        """Return the diagnosis of each failed check that has one."""
+        return diagnose(self.source, submission).diagnoses
 
     @ticking()
     def names(
@@ -65,18 +68,30 @@ class Diagnostician:
         failed = {check: shown for check, shown in seen.items() if shown.error is not None}
         failures = [Failure(check.item, shown) for check, shown in failed.items()]
         passed = [check.item for check in checks if check not in failed]
-        found = diagnose(self.source, mistake.exercise, failures, passed).diagnoses
+        module = mistake.module(self._stage.solution.read_text("utf-8")).encode()
+        code = StudentCode((module,), [one.name for one in self._stage.exercises])
+        found = self.examine(Submitted(mistake.exercise, failures, passed, code))
         return {
             check: found[check.name].misconceptions if check.name in found else []
             for check in failed
         }
 
 
-def diagnose(
-    source: Source, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
-) -> Diagnosed:
-    """Name the mistake behind *failures* of one exercise, or describe the wrong answers."""
-    found = source.explain(exercise, failures, passed)
+def diagnose(source: Source, submission: Submitted) -> Diagnosed:
+    """Name the mistake behind the failures of one exercise, or describe the wrong answers.
+
+    A mistake that the source alone shows comes before those that results show, if it explains every
+    failure; otherwise it is named if no single mistake has these results.
+    """
+    exercise, failures = submission.exercise, submission.failures
+    shown = signs(submission.code, exercise, source.contract(exercise))
+    sign = shown[0].diagnosis if shown else None
+    about_results = [one.item.name for one in failures if not _breaks_a_rule(one)]
+    if sign and shown[0].sure:
+        return Diagnosed(dict.fromkeys(about_results, sign), Explanation({}))
+    found = source.explain(submission, only_one=bool(sign))
+    if sign and not found.diagnoses:
+        return Diagnosed(dict.fromkeys(about_results, sign), found)
     diagnoses: dict[str, Diagnosis] = {}
     for failure in failures:
         name = failure.item.name
@@ -87,6 +102,11 @@ def diagnose(
         if diagnosis := _together(named, described):
             diagnoses[name] = diagnosis
     return Diagnosed(diagnoses, found)
+
+
+def _breaks_a_rule(failure: Failure) -> bool:
+    """Whether the check itself states which rule is broken."""
+    return status_of(failure.observation.error) == Status.FORBIDDEN
 
 
 def _together(named: Diagnosis | None, described: Diagnosis | None) -> Diagnosis | None:

@@ -19,8 +19,15 @@ from autograder.diagnosis.answers import (
     quoted_roles,
     refuses,
 )
+from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.mistake_texts import MistakeTexts
-from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
+from autograder.diagnosis.mistakes.kinds import (
+    Wording,
+    conditions_at,
+    group_of,
+    plain_at,
+    wording_at,
+)
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     MATCHES,
@@ -48,12 +55,14 @@ class KindKey(NamedTuple):
     """The key of a kind of mistake, and the *words* that fill the placeholders of its sentences.
 
     If several programs have the same answers and the same group, only the first is named. *group*
-    is the number of such a group, or 0 if programs with equal sentences are one.
+    is the number of such a group, or 0 if programs with equal sentences are one. *steps* are the
+    operations in the changed part of the code.
     """
 
     key: str
     words: dict[str, str]
     group: int
+    steps: tuple[str, ...]
 
 
 class End(NamedTuple):
@@ -98,8 +107,9 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     The misconceptions, by their ids, have the first numbers. All programs with one kind of mistake
     follow, in the order of the exercises and of their code, each with the number of its kind or
-    ``PASSES``. In *answers*, an answer with named parts consists of the numbers of its names and
-    its parts, and a list of tensors consists of the numbers of its entries, because answers share
+    ``PASSES``. *homes* contains, for each of both, the number of its exercise in *contracts*, and
+    *steps* the operations in the statements that a misconception changes. In *answers*, an answer
+    with named parts consists of the numbers of its names and its parts, and a list of tensors consists of the numbers of its entries, because answers share
     these. Their numbers are in *column* (see ``packed_numbers``). *solved* contains the solution's
     answers in the checks that examine the code. *undecided* contains, for each check, the programs
     whose result rounding could decide; they have no print there.
@@ -108,6 +118,9 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     mistakes: tuple[str, ...]
     programs: tuple[int, ...]
     kinds: tuple[KindKey, ...]
+    homes: tuple[int, ...]
+    contracts: dict[str, Contract]
+    steps: dict[str, tuple[str, ...]]
     ends: tuple[End, ...]
     answers: tuple[Any, ...]
     column: bytes
@@ -197,22 +210,23 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         Raises ``CourseError`` if they, or this version of the kit, have no text about it.
         """
-        count = len(self.mistakes)
+        count, home = len(self.mistakes), [*self.contracts][self.homes[number]]
         if number < count:
             name = self.mistakes[number]
             if name not in texts.misconceptions:
                 msg = f"mistakes.toml has no text about {name}."
                 raise CourseError(msg)
-            text = texts.misconceptions[name]
-            words = text.explanation, text.question, text.headline
-            return Mistake(name, *words, group=name, written=True)
-        key, filled, group = self.kinds[self.programs[number - count]]
+            return Mistake.written_as(name, texts.misconceptions[name], home, self.steps[name])
+        key, filled, group, steps = self.kinds[self.programs[number - count]]
         kind = key.partition(".")[0]
         own = texts.kinds.get(kind)
         said = Wording(own.explanation, own.question) if own else None
         wording = said or wording_at(key, filled)
         shared = group_of(key, str(group or ""), said, wording)
-        return Mistake(kind, *wording, title_of(wording.explanation), shared)
+        when = conditions_at(key, filled)
+        title = title_of(wording.explanation)
+        made = Mistake(kind, *wording, title, shared, exercise=home)
+        return made._replace(when=when, steps=steps, plain=plain_at(key))
 
     def label(self, number: int) -> str:
         """Return the id of a misconception, or the label of a program with a kind of mistake."""

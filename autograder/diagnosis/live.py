@@ -26,17 +26,19 @@ from autograder.diagnosis.answers import (
     same_answers,
     sought,
 )
+from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.dropout_patterns import describe_dropout, drops_at_random
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import Failure, Match, Observation, compare
+from autograder.diagnosis.observation import Failure, Match, Observation, Submitted, compare
 from autograder.diagnosis.pairs import PairSearch
-from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck
+from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck, StageMistakes
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
+    Consent,
     Explanation,
     FailedCheck,
     Key,
@@ -81,36 +83,42 @@ class LiveSource:
         bank: Sequence[Misconception] | None = None,
         record: Record | None = None,
     ) -> None:
-        known = misconceptions.read(stage.misconceptions) if bank is None else bank
+        known = misconceptions.known_in(stage) if bank is None else bank
         self.misconceptions = tuple(known)
         self.tried: set[Tried] = set()  # for programs that ran every failed check
-        self._stage = stage
         self._run = run
         self._solution = solution
-        self._words = misconceptions.read_operators(stage)
-        require_known(self._words)
+        words = misconceptions.read_operators(stage)
+        require_known(words)
+        self._mistakes = StageMistakes(stage, words, self.misconceptions)
         self._programs: dict[str, Programs] = {}
         self._pairs: dict[str, PairSearch] = {}
+        self._contracts: dict[str, Contract] = {}
         self._record = record or self._run_solution
         self._solved_checks: dict[str, SolvedCheck] = {}
 
     def programs(self, exercise: str) -> Programs:
         """Return the wrong programs of *exercise*."""
         if exercise not in self._programs:
-            written = [item for item in self.misconceptions if item.exercise == exercise]
-            programs = Programs(self._stage, exercise, self._solution, self._words, written)
+            programs = Programs(self._mistakes, exercise, self._solution)
             self._programs[exercise], self._pairs[exercise] = programs, PairSearch(programs)
         return self._programs[exercise]
 
-    def explain(
-        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
-    ) -> Explanation:
-        """Find the mistake that best explains *failures* of *exercise*."""
-        evidence = LiveEvidence(self, exercise, failures, passed)
-        ranking = Ranking(evidence)
-        found = ranking.explanation()
+    def explain(self, submission: Submitted, *, only_one: bool = False) -> Explanation:
+        """Find the mistake that best explains the failures of *submission*."""
+        exercise = submission.exercise
+        evidence = LiveEvidence(self, exercise, submission.failures, submission.passed)
+        said = Consent(submission.code, exercise, self.contract, submission.right)
+        ranking = Ranking(evidence, said)
+        found = ranking.explanation(only_one=only_one)
         self.tried.update(evidence.tried(exercise, one) for one in ranking.checked.values())
         return found
+
+    def contract(self, exercise: str) -> Contract:
+        """Return what the stub prescribes for *exercise*."""
+        if exercise not in self._contracts:
+            self._contracts[exercise] = self._mistakes.contract(exercise)
+        return self._contracts[exercise]
 
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
         """Run *check* on a misconception of the stage, or return the cached result."""
@@ -184,6 +192,10 @@ class LiveEvidence:
     def mistake(self, number: int) -> Mistake:
         """Return the mistake *number*."""
         return self.programs.mistake(number)
+
+    def written_keys(self) -> Sequence[Key]:
+        """Return the programs with a misconception."""
+        return self.programs.written_keys
 
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may answer like the code in *check*.

@@ -9,7 +9,7 @@ import __future__
 import ast
 import functools
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import dedent
 from types import CodeType
@@ -19,7 +19,9 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from autograder.course import Stage
+from autograder.diagnosis.consent import require_conditions
 from autograder.diagnosis.mistakes.kinds import silenced
+from autograder.diagnosis.student_code import operations
 from autograder.errors import CourseError
 from autograder.results import title_of
 
@@ -30,7 +32,9 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     *swaps* are pairs (old, new) that replace text in the exercise's definition in the solution;
     each old text must occur exactly once. Instead, *code* may replace the whole definition.
     *explanation* describes the mistake in one sentence. *question* helps without showing the line.
-    *title* names the mistake if the explanation's first clause does not. *ties* lists
+    *title* names the mistake if the explanation's first clause does not. The sentence is said only
+    about a source that fulfills the conditions in *when* (see ``consent``). If a source fulfills
+    those in *seen*, the mistake is named before any other, without a comparison. *ties* lists
     misconceptions that no answer can distinguish from this one, and *why_tied* is the reason. If
     the misconception passes the public suite, *only_hidden* is the reason why only hidden inputs
     can show it.
@@ -41,6 +45,8 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     explanation: str
     question: str
     title: str = ""
+    when: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
     swaps: tuple[tuple[str, str], ...] = ()
     code: str = ""
     ties: tuple[str, ...] = ()
@@ -57,6 +63,15 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         text = self._definition(lines[start:end])
         self._parse(text)
         return "".join([*lines[:start], text, *lines[end:]])
+
+    def steps(self, solution: str) -> tuple[str, ...]:
+        """The operations in the statements that it changes (see ``student_code``)."""
+        right, wrong = (
+            {ast.unparse(node): node for node in _statements(text, self.exercise)}
+            for text in (solution, self.module(solution))
+        )
+        changed = [node for text, node in wrong.items() if text not in right]
+        return tuple(sorted(operations(each for node in changed for each in ast.walk(node))))
 
     def compile(self, solution: str, file: str) -> CodeType:
         """Compile only the wrong definition, with the lines that it has in *file*."""
@@ -105,10 +120,41 @@ def read(path: Path) -> tuple[Misconception, ...]:
         if bool(item.swaps) == bool(item.code) or not item.explanation or not item.question:
             msg = f"{path}: {item.id} needs an explanation, a question, and either swaps or code."
             raise CourseError(msg)
+        try:
+            require_conditions((*item.when, *item.seen))
+        except ValueError as error:
+            msg = f"{path}: {item.id}: {error}."
+            raise CourseError(msg) from None
         if unknown := set(item.ties) - set(ids):
             msg = f"{path}: {item.id} is tied to unknown {sorted(unknown)}."
             raise CourseError(msg)
     return found
+
+
+def known_in(stage: Stage) -> tuple[Misconception, ...]:
+    """Return the misconceptions of *stage*, and those of the stages from which it has copies.
+
+    A misconception whose text does not occur in the copy is left out.
+    """
+    own = read(stage.misconceptions)
+    ids, text = {item.id for item in own}, stage.solution.read_text("utf-8")
+    hidden = stage.hidden.parent
+    copied = [
+        item
+        for one in stage.exercises
+        if one.copied_from
+        for item in read(hidden / one.copied_from / stage.misconceptions.name)
+        if item.exercise == one.name and item.id not in ids and _fits(item, text)
+    ]
+    return (*own, *copied)
+
+
+def _fits(item: Misconception, solution: str) -> bool:
+    try:
+        item.module(solution)
+    except CourseError:
+        return False
+    return True
 
 
 def read_operators(stage: Stage) -> dict[str, tuple[str, str] | None]:
@@ -135,6 +181,15 @@ def _read(path: Path, name: str, default: Any) -> Any:
         msg = f"{path} can't be imported: {type(error).__name__}: {error}."
         raise CourseError(msg) from error
     return getattr(module, name, default)
+
+
+def _statements(text: str, name: str) -> Iterator[ast.stmt]:
+    """Yield the statements in definition *name* that contain no others."""
+    for node in ast.parse(text).body:
+        if getattr(node, "name", "") == name:
+            for each in ast.walk(node):
+                if isinstance(each, ast.stmt) and not hasattr(each, "body"):
+                    yield each
 
 
 @functools.lru_cache(maxsize=100)  # an exercise has about twenty misconceptions

@@ -25,11 +25,16 @@ _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class MistakeText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The sentences about a mistake; without *title*, the first clause is the title."""
+    """The sentences about a mistake; without *title*, the first clause is the title.
+
+    *when* and *seen* are the conditions on a student's source (see ``Misconception``).
+    """
 
     explanation: _Text
     question: _Text
     title: str = ""
+    when: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -55,10 +60,10 @@ def read(path: Path) -> MistakeTexts:
 
 def of_stage(stage: Stage, recorded: tuple[str, ...]) -> MistakeTexts:
     """Return the sentences of the *recorded* misconceptions of *stage*, and of its kinds."""
-    bank = {item.id: item for item in misconceptions.read(stage.misconceptions)}
+    bank = {item.id: item for item in misconceptions.known_in(stage)}
     words = misconceptions.read_operators(stage)
     return MistakeTexts(
-        {name: _text(bank[name]) for name in recorded if name in bank},
+        {name: text_of(bank[name]) for name in recorded if name in bank},
         {kind: MistakeText(*said) for kind, said in sorted(words.items()) if said},
     )
 
@@ -69,15 +74,16 @@ def to_toml(texts: MistakeTexts) -> bytes:
     for name, mistakes in msgspec.to_builtins(texts).items():
         for mistake, fields in mistakes.items():
             lines.append(f"\n[{name}.{_quoted(mistake)}]\n")
-            lines += [f"{key} = {_quoted(text)}\n" for key, text in fields.items() if text]
+            lines += [f"{key} = {_quoted(value)}\n" for key, value in fields.items() if value]
     return "".join(lines).encode()
 
 
-def _text(item: misconceptions.Misconception) -> MistakeText:
+def text_of(item: misconceptions.Misconception) -> MistakeText:
+    """Return the sentences of a misconception and the conditions for them."""
     title = "" if item.title == title_of(item.explanation) else item.title
-    return MistakeText(item.explanation, item.question, title)
+    return MistakeText(item.explanation, item.question, title, item.when, item.seen)
 
 
-def _quoted(text: str) -> str:
-    """Return *text* as a string of TOML, which differs from JSON in one control character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _quoted(value: object) -> str:
+    """Return *value* in the form of TOML, which differs from JSON in one control character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

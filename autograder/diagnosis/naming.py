@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from autograder.diagnosis.mistake_texts import MistakeText
 from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
 from autograder.diagnosis.mistakes.vocabulary import alternatives
-from autograder.results import FIRST, SAME_ERROR, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
+from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help
 
@@ -15,7 +16,11 @@ MAX_NAMED = 3  # mistakes in one sentence; more would not help
 class Mistake(NamedTuple):
     """A misconception, which is *written* by an author, or a kind of mistake.
 
-    If several with the same *group* fit equally well, only the first is named.
+    If several with the same *group* fit equally well, only the first is named. It is in the code of
+    *exercise*, and is named only if a student's source fulfills the conditions *when*. If the
+    source fulfills those in *seen*, the mistake needs no other evidence. In an exercise that uses
+    *exercise*, the source must contain all operations in *steps*. *plain* is the sentence for
+    exercises without the quantities in *explanation*.
     """
 
     id: str
@@ -24,6 +29,20 @@ class Mistake(NamedTuple):
     title: str
     group: str
     written: bool = False
+    exercise: str = ""
+    when: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    plain: str = ""
+
+    @classmethod
+    def written_as(
+        cls, name: str, texts: MistakeText, exercise: str, steps: tuple[str, ...]
+    ) -> "Mistake":
+        """Return the misconception *name* of *exercise* with the *texts* of its author."""
+        words = texts.explanation, texts.question, texts.headline
+        made = cls(name, *words, group=name, written=True, exercise=exercise, steps=steps)
+        return made._replace(when=(*texts.when, *texts.seen), seen=texts.seen)
 
 
 def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
@@ -69,7 +88,7 @@ def name_same_error(
     named = name_alike(likely or found)
     if named is None or (broadcasts and SEVERAL in named.misconception):
         return None
-    return replace(named, explanation=f"{named.explanation} {SAME_ERROR}")
+    return named
 
 
 def name_each(

@@ -6,13 +6,14 @@
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import pytest
 from torch import Tensor
 
+from autograder.diagnosis.student_code import StudentCode
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import Layer, Notice
@@ -79,6 +80,19 @@ class Failure(NamedTuple):
     item: pytest.Item
     observation: Observation
     shows_values: bool = False
+
+
+class Submitted(NamedTuple):
+    """The failed and passed checks of one exercise of a submission, and the student's source.
+
+    *right* are the other exercises that passed every check.
+    """
+
+    exercise: str
+    failures: Sequence[Failure]
+    passed: Sequence[pytest.Item]
+    code: StudentCode
+    right: Collection[str] = ()
 
 
 class Match(Enum):

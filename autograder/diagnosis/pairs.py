@@ -81,7 +81,7 @@ class PairSearch:
         """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
         if not any(check.tells for check in ranking.wrong):
             return []
-        compared = Compared(evidence, ranking, len(self._programs.keys))
+        compared = Compared(evidence, ranking, len(self._programs.own_keys))
         unexplained = compared.least_explained()
         if unexplained and not unexplained.tells:
             return []
@@ -99,7 +99,11 @@ class PairSearch:
         found: list[Candidate] = []
         for key in evidence.matching(self._pairs[name, wanted], first):
             equal = product(*(halves[number] for number in key))
-            found += [ranking.candidate(one) for one in equal if self._programs.compatible(one)]
+            found += [
+                ranking.candidate(one)
+                for one in equal
+                if self._programs.compatible(one) and ranking.admits(one)
+            ]
         complete = [one for one in found if ranking.is_complete(one)]
         return complete or compared.nearly_complete(found)
 
@@ -134,7 +138,7 @@ class PairSearch:
         name = solved.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
         if name not in self._halves:
             equal: dict[Key, list[int]] = defaultdict(list)  # by the first of equal programs
-            for key in self._programs.keys:
+            for key in self._programs.own_keys:
                 if self._has_form(key, solved, last, form) and all(
                     self._programs.solves(key, one, len(one.observation.answers), verbs)
                     for verbs, one in sieves

@@ -4,12 +4,14 @@ A program is compiled when it is first asked, and asked only as long as its answ
 request by request, as the solution was asked. Every answer is kept for the whole class.
 """
 
+import ast
 import linecache
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import combinations
 from operator import getitem
+from types import CodeType
 from typing import Any, NamedTuple
 
 import pytest
@@ -25,10 +27,12 @@ from autograder.diagnosis.answers import (
     sample,
     sought,
 )
+from autograder.diagnosis.contract import Contract, contract_of
 from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistake_texts import text_of
 from autograder.diagnosis.mistakes import masks
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
-from autograder.diagnosis.mistakes.kinds import UNLIKELY, wording
+from autograder.diagnosis.mistakes.kinds import UNLIKELY, conditions_at, plain_at, wording
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.mistakes.rules import RULES
 from autograder.diagnosis.naming import Mistake
@@ -75,27 +79,81 @@ class Answer(NamedTuple):
     sample: Sample | None = None
 
 
+class ExerciseMistakes(NamedTuple):
+    """The code of one exercise of the solution, and the known mistakes in it.
+
+    *calling* is that version, of the solution or of a variant, which calls most other exercises.
+    """
+
+    name: str
+    code: ExerciseCode
+    calling: ExerciseCode
+    rewrites: tuple[Rewrite, ...]
+    written: tuple[Misconception, ...]
+
+
+class StageMistakes:
+    """The known mistakes in the exercises of one stage; *bank* are its misconceptions."""
+
+    def __init__(self, stage: Stage, words: Words, bank: Sequence[Misconception] = ()) -> None:
+        self.text = stage.solution.read_text("utf-8")
+        self.names = [one.name for one in stage.exercises]
+        self._variants = [path.read_text("utf-8") for path in stage.variants]
+        self._words = words
+        self._bank = bank
+        self._known: dict[str, ExerciseMistakes] = {}
+
+    def of(self, exercise: str) -> ExerciseMistakes:
+        """Return the mistakes in *exercise*, which are found once."""
+        if exercise not in self._known:
+            code = ExerciseCode(self.text, exercise, self.names)
+            written = tuple(one for one in self._bank if one.exercise == exercise)
+            rewrites = tuple(rewrites_of(code, self._words))
+            known = ExerciseMistakes(exercise, code, self._calling(code), rewrites, written)
+            self._known[exercise] = known
+        return self._known[exercise]
+
+    def within(self, exercise: str) -> list[ExerciseMistakes]:
+        """List the mistakes in *exercise*, then those in the exercises that it can call."""
+        found = [exercise]
+        for name in found:  # the loop extends the list
+            found += [one for one in self.of(name).calling.used if one not in found]
+        return [self.of(name) for name in found]
+
+    def contract(self, exercise: str) -> Contract:
+        """Return what the stub prescribes for *exercise*."""
+        return contract_of(self.text, exercise, [one.name for one in self.within(exercise)])
+
+    def _calling(self, code: ExerciseCode) -> ExerciseCode:
+        name, place = code.names[-1], self.names.index(code.names[-1])
+        earlier = set(self.names[:place])  # so that there is no cycle
+        every = [code, *(ExerciseCode(text, name, self.names) for text in self._variants)]
+        usable = [one for one in every if earlier.issuperset(one.used)]
+        return max(usable or [code], key=lambda one: len(one.used))
+
+
 class Programs:
     """The programs of one exercise: solutions with one rewrite, or several, and the *written* ones.
 
-    The rewrites have the first numbers, and the misconceptions that authors wrote the next.
+    A mistake may also be in an exercise that it uses, as in code that does not call that exercise
+    but contains its steps. The rewrites have the first numbers, those of the exercise itself before
+    the others, and the misconceptions that authors wrote have the next.
     """
 
-    def __init__(
-        self,
-        stage: Stage,
-        exercise: str,
-        solution: LocalChannel,
-        words: Words,
-        written: Sequence[Misconception] = (),
-    ) -> None:
-        names = [one.name for one in stage.exercises]
-        self._written = tuple(written)
-        self._text = stage.solution.read_text("utf-8")
-        self._exercise = ExerciseCode(self._text, exercise, names)
+    def __init__(self, mistakes: StageMistakes, exercise: str, solution: LocalChannel) -> None:
+        within = mistakes.within(exercise)
+        self._text = mistakes.text
+        self._within = within
+        self._exercise = within[0].code
         self._solution = solution
-        self.rewrites = tuple(rewrites_of(self._exercise, words))
+        self._written = tuple(item for one in within for item in one.written)
+        self.rewrites = tuple(rewrite for one in within for rewrite in one.rewrites)
+        self._codes = [one.code for one in within for _ in one.rewrites]
+        self._homes = [one.name for one in within for _ in one.rewrites]
+        self.exercise = exercise
+        self._callers: dict[str, CodeType] = {}
         self.keys = tuple((number,) for number in range(len(self.rewrites)))
+        self.own_keys = self.keys[: len(within[0].rewrites)]
         numbers = range(len(self.keys), len(self.keys) + len(self._written))
         self.written_keys = tuple((number,) for number in numbers)
         self._mistakes: dict[int, Mistake] = {}
@@ -111,14 +169,23 @@ class Programs:
 
     def mistake(self, number: int) -> Mistake:
         """Return the texts about the mistake with a number that a student may read."""
+        if number in self._mistakes:
+            return self._mistakes[number]
         if item := self.written_by((number,)):
-            words = item.explanation, item.question, item.title
-            return Mistake(item.id, *words, group=item.id, written=True)
-        if number not in self._mistakes:
+            texts = text_of(item)
+            steps = item.steps(self._text)
+            made = Mistake.written_as(item.id, texts, item.exercise, steps)
+        else:
             found = self.rewrites[number]
-            title = title_of(found.wording.explanation)
-            self._mistakes[number] = Mistake(found.kind, *found.wording, title, found.group)
-        return self._mistakes[number]
+            title, home = title_of(found.wording.explanation), self._homes[number]
+            made = Mistake(found.kind, *found.wording, title, found.group, exercise=home)
+            made = made._replace(
+                when=conditions_at(found.key, found.words),
+                steps=found.steps,
+                plain=plain_at(found.key),
+            )
+        self._mistakes[number] = made
+        return made
 
     def written_by(self, key: Key) -> Misconception | None:
         """Return the misconception of a program; ``None`` if it has kinds of mistake."""
@@ -131,8 +198,8 @@ class Programs:
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """The source of every program with one rewrite."""
-        return frozenset(map(self.text, self.keys))
+        """The source of every program with one rewrite of the exercise itself."""
+        return frozenset(map(self.text, self.own_keys))
 
     def text(self, key: Key) -> str:
         """Return the source of a program's exercise; of no rewrite, that of the solution."""
@@ -274,21 +341,34 @@ class Programs:
 
         There is none of two mistakes either of which alone did not end.
         """
-        if key not in self._channels and (item := self.written_by(key)):
-            self._channels[key] = channel_of(item, self._text, self._solution)
         if key not in self._channels:
             alone = [self._channels.get((number,)) for number in key] if len(key) > 1 else []
             if any(one.overruns for one in alone if one):
                 return None
-            rewrites = [self.rewrites[number] for number in key]
-            try:
-                code = self._exercise.compile(rewrites, self._solution.file)
-                source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # called only if an exception quotes it
-                self._channels[key] = self._solution.replacing(code, source)
-            except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is not a mistake
-                require_memory(error)
-                self._channels[key] = None
+            self._channels[key] = self._make(key)
         return self._channels[key]
+
+    def _make(self, key: Key) -> LocalChannel | None:
+        if item := self.written_by(key):
+            return self._calling(item.exercise, channel_of(item, self._text, self._solution))
+        rewrites, changed = [self.rewrites[number] for number in key], self._codes[key[0]]
+        try:
+            code = changed.compile(rewrites, self._solution.file)
+            source = lambda: f"{self._text}\n\n{changed.text(rewrites)}\n"  # noqa: E731  # called only if an exception quotes it
+            return self._calling(self._homes[key[0]], self._solution.replacing(code, source))
+        except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is not a mistake
+            require_memory(error)
+            return None
+
+    def _calling(self, changed: str, channel: LocalChannel) -> LocalChannel:
+        """Return *channel*, whose exercise *changed* is wrong, with this exercise that calls it."""
+        if changed == self.exercise:
+            return channel
+        if changed not in self._callers:
+            callers = [one.calling for one in reversed(self._within) if one.name != changed]
+            module = ast.Module([node for one in callers for node in one.module.body], [])
+            self._callers[changed] = compile(module, self._solution.file, "exec")
+        return channel.replacing(self._callers[changed], lambda: self._text)
 
 
 def channel_of(item: Misconception, text: str, solution: LocalChannel) -> LocalChannel:

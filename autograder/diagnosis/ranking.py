@@ -9,17 +9,25 @@ that explains most of the rest. A misconception that breaks a rule is named besi
 explain the same number of failures, those written by an author come first.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
+from autograder.diagnosis.consent import admits, has_words
+from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.mistakes.kinds import SIZES
 from autograder.diagnosis.naming import Mistake, name_alike, name_each, name_same_error
 from autograder.diagnosis.observation import Match, is_coincidence
-from autograder.results import Diagnosis
+from autograder.diagnosis.student_code import StudentCode
+from autograder.results import Diagnosis, title_of
 from autograder.suite.checks import Layer
 
 MAX_SCREENS = 4  # every program is compared with so many wrong answers, the smallest first
+NAME = re.compile(r"`(\w+)`")
+RESULT = re.compile(r"\b[Rr]esult\b|returned")  # of the exercise from which a mistake is known
+LEAST_SHARE = 1 / 3  # of the wrong answers; a mistake that explains fewer is not the cause
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 
@@ -96,6 +104,9 @@ class Evidence(Protocol):
     def mistake(self, number: int) -> Mistake:
         """Return the mistake *number*."""
 
+    def written_keys(self) -> Iterable[Key]:
+        """Return the programs with a misconception."""
+
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may give the code's results in *check*.
 
@@ -123,11 +134,72 @@ class Explanation(NamedTuple):
     written: frozenset[str] = frozenset()
 
 
-class Ranking:
-    """Compares programs with one submission, each once, and chooses the best explanation."""
+class Consent(NamedTuple):
+    """The source of a student and the stubs of the exercises, without which no mistake is named.
 
-    def __init__(self, evidence: Evidence) -> None:
+    *right* are the other exercises that passed every check.
+    """
+
+    code: StudentCode
+    exercise: str
+    contract: Callable[[str], Contract]
+    right: Collection[str] = ()
+
+    def admits(self, mistake: Mistake) -> bool:
+        """Whether the sentence about *mistake* may be said about the source."""
+        code = self.code.written(self.exercise)
+        if not (mistake.written or self._sentence(mistake)):
+            return False
+        if not self.is_elsewhere(mistake):
+            return admits(code, mistake.when)
+        conditions = mistake.when or mistake.steps
+        names = {*NAME.findall(mistake.explanation)}
+        known = names <= code.mentions.keys() and not RESULT.search(mistake.explanation)
+        return known and self._is_copied(mistake) and bool(conditions) and admits(code, conditions)
+
+    def is_elsewhere(self, mistake: Mistake) -> bool:
+        """Whether *mistake* is known from an exercise that this one uses."""
+        return mistake.exercise not in {"", self.exercise}
+
+    def _is_copied(self, mistake: Mistake) -> bool:
+        """Whether the source may contain the steps of the exercise from which *mistake* is known.
+
+        A function that is called has the mistake itself, or it does not. Of a right class, the
+        source may use the layers only.
+        """
+        if mistake.exercise not in self.code.written(self.exercise).calls:
+            return True
+        return (
+            mistake.exercise in self.right and "" not in self.contract(mistake.exercise).signatures
+        )
+
+    def _sentence(self, mistake: Mistake) -> str:
+        """Return the sentence without quantities that the exercise does not have, or ""."""
+        known = self.contract(mistake.exercise or self.exercise).quantities
+        return mistake.explanation if has_words(mistake.explanation, known) else mistake.plain
+
+    def worded(self, mistake: Mistake) -> Mistake:
+        """Return *mistake* in the words of the exercise, and with its place if it is a copy."""
+        said = mistake.explanation if mistake.written else self._sentence(mistake)
+        if said != mistake.explanation:
+            group = f"{mistake.id} {said}"
+            mistake = mistake._replace(explanation=said, title=title_of(said), group=group)
+        if not self.is_elsewhere(mistake):
+            return mistake
+        where = f"The steps of `{mistake.exercise}` are written out in `{self.exercise}`."
+        return mistake._replace(explanation=f"{mistake.explanation} ({where})")
+
+
+class Ranking:
+    """Compares programs with one submission, each once, and chooses the best explanation.
+
+    Mistakes are named only with the *consent* of the student's source.
+    """
+
+    def __init__(self, evidence: Evidence, consent: Consent) -> None:
         self.evidence = evidence
+        self._consent = consent
+        self._admitted: dict[int, bool] = {}
         self.failed = evidence.failed
         self.raised = [check for check in self.failed if check.raised]
         wrong = [check for check in self.failed if check.wrong]
@@ -135,9 +207,10 @@ class Ranking:
         self.checked: dict[Key, Candidate] = {}
         self._like: dict[tuple[str, bool], Mapping[Key, Match]] = {}
 
-    def explanation(self) -> Explanation:
-        """Return the best explanation of the submission."""
-        for find in (self._by_one, self._by_two, self._by_several):
+    def explanation(self, *, only_one: bool = False) -> Explanation:
+        """Return the best explanation of the submission; with *only_one*, of a single mistake."""
+        ways = [self._by_source, self._by_one, self._by_two, self._by_several]
+        for find in ways[:2] if only_one else ways:
             explained = find()
             if explained.diagnoses:
                 rules = self._about_rules(explained)
@@ -160,8 +233,16 @@ class Ranking:
         """Return the programs with one mistake that may give the same results in *check*."""
         name = check.name, written
         if name not in self._like:
-            self._like[name] = self.evidence.like(check, written=written)
+            found = self.evidence.like(check, written=written)
+            self._like[name] = {key: match for key, match in found.items() if self.admits(key)}
         return self._like[name]
+
+    def admits(self, key: Key) -> bool:
+        """Whether the source admits every mistake of a program."""
+        for number in key:
+            if number not in self._admitted:
+                self._admitted[number] = self._consent.admits(self.evidence.mistake(number))
+        return all(self._admitted[number] for number in key)
 
     def alike(self, check: FailedCheck, *, written: bool = False) -> list[Key]:
         """List the programs with one mistake that certainly behave like the code in *check*."""
@@ -202,15 +283,41 @@ class Ranking:
     def _passes_any(self, found: Candidate, checks: Iterable[FailedCheck]) -> bool:
         return any(self.evidence.end(found.key, check.name) is CheckEnd.PASSES for check in checks)
 
+    def _by_source(self) -> Explanation:
+        """Name the misconceptions that the source shows, in the checks that they fail."""
+        shown = [key for key in self.evidence.written_keys() if self._is_seen(key)]
+        found = [
+            one for one in map(Candidate, shown, itertools.repeat(frozenset())) if self.passes(one)
+        ]
+        diagnoses = {}
+        for check in self.failed:
+            here = [
+                one for one in found if self.evidence.end(one.key, check.name) is CheckEnd.FAILS
+            ]
+            if diagnosis := name_alike(self._mistakes(here)):
+                diagnoses[check.name] = diagnosis
+        return Explanation(diagnoses, [found] if diagnoses else [], frozenset(diagnoses))
+
+    def _is_seen(self, key: Key) -> bool:
+        """Whether the source alone shows a misconception of this exercise."""
+        mistake = self.evidence.mistake(key[0])
+        return bool(mistake.seen) and not self._consent.is_elsewhere(mistake) and self.admits(key)
+
     def _by_one(self) -> Explanation:
         """Explain every wrong answer by one mistake, or every exception if no answer is wrong."""
         if not self.wrong:
             return self._by_exceptions(self.failed)
-        for written in (True, False):  # misconceptions come first, and they are few
-            alike = map(self.candidate, self.like(self.wrong[0], written=written))
-            if found := [one for one in alike if self.is_complete(one)]:
+        first = self.wrong[0]
+        for written, elsewhere in itertools.product((True, False), repeat=2):
+            keys = [
+                one for one in self.like(first, written=written) if self._is_here(one, elsewhere)
+            ]
+            if found := [one for one in map(self.candidate, keys) if self.is_complete(one)]:
                 return self._name(self._foremost(found))
         return Explanation({})
+
+    def _is_here(self, key: Key, elsewhere: bool) -> bool:
+        return self._consent.is_elsewhere(self.evidence.mistake(key[0])) is elsewhere
 
     def _by_exceptions(self, failed: Sequence[FailedCheck]) -> Explanation:
         """Name the programs with the same exceptions that pass and fail the same checks."""
@@ -223,7 +330,7 @@ class Ranking:
         if not any(check.specific for check in raised):
             return Explanation({})
         found = self._raising(raised, failed)
-        kinds = [one for one in found if not self._is_written(one)]
+        kinds = [one for one in found if not self._is_written(one) and self._has_conditions(one)]
         refused = all(check.refuses for check in raised)
         broadcasts = any(check.broadcasts for check in raised)
         diagnosis = name_same_error(self._mistakes(kinds), refused=refused, broadcasts=broadcasts)
@@ -281,6 +388,8 @@ class Ranking:
             rest = [check for check in self.failed if check.name not in diagnoses]
             found = self._most(rest)
             named = self._name(found, {check.name for check in rest})
+            if self._explains_too_few(named):
+                break
             if not named.diagnoses and not any(check.wrong for check in rest):
                 named = self._by_exceptions(rest)
             if not named.diagnoses:
@@ -289,6 +398,11 @@ class Ranking:
             programs += named.programs
             written |= named.written
         return Explanation(diagnoses, programs, written)
+
+    def _explains_too_few(self, named: Explanation) -> bool:
+        """Whether most wrong answers contradict the mistake that explains some of them."""
+        explained = sum(check.name in named.diagnoses for check in self.wrong)
+        return bool(named.diagnoses) and explained < LEAST_SHARE * len(self.wrong)
 
     def _most(self, rest: Sequence[FailedCheck]) -> list[Candidate]:
         """Return the programs that explain most of *rest*: by numbers, or as misconceptions."""
@@ -343,10 +457,14 @@ class Ranking:
         return Explanation(diagnoses, [found] if diagnoses else [], written)
 
     def _mistakes(self, found: Iterable[Candidate]) -> list[Mistake]:
-        return [self.evidence.mistake(one.key[0]) for one in found]
+        return [self._mistakes_in(one)[0] for one in found]
 
     def _mistakes_in(self, found: Candidate) -> tuple[Mistake, ...]:
-        return tuple(map(self.evidence.mistake, found.key))
+        return tuple(self._consent.worded(self.evidence.mistake(one)) for one in found.key)
 
     def _is_written(self, found: Candidate) -> bool:
         return self.evidence.mistake(found.key[0]).written
+
+    def _has_conditions(self, found: Candidate) -> bool:
+        """Whether the name rests on more than an equal exception: on the source, too."""
+        return bool(self.evidence.mistake(found.key[0]).when)

@@ -5,19 +5,19 @@ A student's machine has no other evidence. There are no fingerprints of two mist
 
 from collections.abc import Mapping, Sequence
 
-import pytest
-
 from autograder.course import Stage
 from autograder.diagnosis import fingerprints, mistake_texts
 from autograder.diagnosis.answers import broadcasts, effort, is_raised, last_tells
+from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.fingerprints import Fingerprints, Shown, shown_by
 from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import Failure, Match
+from autograder.diagnosis.observation import Failure, Match, Submitted
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
+    Consent,
     Explanation,
     FailedCheck,
     Key,
@@ -55,6 +55,10 @@ class RecordedEvidence:
         """Return the mistake *number*."""
         return self._known.mistake(number, self._texts)
 
+    def written_keys(self) -> Sequence[Key]:
+        """Return the programs with a misconception."""
+        return [(number,) for number in range(len(self._known.mistakes))]
+
     def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
         """Return the programs that may give the code's results in *check*.
 
@@ -89,18 +93,19 @@ class RecordedSource:
         self._known = known
         self._texts = texts
 
-    def explain(
-        self,
-        exercise: str,  # noqa: ARG002  # ``LiveSource`` needs this argument
-        failures: Sequence[Failure],
-        passed: Sequence[pytest.Item],
-    ) -> Explanation:
-        """Find the mistake that best explains *failures*."""
+    def explain(self, submission: Submitted, *, only_one: bool = False) -> Explanation:
+        """Find the mistake that best explains the failures of *submission*."""
+        exercise, failures, passed, code, right = submission
         shown = {one.item.name: shown_by(one.observation) for one in failures}
         failed = [self._failed_check(one, shown) for one in sorted(failures, key=_effort)]
         names = [check.name for check in passed]
         evidence = RecordedEvidence(self._known, self._texts, failed, shown, names)
-        return Ranking(evidence).explanation()
+        consent = Consent(code, exercise, self.contract, right)
+        return Ranking(evidence, consent).explanation(only_one=only_one)
+
+    def contract(self, exercise: str) -> Contract:
+        """Return what the stub prescribes for *exercise*."""
+        return self._known.contracts[exercise]
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Explain an exception, raised or returned; there is no solution to compare with."""

@@ -16,8 +16,10 @@ from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis.diagnostician import Diagnostician, diagnose
-from autograder.diagnosis.observation import Failure, Observation, status_of
+from autograder.diagnosis.observation import Failure, Observation, Submitted, status_of
 from autograder.diagnosis.programs import SolvedCheck
+from autograder.diagnosis.source_signs import has_leftover
+from autograder.diagnosis.student_code import StudentCode
 from autograder.diagnosis.recorded import RecordedSource, recorded_source
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading.context import SuiteContext
@@ -82,11 +84,13 @@ def open_suites(
 
 @dataclass
 class Start:
-    """The reasons why exercises can't be graded, and the observations of the first checks."""
+    """The *code* of a submission, why its exercises can't be graded, and its first observations."""
 
+    code: StudentCode
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)  # of all checks so far
+    right: list[str] = field(default_factory=list)  # the exercises that passed every check so far
 
     def fault(self, check: CollectedCheck) -> Fault | None:
         """Return the reason why *check* can't run, or None."""
@@ -183,7 +187,8 @@ class SuiteRunner:
         for check in self.checks(stage.name):
             if exercise in {"", check.spec.exercise}:
                 by_exercise.setdefault(check.spec.exercise, []).append(check)
-        start = self._start(stage, by_exercise, session, import_fault)
+        code = StudentCode(submission.code.cells if submission.code else (), _exercises(stage))
+        start = self._start(stage, by_exercise, session, import_fault, code)
         graded = [
             self._grade_exercise(stage, checks, session, start) for checks in by_exercise.values()
         ]
@@ -262,6 +267,7 @@ class SuiteRunner:
         by_exercise: dict[str, list[CollectedCheck]],
         session: Session,
         import_fault: Fault | None,
+        code: StudentCode,
     ) -> Start:
         """Find missing exercises, and run the checks that show values.
 
@@ -269,7 +275,7 @@ class SuiteRunner:
         such inputs.
         """
         checks = [check for checks in by_exercise.values() for check in checks]
-        start = Start()
+        start = Start(code)
         for need in dict.fromkeys(need for check in checks for need in _needs(check)):
             session.begin(need)
             fault = import_fault or missing_exercise(session, need, _exercises(stage))
@@ -298,29 +304,28 @@ class SuiteRunner:
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
                 passed += [] if observation.uncompared else [check.item]
-            elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # unwritten, not wrong
+            elif _is_written(observation, start.code, check.spec.exercise):
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
-            found = self._examine(stage, checks[0].spec.exercise, failures, passed)
+            exercise = checks[0].spec.exercise
+            found = self._examine(
+                stage, Submitted(exercise, failures, passed, start.code, start.right)
+            )
+        if len(passed) == len(checks):
+            start.right.append(exercise)
         graded = tuple(outcome.add_diagnosis(result, found) for outcome, result in results)
         if self._public:
             return Graded(checks, graded, {})
         uncompared = frozenset(check.name for check in checks if self._is_uncompared(check))
         return Graded(checks, graded, {}, uncompared, _breaks_point(stage, checks, graded))
 
-    def _examine(
-        self,
-        stage: Stage,
-        exercise: str,
-        failures: Sequence[Failure],
-        passed: Sequence[pytest.Item],
-    ) -> Mapping[str, Diagnosis]:
+    def _examine(self, stage: Stage, submitted: Submitted) -> Mapping[str, Diagnosis]:
         """Name the mistakes in an exercise; a student's machine has only records for this."""
-        if not failures or not self._diagnose:
+        if not submitted.failures or not self._diagnose:
             return {}
         if not isinstance(self.course, Handout):
-            return self.diagnostician(stage).examine(exercise, failures, passed)
-        return diagnose(self._recorded(stage), exercise, failures, passed).diagnoses
+            return self.diagnostician(stage).examine(submitted)
+        return diagnose(self._recorded(stage), submitted).diagnoses
 
     def _with_right_neighbours(
         self, stage: Stage, graded: Sequence[Graded], session: Session, start: Start
@@ -410,6 +415,12 @@ def _needs(check: CollectedCheck) -> tuple[str, ...]:
 
 def _exercises(stage: Stage) -> tuple[str, ...]:
     return tuple(exercise.name for exercise in stage.exercises)
+
+
+def _is_written(observation: Observation, code: StudentCode, exercise: str) -> bool:
+    """Whether a student wrote more than the stub: unwritten code is not wrong."""
+    unwritten = status_of(observation.error) == Status.NOT_IMPLEMENTED
+    return not unwritten or has_leftover(code, exercise)
 
 
 def _to_run_again(graded: Graded, start: Start) -> list[CollectedCheck]:

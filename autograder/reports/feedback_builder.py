@@ -202,7 +202,7 @@ def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
         return f"right with our {given} in place of yours" if given else "complete"
     if any(check.outcome is Outcome.PASSED for check in result.checks):
         return f"{counted(len(problems), 'check')} left"
-    if {check.status for check in problems} == {Status.NOT_IMPLEMENTED}:
+    if all(map(_is_unwritten, problems)):
         return UNWRITTEN
     skipped = {check.outcome for check in problems} == {Outcome.SKIPPED}
     return MARKS[Outcome.SKIPPED][1] if skipped else "in progress"
@@ -256,10 +256,15 @@ def check_blocks(check: CheckResult, place: str = "") -> Iterator[Block]:
         yield Printed(check.printed)
 
 
+def _is_unwritten(check: CheckResult) -> bool:
+    """Whether nothing is written yet, as opposed to a ``raise`` that was left in the code."""
+    return check.status is Status.NOT_IMPLEMENTED and check.diagnosis is None
+
+
 def _mark(check: CheckResult) -> tuple[str, str]:
     if check.given:
         return GIVEN, f"passes with our {check.given}"
-    if check.status is Status.NOT_IMPLEMENTED:
+    if _is_unwritten(check):
         return "·", UNWRITTEN
     if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:
         return "·", "not defined yet"

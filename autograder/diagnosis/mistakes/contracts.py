@@ -134,16 +134,12 @@ def graph(scope: Scope) -> Iterator[Rewrite]:
 
 
 def arguments(scope: Scope) -> Iterator[Rewrite]:
-    """Arguments that have no effect, and defaults that differ."""
+    """Arguments that have no effect."""
     defaults = scope.node.args.defaults
     names = [arg.arg for arg in scope.node.args.args][len(scope.node.args.args) - len(defaults) :]
-    for index, (name, default) in enumerate(zip(names, defaults, strict=True)):
+    for name, default in zip(names, defaults, strict=True):
         if not isinstance(default, ast.Constant):
             continue
-        for value in (*_other_values(default.value), *_other_sizes(default.value)):
-            edit = constant(Site(defaults, index, 1), value)
-            group = f"default of {name}"
-            yield mistake("default_changed.argument", edit, group, name=name)
         loads = [site for site in scope.of(ast.Name) if site.node.id == name]
         for value in (default.value, *_other_values(default.value)):
             if loads and default.value is not None:

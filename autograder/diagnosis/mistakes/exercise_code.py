@@ -1,4 +1,4 @@
-"""Holds the code of an exercise as a syntax tree, and applies, compiles and undoes rewrites."""
+"""Contains the code of an exercise as a syntax tree, and applies, compiles and undoes rewrites."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,15 @@ from autograder.diagnosis.mistakes.rewriting import FUNCTION, TENSOR, Rewrite, S
 
 
 class ExerciseCode:
-    """The code of an exercise, and of the helpers that it calls, as a tree that rewrites change."""
+    """The code of an exercise, and of the helpers that it calls, as a tree that rewrites change.
+
+    *used* are the other exercises that it calls itself.
+    """
 
     def __init__(self, solution: str, name: str, exercises: Sequence[str]) -> None:
         tree = ast.parse(solution)
         known = {item.name: item for item in tree.body if isinstance(item, FUNCTION | ast.ClassDef)}
-        self.names = _reached(name, known, exercises)
+        self.names, self.used = _reached(name, known, exercises)
         self.module = ast.Module([known[item] for item in self.names], [])
         _Bare().visit(self.module)
         self.scopes = tuple(_scopes(self.module))
@@ -48,18 +51,16 @@ class ExerciseCode:
             return ast.unparse(self.module)
 
 
-def _reached(name: str, known: dict[str, Any], exercises: Sequence[str]) -> list[str]:
-    """List *name* after the helpers that it calls; other exercises are left out."""
-    found = [name]
+def _reached(
+    name: str, known: dict[str, Any], exercises: Sequence[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """List *name* after the helpers that it calls, and the other exercises that they use."""
+    found, used = [name], list[str]()
     for one in found:
         for node in ast.walk(known[one]):
-            if (
-                isinstance(node, ast.Name)
-                and node.id in known
-                and node.id not in (*found, *exercises)
-            ):
-                found.append(node.id)
-    return found[::-1]
+            if isinstance(node, ast.Name) and node.id in known and node.id not in found:
+                (used if node.id in exercises else found).append(node.id)
+    return found[::-1], tuple(dict.fromkeys(used))
 
 
 class _Bare(ast.NodeTransformer):

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import field
 
 from autograder.course_file import Group
+from autograder.diagnosis.consent import require_conditions
 from autograder.diagnosis.mistakes.vocabulary import capital
 from autograder.diagnosis.sentences import (
     Sentence,
@@ -35,31 +36,36 @@ class KindOfMistake(TextEntry, frozen=True):
 
     A course switches on the groups of kinds that fit its topic.
     *questions* are those of variants that do not ask the question of the kind. Next to another
-    mistake, *unlikely* kinds are tried last. A mistake of a kind that *leaves_out* the computation
-    itself is not a slip.
+    mistake, *unlikely* kinds are tried last. *when* are the conditions on a student's source, and
+    *whens* those of variants with other ones. *plain* and *plains* mention no quantity of
+    attention, for exercises that do not have it.
     """
 
     group: Group
     explanation: Sentence
     question: Sentence
     unlikely: bool = False
-    leaves_out: bool = False
+    when: tuple[str, ...] = ()
+    plain: str = ""
     variants: dict[str, Sentence] = field(default_factory=dict)
     questions: dict[str, Sentence] = field(default_factory=dict)
+    whens: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    plains: dict[str, Sentence] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise ``ValueError``, which the reader of the file expects."""
         require_placeholders((self.explanation, self.question), ())
         require_placeholders((*self.variants.values(), *self.questions.values()), PLACEHOLDERS)
-        if unknown := self.questions.keys() - self.variants.keys():
-            msg = f"questions of unknown variants: {', '.join(sorted(unknown))}"
+        require_conditions([*self.when, *(one for some in self.whens.values() for one in some)])
+        keys = self.questions.keys() | self.whens.keys() | self.plains.keys()
+        if unknown := keys - self.variants.keys():
+            msg = f"sentences or conditions of unknown variants: {', '.join(sorted(unknown))}"
             raise ValueError(msg)
 
 
 KINDS: Final = dict(read_entries(Path(__file__).with_name("kinds.toml"), KindOfMistake))
 SIZES: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # which may equal one another
 UNLIKELY: Final = frozenset(name for name, kind in KINDS.items() if kind.unlikely)
-WITHOUT_COMPUTATION: Final = frozenset(name for name, kind in KINDS.items() if kind.leaves_out)
 
 
 def wording_at(key: str, words: Mapping[str, object]) -> Wording:
@@ -72,6 +78,19 @@ def wording_at(key: str, words: Mapping[str, object]) -> Wording:
     explanation = fill(kind.variants[variant] if variant else kind.explanation, words, key)
     question = fill(kind.questions.get(variant, kind.question), words, key)
     return Wording(capital(explanation), question)
+
+
+def conditions_at(key: str, words: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the conditions on a student's source for the sentence at *key*."""
+    name, _, variant = key.partition(".")
+    kind = KINDS[name]
+    return tuple(fill(one, words, key) for one in kind.whens.get(variant, kind.when))
+
+
+def plain_at(key: str) -> str:
+    """Return the sentence at *key* for exercises without quantities of attention, or ""."""
+    name, _, variant = key.partition(".")
+    return KINDS[name].plains.get(variant, KINDS[name].plain)
 
 
 def group_of(key: str, shared: str, said: Wording | None, words: Wording) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
 from autograder.diagnosis.mistakes.vocabulary import is_parameter, role_of
+from autograder.diagnosis.student_code import operations
 
 Make = Callable[[Any], Any]
 TRANSPOSES = ("transpose", "permute", "swapaxes", "t")
@@ -85,9 +86,22 @@ class Rewrite(NamedTuple):
         return group_of(self.key, self.shared, self.said, self.wording)
 
     @property
+    def steps(self) -> tuple[str, ...]:
+        """The operations in the changed part of the code (see ``student_code``)."""
+        return tuple(sorted({one for edit in self.edits for one in _steps(edit)}))
+
+    @property
     def places(self) -> frozenset[tuple[int, Any]]:
         """The places that it changes."""
         return frozenset(edit.site.place for edit in self.edits)
+
+
+def _steps(edit: Edit) -> frozenset[str]:
+    """Return the operations that *edit* writes; those of the kept parts do not count."""
+    old = {id(node) for node in ast.walk(edit.site.node)}
+    new = [node for node in ast.walk(edit.make(edit.site.node)) if id(node) not in old]
+    called = [node.func for node in new if isinstance(node, ast.Call)]
+    return operations([*new, *called])
 
 
 def mistake(key: str, edits: Edit | Sequence[Edit], group: str = "", **words: object) -> Rewrite:

@@ -1,0 +1,392 @@
+"""Reads facts about the source of one exercise, on which the names of mistakes depend.
+
+The source is only parsed. A fact is about the exercise's own definition, the helpers that it uses
+and, where it extends a class of the same file, that class. Other exercises do not count.
+"""
+
+import ast
+import contextlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from autograder.diagnosis.mistakes.vocabulary import ORDINALS
+from autograder.sandbox.source_parts import read_parts
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
+LOOPS = (ast.For, ast.While, ast.comprehension)
+REDUCTIONS: Final = frozenset("sum mean max min amax amin var std norm logsumexp prod".split())
+SOFTMAXES: Final = ("softmax", "log_softmax", "Softmax")
+HALF: Final = {0.5, -0.5}
+# What a node of the syntax tree does, and the functions that do the same.
+NODES: Final[Mapping[type[ast.AST], str]] = {
+    ast.Add: "adds",
+    ast.Sub: "subtracts",
+    ast.Mult: "multiplies",
+    ast.Div: "divides",
+    ast.FloorDiv: "rounds",
+    ast.MatMult: "multiplies matrices",
+    ast.USub: "negates",
+    ast.Compare: "compares",
+    ast.Slice: "slices",
+    ast.Subscript: "indexes",
+    ast.Raise: "raises",
+    **dict.fromkeys(LOOPS, "loops"),
+}
+FUNCTIONS: Final = {
+    "adds": "add add_ sum logaddexp logsumexp lerp addmm baddbmm",
+    "subtracts": "sub sub_ subtract lerp var std",
+    "multiplies": "mul mul_ multiply prod einsum outer",
+    "divides": "div div_ divide true_divide mean reciprocal rsqrt normalize var std lerp",
+    "rounds": "floor floor_ floor_divide int trunc",
+    "multiplies matrices": "matmul bmm mm mv dot inner einsum outer linear vdot tensordot",
+    "negates": "neg neg_",
+    "compares": "lt le gt ge eq ne less greater less_equal greater_equal equal triu tril",
+    "slices": "narrow split chunk tensor_split index_select roll slice",
+    "indexes": "narrow select gather index_select take unbind",
+    "loops": "map stack vmap",
+    "takes roots": "sqrt sqrt_ rsqrt isqrt norm",
+    "takes a softmax": "softmax log_softmax Softmax LogSoftmax exp exp_ logsumexp "
+    "scaled_dot_product_attention cross_entropy",
+    "takes exponentials": "exp exp_",
+    "swaps axes": "transpose transpose_ permute swapaxes swapdims movedim moveaxis t T mT einsum",
+    "reshapes": "view reshape flatten unflatten split chunk stack cat view_as reshape_as squeeze",
+    "joins": "cat concat concatenate stack hstack vstack dstack einsum view reshape flatten append",
+    "repeats": "repeat repeat_interleave expand expand_as tile stack cat broadcast_to",
+    "takes a maximum": "max amax maximum topk argmax sort aminmax cummax",
+    "takes a mean": "mean var std var_mean std_mean layer_norm",
+    "takes a variance": "var std var_mean std_mean layer_norm",
+    "takes a sum": "sum einsum cumsum nansum dot matmul",
+    "takes a product": "prod cumprod",
+    "seeds": "manual_seed seed Generator fork_rng set_rng_state",
+    "detaches": "detach detach_ data item tolist no_grad inference_mode numpy tensor float int "
+    "requires_grad_ set_grad_enabled",
+    "takes lengths": "norm normalize cosine_similarity vector_norm sqrt rsqrt",
+    "makes tensors": "tensor as_tensor stack from_numpy cat FloatTensor Tensor LongTensor",
+    "clears gradients": "zero_grad zero_ grad zeros_like",
+    "registers buffers": "register_buffer",
+    "fills": "masked_fill masked_fill_ where masked_scatter",
+}
+BY_FUNCTION: Final = {
+    name: {one for one, names in FUNCTIONS.items() if name in names.split()}
+    for name in " ".join(FUNCTIONS.values()).split()
+}
+OPERATIONS: Final = frozenset({*NODES.values(), *FUNCTIONS})
+
+
+class StudentCode:
+    """The definitions in the source of a submission; statements that can't be parsed are absent."""
+
+    def __init__(self, cells: Sequence[bytes], exercises: Collection[str]) -> None:
+        self._cells = cells
+        self._exercises = frozenset(exercises)
+        self._written: dict[str, Written] = {}
+
+    @cached_property
+    def definitions(self) -> dict[str, list[Definition]]:
+        """The definitions of each name, in the order of the source."""
+        found: dict[str, list[Definition]] = {}
+        for node in (one for cell in self._cells for one in read_parts(cell).tree.body):
+            if isinstance(node, Definition):
+                found.setdefault(node.name, []).append(node)
+        return found
+
+    def written(self, exercise: str) -> "Written":
+        """Return the facts about *exercise*; there are none if the source does not define it."""
+        if exercise not in self._written:
+            self._written[exercise] = Written(list(self._reached(exercise)))
+        return self._written[exercise]
+
+    def _reached(self, exercise: str) -> Iterator[Definition]:
+        """Yield the last definition of *exercise*, and those of the helpers that it uses."""
+        waiting, known = [exercise], {exercise} | self._exercises
+        for name in waiting:  # the loop extends the list
+            found = self.definitions.get(name, [])
+            for node in found[-1:] if name not in _bases(found) else found:
+                yield node
+                used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                waiting += sorted((used & self.definitions.keys()) - known)
+                known |= used
+
+
+def _bases(found: Sequence[Definition]) -> set[str]:
+    """Return the names of the classes that the last definition extends."""
+    last = found[-1] if found else None
+    bases = last.bases if isinstance(last, ast.ClassDef) else []
+    return {base.id for base in bases if isinstance(base, ast.Name)}
+
+
+class Written:
+    """The facts about the source of one exercise."""
+
+    def __init__(self, nodes: Sequence[Definition]) -> None:
+        self.definitions = nodes
+        self._nodes = [each for node in nodes for each in ast.walk(node)]
+        self.functions = [each for each in self._nodes if isinstance(each, Function)]
+
+    @cached_property
+    def mentions(self) -> Counter[str]:
+        """How often each name occurs, such as that of a function that is called or passed on."""
+        named = (each for each in self._nodes if isinstance(each, ast.Attribute | ast.Name))
+        return Counter(map(_name, named))
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The names of the variables, arguments and attributes that are read."""
+        return frozenset(
+            _name(each)
+            for each in self._nodes
+            if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load)
+        )
+
+    @cached_property
+    def sets(self) -> Counter[str]:
+        """How often each attribute or variable gets a value; also registered names."""
+        stored = (
+            _name(each)
+            for each in self._nodes
+            if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Store)
+        )
+        registered = (
+            each.args[0].value
+            for each in self._nodes
+            if isinstance(each, ast.Call) and each.args and isinstance(each.args[0], ast.Constant)
+        )
+        return Counter([*stored, *(name for name in registered if isinstance(name, str))])
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        """The operations that the source contains, as operators or as functions."""
+        return operations(self._nodes)
+
+    @property
+    def softmaxes(self) -> int:
+        """How many times the source mentions a softmax or an exponential."""
+        return sum(self.mentions[name] for name in FUNCTIONS["takes a softmax"].split())
+
+    @cached_property
+    def divisors(self) -> frozenset[str]:
+        """The names from which something that divides is computed."""
+        found: set[str] = set()
+        for each in self._nodes:
+            found |= {name for part in _divisors(each) for name in _names(part)}
+        for _ in range(len(self._assigned)):
+            more = {one for name in found for one in self._assigned.get(name, ())} - found
+            found |= more
+            if not more:
+                break
+        return frozenset(found)
+
+    @cached_property
+    def _assigned(self) -> dict[str, set[str]]:
+        """The names from which the value of each variable is computed."""
+        found: dict[str, set[str]] = {}
+        for each in self._nodes:
+            if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign) and each.value:
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+                for target in targets:
+                    for name in _names(target):
+                        found.setdefault(name, set()).update(_names(each.value))
+        return found
+
+    @cached_property
+    def returned(self) -> list[ast.expr | None]:
+        """The values that ``return`` statements return."""
+        return [each.value for each in self._nodes if isinstance(each, ast.Return)]
+
+    @property
+    def returns_in_loop(self) -> bool:
+        """Whether a loop returns in its first iteration."""
+        loops = (each for each in self._nodes if isinstance(each, ast.For | ast.While))
+        return any(isinstance(one, ast.Return) for each in loops for one in each.body)
+
+    @property
+    def skips_iterations(self) -> bool:
+        """Whether a loop runs over a part: a slice, or a range with another start or end."""
+        every = (each.iter for each in self._nodes if isinstance(each, ast.For | ast.comprehension))
+        return any(_is_part(each) for each in every)
+
+    @property
+    def changes_in_place(self) -> bool:
+        """Whether an entry of a tensor, or a whole tensor, may be overwritten."""
+        stores = any(
+            isinstance(each, ast.AugAssign)
+            or (isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
+            for each in self._nodes
+        )
+        return (
+            stores or any(_ends_in_place(name) for name in self.mentions) or "out" in self.keywords
+        )
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """The names of the keyword arguments that calls pass."""
+        return frozenset(each.arg or "" for each in self._nodes if isinstance(each, ast.keyword))
+
+    @property
+    def tensors(self) -> frozenset[str]:
+        """The arguments that are tensors, as far as their annotations say."""
+        return frozenset(
+            each.arg
+            for each in self._nodes
+            if isinstance(each, ast.arg)
+            and (
+                not each.annotation or "Tensor" in {_name(one) for one in ast.walk(each.annotation)}
+            )
+        )
+
+    def reads_axis(self, ordinal: str) -> bool:
+        """Whether the size of an axis may be read: by its number, or with all others."""
+        sizes = [each for each in self._nodes if isinstance(each, ast.Subscript | ast.Call)]
+        numbers = {number for each in sizes for number in _axis_numbers(each)}
+        unpacked = any(
+            isinstance(each, ast.Assign)
+            and isinstance(each.targets[0], ast.Tuple)
+            and _name(each.value) in {"shape", "size"}
+            for each in self._nodes
+        )
+        return unpacked or any(_may_be(number, ordinal) for number in numbers)
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names that occur outside of the list of base classes."""
+        bases = {name for node in self.definitions for name in _bases([node])}
+        return frozenset(self.mentions) - bases
+
+    @property
+    def runs_along_another_axis(self) -> bool:
+        """Whether a softmax may run along an axis that is not given as -1, the last one."""
+        calls = (each for each in self._nodes if isinstance(each, ast.Call))
+        named = [each for each in calls if _name(each.func) in SOFTMAXES]
+        return not named or not all(map(_is_along_last, named)) or "exp" in self.mentions
+
+    @property
+    def loses_an_axis(self) -> bool:
+        """Whether a reduction along an axis does not keep this axis."""
+        return any(
+            isinstance(each, ast.Call)
+            and _name(each.func) in REDUCTIONS
+            and _gives_axis(each)
+            and not {"keepdim", None} & {one.arg for one in each.keywords}
+            for each in self._nodes
+        )
+
+    @property
+    def calls_without_axis(self) -> frozenset[str]:
+        """The functions that are called without an axis, such as ``softmax``."""
+        calls = (each for each in self._nodes if isinstance(each, ast.Call))
+        return frozenset(_name(each.func) for each in calls if not _gives_axis(each))
+
+
+def operations(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Return the operations of *nodes*, as operators or as functions."""
+    found, names = set[str](), set[str]()
+    for node in nodes:
+        names.add(_name(node))
+        if type(node) in NODES:
+            found.add(NODES[type(node)])
+        if _is_root(node):
+            found.add("takes roots")
+    return frozenset(found.union(*(BY_FUNCTION[name] for name in names & BY_FUNCTION.keys())))
+
+
+def _name(node: ast.AST) -> str:
+    """Return the last part of a dotted name."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Return the names of the variables and attributes in *node*."""
+    every = (each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute))
+    return {_name(each) for each in every} - {"self", "torch", "math"}
+
+
+def _divisors(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the expressions by which *node* divides."""
+    match node:
+        case ast.BinOp(_, ast.Div() | ast.FloorDiv() | ast.Mod(), right):
+            yield right
+        case ast.AugAssign(_, ast.Div() | ast.FloorDiv(), right):
+            yield right
+        case ast.BinOp(left, ast.Pow()):  # a negative power
+            yield left
+        case ast.Call(ast.Attribute(value, name), args) if name in FUNCTIONS["divides"].split():
+            yield from args
+            yield value
+        case ast.Call(ast.Name("softmax" | "rsqrt" | "sqrt"), args):
+            yield from args
+
+
+def _is_root(node: ast.AST) -> bool:
+    match node:
+        case ast.BinOp(_, ast.Pow(), ast.Constant(power)):
+            return power in HALF
+        case ast.BinOp(_, ast.Pow()):  # such as -0.5 or 1 / 2
+            return True
+        case ast.Call(ast.Name("pow") | ast.Attribute(_, "pow" | "pow_")):
+            return True
+    return False
+
+
+def _is_part(node: ast.expr) -> bool:
+    """Whether a loop over *node* may leave out entries at an end."""
+    match node:
+        case ast.Call(ast.Name("range"), args):
+            return len(args) > 1 or any(isinstance(each, ast.BinOp) for each in args)
+        case ast.Subscript(_, ast.Slice()):
+            return True
+        case ast.Call(_, args):
+            return any(map(_is_part, args))
+    return False
+
+
+def _ends_in_place(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _gives_axis(call: ast.Call) -> bool:
+    """Whether a call of a function of tensors, or of a method, has an argument for the axis."""
+    is_method = isinstance(call.func, ast.Attribute) and not _is_library(call.func.value)
+    named = any(each.arg in {"dim", "axis", None} for each in call.keywords)
+    return named or len(call.args) >= (1 if is_method else 2)
+
+
+def _may_be(number: int, ordinal: str) -> bool:
+    """Whether the axis *number*, which may count from either end, may be the *ordinal* one."""
+    wanted = next(key for key, word in ORDINALS.items() if word == ordinal)
+    return number == wanted or (number < 0) is not (wanted < 0)
+
+
+def _axis_numbers(node: ast.AST) -> Iterator[int]:
+    """Yield the number of the axis whose size *node* reads."""
+    match node:
+        case ast.Subscript(ast.Attribute(_, "shape"), axis):
+            pass
+        case ast.Call(ast.Attribute(_, "size"), [axis]):
+            pass
+        case ast.Call(ast.Name("len")):
+            axis = ast.Constant(0)
+        case _:
+            return
+    with contextlib.suppress(ValueError):
+        number = ast.literal_eval(axis)
+        yield from [number] if isinstance(number, int) else []
+
+
+def _is_along_last(call: ast.Call) -> bool:
+    """Whether a call gives -1 as the axis."""
+    axes = [each.value for each in call.keywords if each.arg in {"dim", "axis"}]
+    return any(_is_minus_one(each) for each in (*axes, *call.args))
+
+
+def _is_minus_one(node: ast.expr) -> bool:
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.Constant(1)):
+            return True
+    return False
+
+
+def _is_library(node: ast.expr) -> bool:
+    return _name(node) in {"torch", "F", "nn", "functional", "np", "numpy", "math"}
