@@ -1,105 +1,70 @@
-"""Decides whether the source of a student admits what a sentence says about it.
+"""Decides whether the source of a student admits what the sentence about a mistake says."""
 
-A condition is a few words, such as "divides", "no divides by {name}" or "slices | loops", where "|"
-separates alternatives. All conditions of a sentence must hold. A sentence without a condition
-speaks only about results.
-"""
-
-import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Collection
+from typing import Final, NamedTuple
 
-from autograder.diagnosis.mistakes.vocabulary import role_of_name
-from autograder.diagnosis.student_code import OPERATIONS, Written
+from autograder.diagnosis.conditions import admits
+from autograder.diagnosis.contract import Contract, has_words
+from autograder.diagnosis.naming import Mistake
+from autograder.diagnosis.student_code import StudentCode
+from autograder.results import title_of
 
-# Conditions about a name, which follows these words.
-ABOUT: Final[Mapping[str, Callable[[Written, str], bool]]] = {
-    "reads": lambda code, name: name in code.reads,
-    "sets": lambda code, name: name in code.sets,
-    "sets twice": lambda code, name: code.sets[name] > 1,
-    "calls": lambda code, name: name in code.mentions,
-    "divides by": lambda code, name: name in code.divisors,
-    "returns": lambda code, name: any(getattr(one, "id", "") == name for one in code.returned),
-    "omits the axis of": lambda code, name: name in code.calls_without_axis,
-    "passes": lambda code, name: name in code.keywords,
-    "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
-    "takes a tensor as": lambda code, name: name in code.tensors,
-}
-# Conditions without a name; the operations of ``Written`` are further ones.
-FACTS: Final[Mapping[str, Callable[[Written], bool]]] = {
-    "changes tensors in place": lambda code: code.changes_in_place,
-    "returns in a loop": lambda code: code.returns_in_loop,
-    "returns several": lambda code: any(map(_is_sequence, code.returned)),
-    "returns a value": lambda code: any(one is not None for one in code.returned),
-    "returns an exception": lambda code: any(map(_is_exception, code.returned)),
-    "runs along another axis": lambda code: code.runs_along_another_axis,
-    "loses an axis": lambda code: code.loses_an_axis,
-    "skips iterations": lambda code: code.skips_iterations,
-    "uses infinity": lambda code: bool(code.mentions.keys() & {"inf", "float", "finfo"}),
-    "takes a softmax twice": lambda code: code.softmaxes > 1 or "loops" in code.operations,
-}
-NO: Final = "no "
-# Quantities of attention: a sentence with one of these words is for exercises that have it.
-QUANTITIES: Final = ("quer", "key", "head", "score", "mask")
-_WORD = re.compile(r"\b(quer(?:y|ies)|keys?|heads?|scores?|masks?)\b", re.IGNORECASE)
+NAME: Final = re.compile(r"`(\w+)`")
+RESULT: Final = re.compile(r"\b[Rr]esult\b|returned")  # of the exercise that is written out
 
 
-def admits(code: Written, conditions: Iterable[str]) -> bool:
-    """Whether all *conditions* hold for *code*; without a definition, nothing can be said."""
-    return bool(code.definitions) and all(_holds(code, condition) for condition in conditions)
+class Consent(NamedTuple):
+    """The source of a student and the stubs of the exercises, without which no mistake is named.
 
+    *right* are the other exercises that passed every check.
+    """
 
-def _holds(code: Written, condition: str) -> bool:
-    return any(
-        _is_fact(code, each.removeprefix(NO)) is not each.startswith(NO)
-        for each in condition.split(" | ")
-    )
+    code: StudentCode
+    exercise: str
+    contract: Callable[[str], Contract]
+    right: Collection[str] = ()
 
+    def admits(self, mistake: Mistake) -> bool:
+        """Whether the sentence about *mistake* may be said about the source."""
+        code = self.code.written(self.exercise)
+        if not (mistake.written or self._sentence(mistake)):
+            return False
+        if not self.is_elsewhere(mistake):
+            return admits(code, mistake.when)
+        conditions = mistake.when or mistake.steps
+        names = {*NAME.findall(mistake.explanation)}
+        known = names <= code.mentions.keys() and not RESULT.search(mistake.explanation)
+        return known and self._is_copied(mistake) and bool(conditions) and admits(code, conditions)
 
-def _is_fact(code: Written, words: str) -> bool:
-    if words in FACTS:
-        return FACTS[words](code)
-    if words in OPERATIONS:
-        return words in code.operations
-    about = _about(words)
-    return ABOUT[about](code, words.removeprefix(f"{about} "))
+    def is_elsewhere(self, mistake: Mistake) -> bool:
+        """Whether *mistake* is known from an exercise that this one uses."""
+        return mistake.exercise not in {"", self.exercise}
 
+    def _is_copied(self, mistake: Mistake) -> bool:
+        """Whether the source may contain the steps of the exercise from which *mistake* is known.
 
-def _about(words: str) -> str:
-    """Return the words of a condition before its name, or "" if they are unknown."""
-    return next((one for one in sorted(ABOUT, key=len)[::-1] if words.startswith(f"{one} ")), "")
+        A function that is called has the mistake itself, or it does not. Of a right class, the
+        source may use the layers only.
+        """
+        if mistake.exercise not in self.code.written(self.exercise).calls:
+            return True
+        return (
+            mistake.exercise in self.right and "" not in self.contract(mistake.exercise).signatures
+        )
 
+    def _sentence(self, mistake: Mistake) -> str:
+        """Return the sentence without quantities that the exercise does not have, or ""."""
+        known = self.contract(mistake.exercise or self.exercise).quantities
+        return mistake.explanation if has_words(mistake.explanation, known) else mistake.plain
 
-def require_conditions(conditions: Iterable[str]) -> None:
-    """Raise ``ValueError`` if one of *conditions* has unknown words."""
-    for condition in conditions:
-        for words in (each.removeprefix(NO) for each in condition.split(" | ")):
-            if words not in FACTS and words not in OPERATIONS and not _about(words):
-                msg = f"unknown condition {words!r}"
-                raise ValueError(msg)
-
-
-def has_words(sentence: str, known: Collection[str]) -> bool:
-    """Whether each quantity of attention in *sentence* is one of those *known*."""
-    return {quantity(found) for found in _WORD.findall(sentence)} <= set(known)
-
-
-def quantities(text: str) -> tuple[str, ...]:
-    """List the quantities of attention that *text*, such as a source, mentions."""
-    roles = " ".join(map(role_of_name, set(re.findall(r"\w+", text))))
-    return tuple(name for name in QUANTITIES if name in f"{text.lower()} {roles}")
-
-
-def quantity(word: str) -> str:
-    """Return the quantity that *word* names."""
-    return next(name for name in QUANTITIES if word.lower().startswith(name))
-
-
-def _is_sequence(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Tuple | ast.List)
-
-
-def _is_exception(value: ast.expr | None) -> bool:
-    called = value.func if isinstance(value, ast.Call) else value
-    return isinstance(called, ast.Name) and called.id.endswith(("Error", "Exception"))
+    def worded(self, mistake: Mistake) -> Mistake:
+        """Return *mistake* in the words of the exercise, and with its place if it is a copy."""
+        said = mistake.explanation if mistake.written else self._sentence(mistake)
+        if said != mistake.explanation:
+            group = f"{mistake.id} {said}"
+            mistake = mistake._replace(explanation=said, title=title_of(said), group=group)
+        if not self.is_elsewhere(mistake):
+            return mistake
+        where = f"The steps of `{mistake.exercise}` are written out in `{self.exercise}`."
+        return mistake._replace(explanation=f"{mistake.explanation} ({where})")

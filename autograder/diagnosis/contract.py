@@ -1,11 +1,16 @@
 """Describes what the stub of an exercise prescribes: its signatures and the quantities it names."""
 
 import ast
+import re
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from autograder.diagnosis.consent import quantities
+from autograder.diagnosis.mistakes.vocabulary import role_of_name
 from autograder.diagnosis.student_code import Function, StudentCode
+
+# Quantities of attention: a sentence with one of these words is for exercises that have it.
+QUANTITIES: Final = ("quer", "key", "head", "score", "mask")
+WORD: Final = re.compile(r"\b(quer(?:y|ies)|keys?|heads?|scores?|masks?)\b", re.IGNORECASE)
 
 
 class Contract(NamedTuple):
@@ -46,3 +51,19 @@ def methods(definition: ast.stmt) -> dict[str, Function]:
     if isinstance(definition, ast.ClassDef):
         return {each.name: each for each in definition.body if isinstance(each, Function)}
     return {"": definition} if isinstance(definition, Function) else {}
+
+
+def has_words(sentence: str, known: Collection[str]) -> bool:
+    """Whether each quantity of attention in *sentence* is one of those *known*."""
+    return {quantity(found) for found in WORD.findall(sentence)} <= set(known)
+
+
+def quantities(text: str) -> tuple[str, ...]:
+    """List the quantities of attention that *text*, such as a source, mentions."""
+    roles = " ".join(map(role_of_name, set(re.findall(r"\w+", text))))
+    return tuple(name for name in QUANTITIES if name in f"{text.lower()} {roles}")
+
+
+def quantity(word: str) -> str:
+    """Return the quantity that *word* names."""
+    return next(name for name in QUANTITIES if word.lower().startswith(name))

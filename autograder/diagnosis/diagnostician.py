@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import pytest
 from msgspec.structs import replace
 
 from autograder.course import Stage

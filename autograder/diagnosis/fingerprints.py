@@ -109,10 +109,11 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     follow, in the order of the exercises and of their code, each with the number of its kind or
     ``PASSES``. *homes* contains, for each of both, the number of its exercise in *contracts*, and
     *steps* the operations in the statements that a misconception changes. In *answers*, an answer
-    with named parts consists of the numbers of its names and its parts, and a list of tensors consists of the numbers of its entries, because answers share
-    these. Their numbers are in *column* (see ``packed_numbers``). *solved* contains the solution's
-    answers in the checks that examine the code. *undecided* contains, for each check, the programs
-    whose result rounding could decide; they have no print there.
+    with named parts consists of the numbers of its names and its parts, and a list of tensors
+    consists of the numbers of its entries, because answers share these. Their numbers are in
+    *column* (see ``packed_numbers``). *solved* contains the solution's answers in the checks that
+    examine the code. *undecided* contains, for each check, the programs whose result rounding could
+    decide; they have no print there.
     """
 
     mistakes: tuple[str, ...]

@@ -26,6 +26,7 @@ from autograder.diagnosis.answers import (
     same_answers,
     sought,
 )
+from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.dropout_patterns import describe_dropout, drops_at_random
 from autograder.diagnosis.exceptions import explain_exception
@@ -38,7 +39,6 @@ from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck, StageM
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
-    Consent,
     Explanation,
     FailedCheck,
     Key,

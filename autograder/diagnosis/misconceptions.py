@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from autograder.course import Stage
-from autograder.diagnosis.consent import require_conditions
+from autograder.diagnosis.conditions import require_conditions
 from autograder.diagnosis.mistakes.kinds import silenced
 from autograder.diagnosis.student_code import operations
 from autograder.errors import CourseError
@@ -33,7 +33,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     each old text must occur exactly once. Instead, *code* may replace the whole definition.
     *explanation* describes the mistake in one sentence. *question* helps without showing the line.
     *title* names the mistake if the explanation's first clause does not. The sentence is said only
-    about a source that fulfills the conditions in *when* (see ``consent``). If a source fulfills
+    about a source that fulfills the conditions in *when* (see ``conditions``). If a source fulfills
     those in *seen*, the mistake is named before any other, without a comparison. *ties* lists
     misconceptions that no answer can distinguish from this one, and *why_tied* is the reason. If
     the misconception passes the public suite, *only_hidden* is the reason why only hidden inputs

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from autograder.diagnosis.mistake_texts import MistakeText
 from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
 from autograder.diagnosis.mistakes.vocabulary import alternatives

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import combinations
 from operator import getitem
-from types import CodeType
 from typing import Any, NamedTuple
 
 import pytest
@@ -151,7 +150,7 @@ class Programs:
         self._codes = [one.code for one in within for _ in one.rewrites]
         self._homes = [one.name for one in within for _ in one.rewrites]
         self.exercise = exercise
-        self._callers: dict[str, CodeType] = {}
+        self._callers: dict[str, Any] = {}  # compiled, by the exercise that they call
         self.keys = tuple((number,) for number in range(len(self.rewrites)))
         self.own_keys = self.keys[: len(within[0].rewrites)]
         numbers = range(len(self.keys), len(self.keys) + len(self._written))

@@ -10,23 +10,17 @@ explain the same number of failures, those written by an author come first.
 """
 
 import itertools
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
-from autograder.diagnosis.consent import admits, has_words
-from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.mistakes.kinds import SIZES
 from autograder.diagnosis.naming import Mistake, name_alike, name_each, name_same_error
 from autograder.diagnosis.observation import Match, is_coincidence
-from autograder.diagnosis.student_code import StudentCode
-from autograder.results import Diagnosis, title_of
+from autograder.results import Diagnosis
 from autograder.suite.checks import Layer
 
 MAX_SCREENS = 4  # every program is compared with so many wrong answers, the smallest first
-NAME = re.compile(r"`(\w+)`")
-RESULT = re.compile(r"\b[Rr]esult\b|returned")  # of the exercise from which a mistake is known
 LEAST_SHARE = 1 / 3  # of the wrong answers; a mistake that explains fewer is not the cause
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
@@ -89,6 +83,19 @@ class Candidate(NamedTuple):
         return len(self.named), -len(self.undecided)
 
 
+class Consents(Protocol):
+    """Decides which mistakes may be named, and in which words (see ``consent.Consent``)."""
+
+    def admits(self, mistake: Mistake) -> bool:
+        """Whether the sentence about *mistake* may be said."""
+
+    def is_elsewhere(self, mistake: Mistake) -> bool:
+        """Whether *mistake* is known from another exercise."""
+
+    def worded(self, mistake: Mistake) -> Mistake:
+        """Return *mistake* in the words of the exercise."""
+
+
 class Evidence(Protocol):
     """The results of the wrong programs in the checks of one submission of one exercise.
 
@@ -134,69 +141,13 @@ class Explanation(NamedTuple):
     written: frozenset[str] = frozenset()
 
 
-class Consent(NamedTuple):
-    """The source of a student and the stubs of the exercises, without which no mistake is named.
-
-    *right* are the other exercises that passed every check.
-    """
-
-    code: StudentCode
-    exercise: str
-    contract: Callable[[str], Contract]
-    right: Collection[str] = ()
-
-    def admits(self, mistake: Mistake) -> bool:
-        """Whether the sentence about *mistake* may be said about the source."""
-        code = self.code.written(self.exercise)
-        if not (mistake.written or self._sentence(mistake)):
-            return False
-        if not self.is_elsewhere(mistake):
-            return admits(code, mistake.when)
-        conditions = mistake.when or mistake.steps
-        names = {*NAME.findall(mistake.explanation)}
-        known = names <= code.mentions.keys() and not RESULT.search(mistake.explanation)
-        return known and self._is_copied(mistake) and bool(conditions) and admits(code, conditions)
-
-    def is_elsewhere(self, mistake: Mistake) -> bool:
-        """Whether *mistake* is known from an exercise that this one uses."""
-        return mistake.exercise not in {"", self.exercise}
-
-    def _is_copied(self, mistake: Mistake) -> bool:
-        """Whether the source may contain the steps of the exercise from which *mistake* is known.
-
-        A function that is called has the mistake itself, or it does not. Of a right class, the
-        source may use the layers only.
-        """
-        if mistake.exercise not in self.code.written(self.exercise).calls:
-            return True
-        return (
-            mistake.exercise in self.right and "" not in self.contract(mistake.exercise).signatures
-        )
-
-    def _sentence(self, mistake: Mistake) -> str:
-        """Return the sentence without quantities that the exercise does not have, or ""."""
-        known = self.contract(mistake.exercise or self.exercise).quantities
-        return mistake.explanation if has_words(mistake.explanation, known) else mistake.plain
-
-    def worded(self, mistake: Mistake) -> Mistake:
-        """Return *mistake* in the words of the exercise, and with its place if it is a copy."""
-        said = mistake.explanation if mistake.written else self._sentence(mistake)
-        if said != mistake.explanation:
-            group = f"{mistake.id} {said}"
-            mistake = mistake._replace(explanation=said, title=title_of(said), group=group)
-        if not self.is_elsewhere(mistake):
-            return mistake
-        where = f"The steps of `{mistake.exercise}` are written out in `{self.exercise}`."
-        return mistake._replace(explanation=f"{mistake.explanation} ({where})")
-
-
 class Ranking:
     """Compares programs with one submission, each once, and chooses the best explanation.
 
     Mistakes are named only with the *consent* of the student's source.
     """
 
-    def __init__(self, evidence: Evidence, consent: Consent) -> None:
+    def __init__(self, evidence: Evidence, consent: Consents) -> None:
         self.evidence = evidence
         self._consent = consent
         self._admitted: dict[int, bool] = {}
@@ -310,13 +261,15 @@ class Ranking:
         first = self.wrong[0]
         for written, elsewhere in itertools.product((True, False), repeat=2):
             keys = [
-                one for one in self.like(first, written=written) if self._is_here(one, elsewhere)
+                one
+                for one in self.like(first, written=written)
+                if self._is_here(one, elsewhere=elsewhere)
             ]
             if found := [one for one in map(self.candidate, keys) if self.is_complete(one)]:
                 return self._name(self._foremost(found))
         return Explanation({})
 
-    def _is_here(self, key: Key, elsewhere: bool) -> bool:
+    def _is_here(self, key: Key, *, elsewhere: bool) -> bool:
         return self._consent.is_elsewhere(self.evidence.mistake(key[0])) is elsewhere
 
     def _by_exceptions(self, failed: Sequence[FailedCheck]) -> Explanation:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from autograder.course import Stage
 from autograder.diagnosis import fingerprints, mistake_texts
 from autograder.diagnosis.answers import broadcasts, effort, is_raised, last_tells
+from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.fingerprints import Fingerprints, Shown, shown_by
@@ -17,7 +18,6 @@ from autograder.diagnosis.observation import Failure, Match, Submitted
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
-    Consent,
     Explanation,
     FailedCheck,
     Key,

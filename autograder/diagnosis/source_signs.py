@@ -6,7 +6,7 @@ results as the code.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from autograder.diagnosis.contract import Contract, methods
@@ -20,9 +20,11 @@ LAYERS = frozenset(
 )
 # Methods and functions that return a new tensor and change nothing.
 PURE = frozenset(
-    "masked_fill transpose permute view reshape flatten unflatten unsqueeze squeeze softmax matmul "
-    "bmm exp log sqrt sum mean div mul add sub pow contiguous expand repeat repeat_interleave tril "
-    "triu clone detach to float double clamp narrow where cat stack chunk split".split()
+    {"masked_fill", "transpose", "permute", "view", "reshape", "flatten", "unflatten"}
+    | {"unsqueeze", "squeeze", "softmax", "matmul", "bmm", "exp", "log", "sqrt", "sum", "mean"}
+    | {"div", "mul", "add", "sub", "pow", "contiguous", "expand", "repeat", "repeat_interleave"}
+    | {"tril", "triu", "clone", "detach", "to", "float", "double", "clamp", "narrow", "where"}
+    | {"cat", "stack", "chunk", "split"}
 )
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
@@ -148,10 +150,11 @@ def _defaults(definition: Definition, contract: Contract) -> Iterator[Sign]:
         mine, right = _default_values(own[name].args), _default_values(contract.arguments(name))
         for argument in mine.keys() & right.keys():
             new, old = _text(mine[argument]), _text(right[argument])
+            shown = name or definition.name
             if new != old:
                 yield Sign(
                     "other_default",
-                    f"The default value of `{argument}` is {new} in your `{name or definition.name}`, "
+                    f"The default value of `{argument}` is {new} in your `{shown}`, "
                     f"and {old} in the stub.",
                     "Which default does the signature in the stub give?",
                     sure=False,

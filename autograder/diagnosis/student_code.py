@@ -17,7 +17,9 @@ from autograder.sandbox.source_parts import read_parts
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
 LOOPS = (ast.For, ast.While, ast.comprehension)
-REDUCTIONS: Final = frozenset("sum mean max min amax amin var std norm logsumexp prod".split())
+REDUCTIONS: Final = frozenset(
+    {"sum", "mean", "max", "min", "amax", "amin", "var", "std", "norm", "logsumexp", "prod"}
+)
 SOFTMAXES: Final = ("softmax", "log_softmax", "Softmax")
 HALF: Final = {0.5, -0.5}
 # What a node of the syntax tree does, and the functions that do the same.

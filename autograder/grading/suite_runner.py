@@ -18,9 +18,9 @@ from autograder.course import Course, Handout, Stage
 from autograder.diagnosis.diagnostician import Diagnostician, diagnose
 from autograder.diagnosis.observation import Failure, Observation, Submitted, status_of
 from autograder.diagnosis.programs import SolvedCheck
+from autograder.diagnosis.recorded import RecordedSource, recorded_source
 from autograder.diagnosis.source_signs import has_leftover
 from autograder.diagnosis.student_code import StudentCode
-from autograder.diagnosis.recorded import RecordedSource, recorded_source
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading.context import SuiteContext
 from autograder.grading.known_replies import KnownReplies

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import field
 
 from autograder.course_file import Group
-from autograder.diagnosis.consent import require_conditions
+from autograder.diagnosis.conditions import require_conditions
 from autograder.diagnosis.mistakes.vocabulary import capital
 from autograder.diagnosis.sentences import (
     Sentence,

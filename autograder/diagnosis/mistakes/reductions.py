@@ -1,6 +1,7 @@
 """Makes mistakes in sums, means and maxima, and in how two numbers are combined."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -66,6 +67,11 @@ BY_ARGUMENT = (  # in the place of LEFT / RIGHT, where RIGHT is an argument
     ("LEFT * RIGHT", "wrong_operation.product_for_quotient"),
 )
 
+BY_COUNT = (  # in the place of LEFT / RIGHT, where RIGHT is another number
+    ("LEFT", "wrong_operation.no_division"),
+    ("LEFT * RIGHT", "wrong_operation.product_for_division"),
+)
+SUM = re.compile(r"\b(sum|norm|amax|max|mean)\(")
 WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
 
 
@@ -130,7 +136,9 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
         if divides and "sqrt" not in ast.unparse(node.right):
             name = name_of(node.right)
             is_argument = isinstance(node.right, ast.Name) and name in scope.argument_names
-            for text, key in BY_ARGUMENT if is_argument else QUOTIENTS:
+            divisor = ast.unparse(scope.locals.get(name, node.right))
+            of_sums = QUOTIENTS if SUM.search(divisor) else BY_COUNT
+            for text, key in BY_ARGUMENT if is_argument else of_sums:
                 yield mistake(key, put(site, text), name=name)
         elif isinstance(node.op, ast.Div):
             yield mistake("wrong_operation.rounded_down", put(site, "LEFT // RIGHT"))

@@ -1,0 +1,84 @@
+"""Defines the conditions on the source of a student under which a sentence may be said.
+
+A condition is a few words, such as "divides", "no divides by {name}" or "slices | loops", where "|"
+separates alternatives. All conditions of a sentence must hold. A sentence without a condition
+speaks only about results.
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from autograder.diagnosis.student_code import OPERATIONS, Written
+
+# Conditions about a name, which follows these words.
+ABOUT: Final[Mapping[str, Callable[[Written, str], bool]]] = {
+    "reads": lambda code, name: name in code.reads,
+    "sets": lambda code, name: name in code.sets,
+    "sets twice": lambda code, name: code.sets[name] > 1,
+    "calls": lambda code, name: name in code.mentions,
+    "divides by": lambda code, name: name in code.divisors,
+    "returns": lambda code, name: any(getattr(one, "id", "") == name for one in code.returned),
+    "omits the axis of": lambda code, name: name in code.calls_without_axis,
+    "passes": lambda code, name: name in code.keywords,
+    "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
+    "takes a tensor as": lambda code, name: name in code.tensors,
+}
+# Conditions without a name; the operations of ``Written`` are further ones.
+FACTS: Final[Mapping[str, Callable[[Written], bool]]] = {
+    "changes tensors in place": lambda code: code.changes_in_place,
+    "returns in a loop": lambda code: code.returns_in_loop,
+    "returns several": lambda code: any(map(_is_sequence, code.returned)),
+    "returns a value": lambda code: any(one is not None for one in code.returned),
+    "returns an exception": lambda code: any(map(_is_exception, code.returned)),
+    "runs along another axis": lambda code: code.runs_along_another_axis,
+    "loses an axis": lambda code: code.loses_an_axis,
+    "skips iterations": lambda code: code.skips_iterations,
+    "uses infinity": lambda code: bool(code.mentions.keys() & {"inf", "float", "finfo"}),
+    "takes a softmax twice": lambda code: code.softmaxes > 1 or "loops" in code.operations,
+}
+NO: Final = "no "
+
+
+def admits(code: Written, conditions: Iterable[str]) -> bool:
+    """Whether all *conditions* hold for *code*; without a definition, nothing can be said."""
+    return bool(code.definitions) and all(_holds(code, condition) for condition in conditions)
+
+
+def _holds(code: Written, condition: str) -> bool:
+    return any(
+        _is_fact(code, each.removeprefix(NO)) is not each.startswith(NO)
+        for each in condition.split(" | ")
+    )
+
+
+def _is_fact(code: Written, words: str) -> bool:
+    if words in FACTS:
+        return FACTS[words](code)
+    if words in OPERATIONS:
+        return words in code.operations
+    about = _about(words)
+    return ABOUT[about](code, words.removeprefix(f"{about} "))
+
+
+def _about(words: str) -> str:
+    """Return the words of a condition before its name, or "" if they are unknown."""
+    return next((one for one in sorted(ABOUT, key=len)[::-1] if words.startswith(f"{one} ")), "")
+
+
+def require_conditions(conditions: Iterable[str]) -> None:
+    """Raise ``ValueError`` if one of *conditions* has unknown words."""
+    for condition in conditions:
+        for words in (each.removeprefix(NO) for each in condition.split(" | ")):
+            if words not in FACTS and words not in OPERATIONS and not _about(words):
+                msg = f"unknown condition {words!r}"
+                raise ValueError(msg)
+
+
+def _is_sequence(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Tuple | ast.List)
+
+
+def _is_exception(value: ast.expr | None) -> bool:
+    called = value.func if isinstance(value, ast.Call) else value
+    return isinstance(called, ast.Name) and called.id.endswith(("Error", "Exception"))
