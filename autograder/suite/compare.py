@@ -285,7 +285,7 @@ def _close(
         f"{_says(what, 'differs')} from the expected values in {int(wrong.sum())} of "
         f"{wrong.numel()} entries{_at_most(answer, expected, wrong, shown)}.{where_wrong(wrong)}"
     )
-    if not wrong.ndim:
+    if not wrong.ndim and not answer.is_complex():  # the expected number has the same dtype
         pair = (f"{float(one):.{shown}f}" for one in (answer, expected))
         sentence = "{0} {2}; {1} should be {3}.".format(_says(what, "is"), _it(what), *pair)
     error = WrongAnswer(Status.WRONG_VALUE, f"{_says(what, 'has')} wrong values.", message=sentence)
@@ -299,14 +299,18 @@ def _is_whole(values: Tensor) -> bool:
 
 
 def _at_most(answer: Tensor, expected: Tensor, wrong: Tensor, places: int) -> str:
-    """Return a phrase with the largest difference, or with the infinities that are missing."""
+    """Return a phrase with the largest difference, or with the infinities that are missing.
+
+    Nothing is said of zeros and ones.
+    """
     apart = (answer - expected).abs()[wrong]
     lost = int((~expected[wrong].isfinite()).sum())
     if lost:
         kinds = " or ".join(sorted({f"{one:.0f}" for one in expected[wrong].tolist()} & INFINITIES))
         return f"; {lost} of them should be {kinds}"
     finite = apart[apart.isfinite()]
-    return f", by up to {float(finite.max()):.{places}f}" if len(finite) else ""
+    is_told = len(finite) and (places or finite.max() != 1)
+    return f", by up to {float(finite.max()):.{places}f}" if is_told else ""
 
 
 def _wrong_entries(answer: Tensor, expected: Tensor, bound: Tensor, noise: float = NOISE) -> Tensor:

@@ -36,7 +36,7 @@ def where_wrong(wrong: Tensor) -> str:
     It is empty if they are everywhere, or form no group on any axis.
     """
     flags = wrong.numpy()
-    if not flags.ndim or flags.size == 1:
+    if flags.all():
         return ""
     if flags.sum() == 1:
         first = [int(axis[0]) for axis in flags.nonzero()]

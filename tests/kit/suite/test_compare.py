@@ -113,6 +113,18 @@ def test_the_message_says_where_the_wrong_entries_are():
             id="infinite-where-a-number-is-right",
         ),
         pytest.param(
+            torch.tensor([True, True]),
+            torch.tensor([True, False]),
+            "in 1 of 2 entries. Only entry 1 is wrong.",
+            id="booleans",
+        ),
+        pytest.param(
+            torch.tensor([1 + 2j]), torch.tensor([1 + 4j]), "by up to 2.0000.", id="complex"
+        ),
+        pytest.param(
+            torch.tensor(1j), torch.tensor(3j), "in 1 of 1 entries, by up to 2.0000.", id="i"
+        ),
+        pytest.param(
             torch.tensor([1, 5, 7]), torch.tensor([1, 2, 3]), "entries, by up to 4.", id="integers"
         ),
         pytest.param(
