@@ -30,7 +30,7 @@ SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
 SINGULAR = {"axis", "bias"}  # nouns that end in s
-LEADING = ("After ", "In ", "With ")  # of phrases before the name of the compared value
+LEADING = ("After ", "At ", "For ", "In ", "With ")  # of phrases before the name of the compared value
 
 
 def agrees(actual: object, expected: object, what: str = "The result") -> None:
@@ -304,9 +304,11 @@ def _at_most(answer: Tensor, expected: Tensor, wrong: Tensor, places: int) -> st
     Nothing is said of zeros and ones.
     """
     apart = (answer - expected).abs()[wrong]
-    lost = int((~expected[wrong].isfinite()).sum())
-    if lost:
-        kinds = " or ".join(sorted({f"{one:.0f}" for one in expected[wrong].tolist()} & INFINITIES))
+    missing = expected[wrong]
+    if missing.isnan().any():  # two results of the student's code are compared
+        return ", and the result for comparison contains NaN"
+    if lost := int((~missing.isfinite()).sum()):
+        kinds = " or ".join(sorted({f"{one:.0f}" for one in missing.tolist()} & INFINITIES))
         return f"; {lost} of them should be {kinds}"
     finite = apart[apart.isfinite()]
     is_told = len(finite) and (places or finite.max() != 1)

@@ -113,6 +113,12 @@ def test_the_message_says_where_the_wrong_entries_are():
             id="infinite-where-a-number-is-right",
         ),
         pytest.param(
+            torch.tensor([1.5, 2.0]),
+            torch.tensor([NAN, 2.0]),
+            "in 1 of 2 entries, and the result for comparison contains NaN. Only entry 0 is wrong.",
+            id="nan-for-comparison",
+        ),
+        pytest.param(
             torch.tensor([True, True]),
             torch.tensor([True, False]),
             "in 1 of 2 entries. Only entry 1 is wrong.",
@@ -273,6 +279,7 @@ def test_anything_but_that_number_is_refused(actual: object, status: Status):
             "the result of the first tokens has",
             id="a-phrase-before-it",
         ),
+        pytest.param("For logits of 0, the result", "the result has", id="for-several-things"),
     ],
 )
 def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
