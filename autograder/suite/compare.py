@@ -30,7 +30,7 @@ SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
 SINGULAR = {"axis", "bias"}  # nouns that end in s
-LEADING = ("After ", "At ", "For ", "In ", "With ")  # of phrases before the name of the compared value
+LEADING = ("After ", "At ", "For ", "In ", "With ")  # of phrases before the name of a value
 
 
 def agrees(actual: object, expected: object, what: str = "The result") -> None:

@@ -50,7 +50,7 @@ def wrong_at(shape: tuple[int, ...], *indices: object) -> torch.Tensor:
     ],
 )  # fmt: skip
 def test_a_group_of_wrong_entries_has_a_sentence(wrong: torch.Tensor, sentence: str):
-    """If the wrong entries form a group on an axis, or a triangle, a sentence says so."""
+    """A sentence states the place if wrong entries form a group on an axis, or a triangle."""
     assert where_wrong(wrong) == f" {sentence}"
 
 
@@ -130,7 +130,7 @@ def test_equal_infinities_have_no_difference():
 
 
 def test_the_first_wrong_matrix_of_several_is_shown():
-    """Of a tensor with more axes, the first wrong matrix is shown, with its index."""
+    """The first wrong matrix of a tensor with more axes is shown, with its index."""
     answer = torch.zeros(3, 2, 4, 2)
     answer[1, 1, 3] = 5
     found = laid_out(answer, torch.zeros(3, 2, 4, 2), 0)
