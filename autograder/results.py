@@ -132,10 +132,10 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """Compares a documented tensor with the student's, at most 8 by 8, with digits as printed.
+    """Compares a tensor or a part of it with the student's, at most 8 by 8, with digits as printed.
 
     *rows* and *columns* name the tokens if an axis has one entry per token; otherwise they are
-    empty.
+    empty. *part* is the index of a part, such as ``[1, :8]``; *corner* is its first row and column.
     """
 
     expected: tuple[tuple[str, ...], ...]
@@ -144,8 +144,11 @@ class Grid(msgspec.Struct, frozen=True):
     wrong: tuple[tuple[bool, ...], ...]
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    part: str = ""
+    corner: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
+        force_setattr(self, "part", line(self.part, MAX_WORD))
         for name in ("expected", "yours", "difference"):
             rows = (row[:MAX_SIDE] for row in getattr(self, name)[:MAX_SIDE])
             force_setattr(self, name, tuple(tuple(map(digits, row)) for row in rows))

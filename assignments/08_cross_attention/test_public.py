@@ -468,7 +468,12 @@ def test_attention_needs_no_loop_over_tokens(student, probe):
 
 def mask_like(answer, items, width):
     """Return a mask of this shape as whole numbers, or fail the check."""
-    return tensor_like(answer, (items, width), "The padding mask").int()
+    mask = tensor_like(answer, (items, width), "The padding mask")
+    other = mask[(mask != 0) & (mask != 1)]
+    only = "The padding mask must contain only True and False, or 1 and 0."
+    given = f"{only} Yours also contains {float(other[0]):g}." if len(other) else only
+    expect(not len(other), only, message=given)
+    return mask.int()
 
 
 def same_mask(answer, wanted):

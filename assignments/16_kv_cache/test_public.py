@@ -153,7 +153,11 @@ def same_mask(student, reference, num_queries, num_keys):
 def mask_like(answer, num_queries, num_keys):
     """Return a mask of ones or True as whole numbers, or fail the check."""
     mask = tensor_like(answer, (num_queries, num_keys), "The mask").double()
-    return torch.where(mask == mask.long(), mask.long(), -1)
+    other = mask[(mask != 0) & (mask != 1)]
+    only = "The mask must contain only 0 and 1, or False and True."
+    given = f"{only} Yours also contains {float(other[0]):g}." if len(other) else only
+    expect(not len(other), only, message=given)
+    return mask.long()
 
 
 # lower_right_mask

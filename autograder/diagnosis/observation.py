@@ -164,8 +164,14 @@ def status_of(error: BaseException | None) -> str:
 
 
 def message_without_numbers(error: BaseException | None) -> str:
-    """Return the message of *error* without digits, because line numbers identify no mistake."""
-    return re.sub(r"\d+", "", str(getattr(error, "message", error)))
+    """Return the message of *error* without digits, because line numbers identify no mistake.
+
+    Records hold messages about missing parts with a capital letter, also at the start of a name.
+    """
+    text = str(getattr(error, "message", error))
+    if status_of(error) == Status.MISSING:
+        text = text[:1].upper() + text[1:]
+    return re.sub(r"\d+", "", text)
 
 
 def _comparable_answers(observation: Observation, solution: Observation) -> list[Any]:

@@ -1,6 +1,5 @@
 """Supplies the fixtures of checks: the module, the solution, documented tensors and inputs."""
 
-from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -8,11 +7,8 @@ import torch
 
 from autograder import course as course_files
 from autograder.course import PUBLIC_SUITE, RECORDS, Course, Stage, course_secret
-from autograder.course_file import Limits
 from autograder.errors import UsageError
-from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
@@ -135,38 +131,6 @@ class RecordingContext(SuiteContext):
     def probe(self, item: pytest.Item) -> HiddenInputs:
         """Return the source of public inputs."""
         return HiddenInputs(PUBLIC_SEED, self.stage(item).module, item.name)
-
-
-class StandaloneContext(SuiteContext):
-    """Provides the context for plain pytest, which runs the course's or a learner's own module."""
-
-    def __init__(self) -> None:
-        super().__init__(None)
-        self.opened = ExitStack()  # sessions and the fork server; the caller closes it
-        self._fork_server: ForkServer | None = None
-        self._sessions: dict[Path, Session] = {}
-
-    def channel_for(self, item: pytest.Item) -> Channel:
-        """Return the session of the item's suite, which is opened on first use."""
-        if item.path not in self._sessions:
-            stage = self.stage(item)
-            next_to_suite = item.path.with_name(f"{stage.module}.py")
-            module = next_to_suite if is_public(item) else stage.solution
-            server = self._started(public=is_public(item))
-            session = Session(server, stage.module, (module.read_bytes(),), notebook=False)
-            self._sessions[item.path] = self.opened.enter_context(closing(session))
-        return self._sessions[item.path]
-
-    def _started(self, *, public: bool) -> ForkServer:
-        if self._fork_server is None:
-            limits = self.course.limits if self.course else Limits()
-            secret = self.course.root if self.course else None
-            configured = self.course.grading.isolation if self.course else None
-            # a public suite runs the user's own code
-            level = choose_isolation("process" if public else configured, secret)
-            self._fork_server = self.opened.enter_context(ForkServer(level, limits))
-            self._fork_server.wait_ready()
-        return self._fork_server
 
 
 def is_public(item: pytest.Item) -> bool:

@@ -102,10 +102,8 @@ class CheckOutcome:
         return revealed or self._public
 
     def _visible_grid(self, error: WrongAnswer) -> Grid | None:
-        if self._public:
-            make = error.public_suite_grid
-            return error.grid or (make() if make else None)
-        return error.grid if self.shows_values else None
+        make = error.public_suite_grid if self._public else error.grid
+        return make() if make and self.shows_values else None
 
     def _visible(self, error: WrongAnswer | Fault | Notice) -> str:
         """Return the message, as far as the course reveals it."""

@@ -1,38 +1,49 @@
-"""Provides the fixtures of checks as a pytest plugin.
+"""Lets plain ``pytest`` run a public suite on the module next to it, a hidden one on the solution.
 
-Plain ``pytest`` runs a hidden suite on the instructor's solution, and a public suite on the module
-next to it, with pytest's ordinary output. ``suite_runner`` uses the same fixtures to grade a class.
+A check that fails in a public suite shows what ``autograder check`` prints about it.
 """
 
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # torch is imported by the first check, not at each start of pytest
-    from autograder.grading.context import SuiteContext
-    from autograder.suite.documented import DocumentedTensors
-    from autograder.suite.hidden_inputs import HiddenInputs
-    from autograder.suite.student_proxy import Student
+from autograder.course import PUBLIC_SUITE
+from autograder.grading import fixtures
+from autograder.grading.fixtures import CONTEXT
 
-CONTEXT = pytest.StashKey["SuiteContext"]()
+if TYPE_CHECKING:  # torch is imported by the first check, not at each start of pytest
+    from autograder.grading.standalone import StandaloneContext
+
+STANDALONE: "pytest.StashKey[StandaloneContext]" = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark that `@check` sets and the fixtures."""
-    config.addinivalue_line("markers", "check(spec): a check of an exercise; write @check(...)")
-    config.pluginmanager.register(CheckFixtures(config), "autograder-fixtures")
+    """Register the fixtures of checks."""
+    config.pluginmanager.register(fixtures, "autograder-checks")
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Forget the public suite of the stage before, whose module has the same name."""
+    if isinstance(collector, pytest.Module) and collector.path.name == PUBLIC_SUITE:
+        sys.modules.pop(collector.path.stem, None)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Replace the traceback through the grader with the sentence about the student's fault."""
+    """Replace the traceback through the grader with the feedback of `autograder check`.
+
+    A hidden suite, which runs on the solution, has only the sentence about the fault.
+    """
     report = yield
-    message = getattr(call.excinfo.value, "message", None) if call.excinfo else None
-    if message and item.get_closest_marker("check"):
-        report.longrepr = f"{item.name}: {message}"
+    if report.failed and call.excinfo and item.get_closest_marker("check"):
+        message = getattr(call.excinfo.value, "message", None)
+        plain = f"{item.name}: {message}" if message else report.longrepr
+        context = item.config.stash.get(STANDALONE, None)  # None if it can't be made
+        report.longrepr = (context and context.feedback(item)) or plain
     return report
 
 
@@ -43,45 +54,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return
     config = item.config
     if CONTEXT not in config.stash:
-        from autograder.grading.context import StandaloneContext  # noqa: PLC0415  # imports torch
+        from autograder.grading.standalone import StandaloneContext  # noqa: PLC0415  # imports torch
 
-        standalone = config.stash[CONTEXT] = StandaloneContext()
+        standalone = config.stash[CONTEXT] = config.stash[STANDALONE] = StandaloneContext()
         config.add_cleanup(standalone.opened.close)
     config.stash[CONTEXT].item = item
-
-
-class CheckFixtures:
-    """Defines the fixtures of checks, for use in other fixtures and in plain tests."""
-
-    NAMES = frozenset({"student", "reference", "documented", "probe"})
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
-    @pytest.fixture
-    def student(self) -> "Student":
-        """The student's module, which runs in a separate process."""
-        student: Student = self._value("student")
-        return student
-
-    @pytest.fixture
-    def reference(self) -> "Student":
-        """The instructor's solution of the same stage, with the same methods as `student`."""
-        reference: Student = self._value("reference")
-        return reference
-
-    @pytest.fixture
-    def documented(self) -> "DocumentedTensors":
-        """The documented tensors by name."""
-        documented: DocumentedTensors = self._value("documented")
-        return documented
-
-    @pytest.fixture
-    def probe(self) -> "HiddenInputs":
-        """The source of inputs of this check; they are hidden, or public in a public suite."""
-        probe: HiddenInputs = self._value("probe")
-        return probe
-
-    def _value(self, name: str) -> Any:
-        context: SuiteContext = self._config.stash[CONTEXT]
-        return getattr(context, name)(context.item)

@@ -16,9 +16,9 @@ from typing import Final, Literal
 import pytest
 
 from autograder.errors import CourseError
-from autograder.grading import plugin as pytest_plugin
+from autograder.grading import fixtures
 from autograder.grading.context import SuiteContext
-from autograder.grading.plugin import CheckFixtures
+from autograder.grading.fixtures import CONTEXT, CheckFixtures
 
 INI = Path(__file__).with_name("grading.ini")
 _COLLECTED = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
@@ -43,7 +43,7 @@ def collected_suites(
         environment.delenv("PYTEST_PLUGINS", raising=False)
         with redirect_stdout(printed), redirect_stderr(printed):
             options = ["-c", str(INI), *folders, *map(str, suites)]
-            end = pytest.main(options, plugins=[pytest_plugin, found])
+            end = pytest.main(options, plugins=[fixtures, found])
     if end == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if found.collection_errors or end not in _COLLECTED:
@@ -75,7 +75,7 @@ class CollectedSuites:
         if item in self._direct and isinstance(item, pytest.Function):
             return self._run_directly(item)
         self.end_fixtures(item)
-        self._last, self._errors = item, []
+        self._last, self._errors, self._context.item = item, [], item
         item.ihook.pytest_runtest_protocol(item=item, nextitem=item.parent)
         return self._errors[0] if self._errors else None
 
@@ -100,7 +100,7 @@ class CollectedSuites:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Pass the context to the fixtures."""
-        config.stash[pytest_plugin.CONTEXT] = self._context
+        config.stash[CONTEXT] = self._context
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Store the reason why a suite can't be collected."""
@@ -113,10 +113,10 @@ class CollectedSuites:
         self.items = session.items
         files = [one for one in session.config.pluginmanager.get_plugins() if _is_module(one)]
         for item in session.items:
-            fixtures = set(getattr(item, "fixturenames", ()))
+            used = set(getattr(item, "fixturenames", ()))
             module = getattr(item, "module", None)
-            overridden = any(not fixtures.isdisjoint(vars(one)) for one in (*files, module) if one)
-            if fixtures <= CheckFixtures.NAMES and not overridden:
+            overridden = any(not used.isdisjoint(vars(one)) for one in (*files, module) if one)
+            if used <= CheckFixtures.NAMES and not overridden:
                 self._direct.add(item)
         return True
 

@@ -59,7 +59,8 @@ def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
             least = [] if is_explained else [first]
             return ([block], [few], least), (Rank.MESSAGE, Rank.SHORT_MESSAGE)
         case Tables(tables):
-            return _smaller_tables(tables), (Rank.TABLES, Rank.TABLES, Rank.DIFFERENCE, Rank.NOTE)
+            ranks = (Rank.TABLES, Rank.TABLES, Rank.TABLES, Rank.DIFFERENCE, Rank.NOTE)
+            return _smaller_tables(tables), ranks
         case Printed(text):
             few_lines = replace(block, text=last_rows(text, FEW_ROWS))
             return ([block], [few_lines], []), (Rank.PRINTED, Rank.MESSAGE)
@@ -68,15 +69,19 @@ def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
 
 
 def _smaller_tables(tables: tuple[TensorTable, ...]) -> tuple[list[Block], ...]:
-    """Return all rows, the first wrong row, its difference, only a note, and nothing."""
+    """Return tables with fewer rows, of which the last ones are a note, and nothing.
+
+    The difference is left out first, because one can see it in the expected and the given numbers.
+    """
     rows = len(tables[0].rows)
     cut = first_wrong_row(tables)
-    difference = replace(cut, rows=cut.rows[-1:])
+    pair = replace(cut, rows=cut.rows[:-1])
     more = [_more(rows - 1)] if rows > 1 else []
     return (
         [Tables(tables)],
+        [Tables(tables[:-1])],
         [Tables((cut,)), *more],
-        [Tables((difference,)), *more],
+        [Tables((pair,)), *more],
         [_more(rows)],
         [],
     )

@@ -17,11 +17,11 @@ BLANK = ""  # an empty row
 class Rank(IntEnum):
     """The order in which layouts are replaced by smaller ones, the lowest rank first."""
 
-    TABLES = 1  # first to the first wrong row, then to its difference
+    TABLES = 1  # first without the difference, then to the first wrong row
     PRINTED = 2
     PASSED = 3  # notes on a finished exercise
     GAPS = 4
-    DIFFERENCE = 5
+    DIFFERENCE = 5  # of the first wrong row
     GOAL = 6  # of the next stage
     PICTURE = 7
     MESSAGE = 8

@@ -34,7 +34,7 @@ class TensorTable(msgspec.Struct, frozen=True):
 
 
 def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
-    """Return the tables Expected, Yours and Difference; axes without tokens count from 0."""
+    """Return the tables Expected, Yours and Difference; axes without tokens have numbers."""
     shaded = bool(grid.rows and grid.columns)
     right = [[False] * len(row) for row in grid.expected]
     return (
@@ -70,14 +70,16 @@ def _table(
     for index, (row, flags) in enumerate(zip(entries, wrong, strict=False)):
         shades = [shade(_number(entry), scale) if shaded else 0.0 for entry in row]
         rows.append(TensorRow(_head(grid, index), tuple(map(TensorCell, row, flags, shades))))
-    columns = grid.columns or tuple(map(str, range(len(grid.expected[0]) if grid.expected else 0)))
-    return TensorTable(title, columns, tuple(rows), shaded)
+    start = grid.corner[1]
+    count = len(grid.expected[0]) if grid.expected else 0
+    columns = grid.columns or tuple(map(str, range(start, start + count)))
+    return TensorTable(title + grid.part, columns, tuple(rows), shaded)
 
 
 def _head(grid: Grid, index: int) -> str:
     if index < len(grid.rows):
         return grid.rows[index]
-    return str(index) if len(grid.expected) > 1 else ""
+    return str(grid.corner[0] + index) if len(grid.expected) > 1 else ""
 
 
 def shade(number: float, scale: Sequence[float]) -> float:

@@ -46,6 +46,12 @@ def self_check_text(feedback: SelfCheckFeedback, here: Path, width: int, *, colo
     return render(_self_check(feedback, here, width), width, colour=colour)
 
 
+def exercise_text(exercise: ExerciseFeedback, width: int) -> str:
+    """Return the feedback on one *exercise* as text without colours."""
+    width = max(width, NARROWEST)
+    return render(_checked_exercise(exercise, width), width, colour=False)
+
+
 def draw(blocks: Iterable[Block], width: int, *, indent: int = 0) -> tuple[RenderableType, ...]:
     """Return *blocks* as rich draws them in *width* columns, *indent* of which stay empty."""
     drawn = [part for block in blocks for part in _block(block, width - indent)]

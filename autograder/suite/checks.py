@@ -114,17 +114,15 @@ class WrongAnswer(AssertionError):  # noqa: N818  # an outcome of a check, not a
 
     *public* is the sentence for a check with hidden inputs: it contains neither inputs, nor
     expected values, nor anything that the student's code answered. Other checks show *message*.
-    *grid* shows small tensors side by side, for checks whose inputs are not hidden;
-    *public_suite_grid* makes one that only checks of the public suite show.
+    *public_suite_grid* makes tables of wrong values for the public suite, and *grid* also for other
+    checks whose inputs are not hidden.
     """
 
     public_suite_grid: Callable[[], Grid | None] | None = None
+    grid: Callable[[], Grid | None] | None = None
 
-    def __init__(
-        self, status: Status, public: str, *, message: str = "", grid: Grid | None = None
-    ) -> None:
+    def __init__(self, status: Status, public: str, *, message: str = "") -> None:
         super().__init__(message or public)
-        self.grid = grid
         self.status = status
         self.message = message or public
         self.public = public

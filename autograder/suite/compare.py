@@ -14,21 +14,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.results import MAX_SIDE, Grid, Status
+from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin
+from autograder.suite.wrong_entries import first_wrong_part, where_wrong
 
 FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed place
 # Tolerances for hidden inputs: far above the noise that einsum, loops or float64 cause, and far
 # below the smallest effect of a wrong formula (0.36 on inputs that are not small).
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
+INFINITIES = {"inf", "-inf"}
 SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
 SINGULAR = {"axis", "bias"}  # nouns that end in s
-LEADING = ("After ", "In ", "With ")  # of phrases before the name of the compared value
+LEADING = ("After ", "At ", "For ", "In ", "With ")  # of phrases before the name of a value
 
 
 def agrees(actual: object, expected: object, what: str = "The result") -> None:
@@ -63,8 +65,8 @@ def _entry(name: str, what: str) -> str:
 
 def _has_entries(actual: object, expected: Collection[object], what: str) -> None:
     """Fail the check unless *actual* is a collection with the entries of *expected*."""
-    kinds, kind = ((dict,), "dict") if isinstance(expected, dict) else ((list, tuple), "tuple")
-    if not isinstance(actual, kinds):
+    kind = next(one for one in (dict, list, tuple) if isinstance(expected, one)).__name__
+    if not isinstance(actual, dict if kind == "dict" else (list, tuple)):
         sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be a {kind}."
         public = f"{_says(what, 'has')} the wrong type; {_it(what)} should be a {kind}."
         raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
@@ -76,7 +78,7 @@ def _has_entries(actual: object, expected: Collection[object], what: str) -> Non
         right = wanted == given
     if not right:
         sentence = f"{_says(what, 'has')} the entries {given or 'none'}, not {wanted}."
-        if kind == "tuple":
+        if kind != "dict":
             sentence = f"{_says(what, 'has')} {given} entries; {_it(what)} should have {wanted}."
         raise WrongAnswer(
             Status.WRONG_SHAPE, f"{_says(what, 'has')} the wrong entries.", message=sentence
@@ -134,19 +136,19 @@ def matches_printed(
 ) -> None:
     """Fail the check unless *actual* is within *atol* of the printed *value*.
 
-    Small tensors are shown side by side; *tokens* labels an axis of the same length.
+    The first wrong part is shown in tables; *tokens* labels an axis of the same length.
     """
     answer = tensor_like(actual, tuple(value.shape), what)
     if value.is_floating_point():
         same_dtype(answer, torch.float32, what)
     elif answer.is_complex():
         same_dtype(answer, value.dtype, what)
-    finite_like(answer, value, what)
+    wide = answer.double(), value.double()
     try:
-        _close(answer.double(), value.double(), torch.as_tensor(atol), what, noise, decimals)
+        finite_like(answer, value, what, decimals, tokens)
+        _close(*wide, torch.as_tensor(atol), what, noise, decimals, tokens)
     except WrongAnswer as wrong:
-        apart = ~(((answer - value).abs() <= atol) | (answer == value))
-        wrong.grid = side_by_side(answer, value, apart, decimals, tokens)
+        wrong.grid = wrong.public_suite_grid
         raise
 
 
@@ -218,7 +220,8 @@ def _near(
     apart = abs(answer - expected)
     note_margin(torch.tensor(apart), torch.tensor(bound), torch.tensor(expected), noise)
     if math.isnan(answer) or apart > bound:
-        shown = max(decimals, SHOWN_DECIMALS)
+        is_whole = answer.is_integer() and expected.is_integer()
+        shown = 0 if is_whole else max(decimals, SHOWN_DECIMALS)
         sentence = f"{what} is {answer:.{shown}f}; it should be {expected:.{shown}f}."
         public = f"{what} is not the expected number."
         raise WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
@@ -236,7 +239,13 @@ def same_dtype(answer: Tensor, dtype: torch.dtype, what: str) -> None:
     raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
 
 
-def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
+def finite_like(
+    answer: Tensor,
+    expected: Tensor,
+    what: str,
+    places: int = SHOWN_DECIMALS,
+    tokens: Sequence[str] = (),
+) -> None:
     """Fail the check if *answer* is NaN or infinite where *expected* is not."""
     if not answer.is_floating_point() or not expected.is_floating_point():
         return
@@ -244,38 +253,13 @@ def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
     if wrong.any():
         kind = "NaN" if answer.isnan().any() else "infinite values"
         text = f"{_says(what, 'contains')} {kind}"
-        raise WrongAnswer(Status.NOT_FINITE, f"{text}.", message=f"{text}{_rows(wrong)}.")
-
-
-def side_by_side(
-    answer: Tensor, expected: Tensor, wrong: Tensor, decimals: int, tokens: Sequence[str] = ()
-) -> Grid | None:
-    """Return a grid of a matrix, or of a vector as one row; None if it is too large to show.
-
-    *tokens* labels an axis of the same length.
-    """
-    if not 0 < expected.ndim <= 2 or max(expected.shape) > MAX_SIDE or not expected.numel():  # noqa: PLR2004  # rows and columns
-        return None
-    if answer.is_complex() or expected.is_complex():
-        return None
-    one_row = expected.ndim == 1
-    left, right, bad = (item[None] if one_row else item for item in (answer, expected, wrong))
-    return Grid(
-        expected=_digits(right, decimals),
-        yours=_digits(left, decimals),
-        difference=_digits(left.double() - right.double(), decimals),
-        wrong=tuple(tuple(row) for row in bad.tolist()),
-        rows=_labels(right.shape[0], tokens) if not one_row else (),
-        columns=_labels(right.shape[1], tokens),
-    )
-
-
-def _digits(rows: Tensor, decimals: int) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(f"{value:.{decimals}f}" for value in row) for row in rows.tolist())
-
-
-def _labels(size: int, tokens: Sequence[str]) -> tuple[str, ...]:
-    return tuple(tokens) if size == len(tokens) else ()
+        finite = expected.isfinite()
+        if finite[wrong].all() and not finite.all():  # elsewhere, infinite values are right
+            text += " where finite numbers are expected"
+        sentence = f"{text}, in {int(wrong.sum())} of {wrong.numel()} entries.{where_wrong(wrong)}"
+        error = WrongAnswer(Status.NOT_FINITE, f"{text}.", message=sentence)
+        error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
+        raise error
 
 
 def _close(
@@ -284,21 +268,51 @@ def _close(
     bound: Tensor,
     what: str,
     noise: float = NOISE,
-    places: int = SHOWN_DECIMALS,
+    places: int | None = None,
+    tokens: Sequence[str] = (),
 ) -> None:
+    """Fail the check if an entry is farther than *bound* from the expected one.
+
+    Numbers have *places* decimals; by default, whole numbers have none.
+    """
     wrong = _wrong_entries(answer, expected, bound, noise)
-    if wrong.any():
-        worst = float((answer - expected).abs().nan_to_num(torch.inf).max())
-        count = int(wrong.sum())
-        sentence = (
-            f"{_says(what, 'differs')} from the expected values in {count} of {wrong.numel()} "
-            f"entries{_rows(wrong)}, by up to {worst:.{max(places, SHOWN_DECIMALS)}f}."
-        )
-        public = f"{_says(what, 'has')} wrong values."
-        error = WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
-        decimals = SHOWN_DECIMALS if expected.is_floating_point() else 0
-        error.public_suite_grid = partial(side_by_side, answer, expected, wrong, decimals)
-        raise error
+    if not wrong.any():
+        return
+    if places is None:
+        places = 0 if _is_whole(answer) and _is_whole(expected) else SHOWN_DECIMALS
+    shown = max(places, SHOWN_DECIMALS) if places else 0
+    sentence = (
+        f"{_says(what, 'differs')} from the expected values in {int(wrong.sum())} of "
+        f"{wrong.numel()} entries{_at_most(answer, expected, wrong, shown)}.{where_wrong(wrong)}"
+    )
+    if not wrong.ndim and not answer.is_complex():  # the expected number has the same dtype
+        pair = (f"{float(one):.{shown}f}" for one in (answer, expected))
+        sentence = "{0} {2}; {1} should be {3}.".format(_says(what, "is"), _it(what), *pair)
+    error = WrongAnswer(Status.WRONG_VALUE, f"{_says(what, 'has')} wrong values.", message=sentence)
+    error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
+    raise error
+
+
+def _is_whole(values: Tensor) -> bool:
+    """Whether all numbers in *values* are whole or infinite."""
+    return not values.is_complex() and torch.equal(values, values.round())
+
+
+def _at_most(answer: Tensor, expected: Tensor, wrong: Tensor, places: int) -> str:
+    """Return a phrase with the largest difference, or with the infinities that are missing.
+
+    Nothing is said of zeros and ones.
+    """
+    apart = (answer - expected).abs()[wrong]
+    missing = expected[wrong]
+    if missing.isnan().any():  # two results of the student's code are compared
+        return ", and the result for comparison contains NaN"
+    if lost := int((~missing.isfinite()).sum()):
+        kinds = " or ".join(sorted({f"{one:.0f}" for one in missing.tolist()} & INFINITIES))
+        return f"; {lost} of them should be {kinds}"
+    finite = apart[apart.isfinite()]
+    is_told = len(finite) and (places or finite.max() != 1)
+    return f", by up to {float(finite.max()):.{places}f}" if is_told else ""
 
 
 def _wrong_entries(answer: Tensor, expected: Tensor, bound: Tensor, noise: float = NOISE) -> Tensor:
@@ -325,15 +339,6 @@ def _is_plural(what: str) -> bool:
     modifier = r",| (?:after|before|for|from|in|of|right|that|with|without)\b"
     noun = re.split(modifier, what)[0].split()[-1:]
     return any(re.fullmatch(r"[a-z]+[^s]s", word) and word not in SINGULAR for word in noun)
-
-
-def _rows(wrong: Tensor) -> str:
-    """Return a phrase with the rows that have wrong entries; empty if all rows do."""
-    rows = sorted(set(wrong.nonzero()[:, -2].tolist())) if wrong.ndim > 1 else []  # else a vector
-    if not rows or len(rows) == wrong.shape[-2]:
-        return ""
-    shown = ", ".join(map(str, rows[:6])) + (", …" if len(rows) > 6 else "")  # noqa: PLR2004  # six fit in a line
-    return f" (row{'s' if len(rows) > 1 else ''} {shown})"
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -25,7 +25,7 @@ def test_the_image_has_the_python_of_the_constraints():
 
 @pytest.mark.slow
 def test_the_test_explorer_finds_the_public_suites(tmp_path: Path):
-    """After the container's commands, pytest with its settings collects the public suites."""
+    """After the container's commands, pytest with its settings runs the public suites."""
     course = with_stages((ROOT / "course.toml").read_text("utf-8"), [STAGE])
     (tmp_path / "course.toml").write_text(course, "utf-8")
     for parent in ("source", "assignments"):
@@ -33,7 +33,10 @@ def test_the_test_explorer_finds_the_public_suites(tmp_path: Path):
     run(tmp_path, *CONTAINER["postCreateCommand"].removeprefix(".venv/bin/").split())
     settings = CONTAINER["customizations"]["vscode"]["settings"]
     arguments = " ".join(settings["python.testing.pytestArgs"])
-    ended = run_process(tmp_path, f"pytest --rootdir . --collect-only -q {arguments}")
+    listed = run_process(tmp_path, f"pytest --rootdir . --collect-only -q {arguments}")
+    ended = run_process(tmp_path, f"pytest --rootdir . -q {arguments}")
 
-    assert ended.code == 0, ended.output
-    assert f"my-work/{STAGE}/test_public.py::" in ended.output
+    assert listed.code == 0, listed.output
+    assert f"my-work/{STAGE}/test_public.py::" in listed.output
+    assert ended.code == 1, ended.output
+    assert "· mix  not written yet" in ended.output

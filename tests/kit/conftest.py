@@ -125,7 +125,7 @@ def lent_fork_server(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
-    for module in ("autograder.grading.grade", "autograder.grading.context"):
+    for module in ("autograder.grading.grade", "autograder.grading.standalone"):
         monkeypatch.setattr(f"{module}.ForkServer", lambda *_arguments, **_options: lent)
     return lent
 

@@ -125,17 +125,19 @@ def drawn_cache(probe, s, held, seen):
 
 def pattern(answer, T):
     """Return a mask as zeros and ones, or fail the check if it has other numbers."""
-    found = tensor_like(answer, (T, T), "The mask")
-    expect(
-        bool(((found == 0) | (found == 1)).all()),
-        "The mask must contain only 0 and 1, or False and True.",
-    )
-    return (found == 1).long()
+    mask = tensor_like(answer, (T, T), "The mask")
+    other = mask[(mask != 0) & (mask != 1)]
+    only = "The mask must contain only 0 and 1, or False and True."
+    given = f"{only} Yours also contains {float(other[0]):g}." if len(other) else only
+    expect(not len(other), only, message=given)
+    return mask.long()
 
 
 def same_number(answer, wanted):
     """Compare the number of bytes; its type is the concern of one check."""
-    expect(number(answer, "The number of bytes") == wanted, "The number of bytes is wrong.")
+    found = number(answer, "The number of bytes")
+    message = f"The number of bytes is {found:.12g}; it should be {wanted}."
+    expect(found == wanted, "The number of bytes is wrong.", message=message)
 
 
 def continued(answer):

@@ -105,6 +105,14 @@ def test_without_answers_the_messages_must_agree():
     assert compare(ran(error=WRONG), ran(error=OTHER)) is Match.NO
 
 
+def test_a_missing_part_agrees_with_records_that_begin_with_a_capital_letter():
+    """The message about a parameter begins with its name, but a record has a capital letter."""
+    named = Fault(Status.MISSING, "gate.weight has shape (3, 4), not (4, 3).")
+    recorded = Fault(Status.MISSING, "Gate.weight has shape (3, 4), not (4, 3).")
+
+    assert compare(ran(error=named), ran(error=recorded)) is Match.YES
+
+
 def test_the_text_of_an_exception_alone_is_not_a_proof():
     """Equal exceptions prove a mistake only if they also quote the same code."""
     left = ran(error=raised("RuntimeError", "shapes (6x3 and 2x3)", "line 4: x @ w"))

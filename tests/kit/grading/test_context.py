@@ -7,7 +7,8 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
-from autograder.grading.context import StandaloneContext, SuiteContext
+from autograder.grading.context import SuiteContext
+from autograder.grading.standalone import StandaloneContext
 from autograder.suite.checks import check
 
 REFUSED = "Nothing is submitted for test_a"

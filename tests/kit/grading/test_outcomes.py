@@ -115,8 +115,8 @@ def test_a_public_check_shows_values_in_every_layer():
         probe_outcome(public=public).failed(wrong_answer()) for public in (True, False)
     )
 
-    assert "by up to 1.0000" in shown.message
-    assert shown.grid.yours == (("1.0000", "1.0000"),)
+    assert "2 of 2 entries." in shown.message
+    assert shown.grid.yours == (("1", "1"),)
     assert (hidden.message, hidden.grid) == ("", None)
 
 

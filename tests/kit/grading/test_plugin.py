@@ -1,5 +1,7 @@
 """Tests the pytest plugin: plain pytest runs a suite on the solution, or on a learner's module."""
 
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,10 +39,10 @@ def outcomes() -> OutcomeRecorder:
 def run(tiny: Course, outcomes: OutcomeRecorder, lent_fork_server: ForkServer) -> Run:  # noqa: ARG001  # used instead of a new one
     """Run a suite of the tiny course without output, as `pytest SUITE` does."""
 
-    def run_suite(suite: Path) -> dict[str, str]:
+    def run_suite(*suites: Path, mode: str = "importlib") -> dict[str, str]:
         quiet = ["-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:cacheprovider"]
-        paths = ["-c", str(INI), "--rootdir", str(tiny.root), str(suite)]
-        pytest.main([*quiet, *paths], plugins=[outcomes])
+        paths = ["-c", str(INI), "--rootdir", str(tiny.root), *map(str, suites)]
+        pytest.main([*quiet, *paths, f"--import-mode={mode}"], plugins=[outcomes])
         return outcomes.ends
 
     return run_suite
@@ -76,3 +78,64 @@ def test_the_public_suite_runs_on_the_module_next_to_it(run: Run, tiny: Course):
         "doubles_unseen_numbers": "passed",
         "scales_each_feature": "failed",
     }
+
+
+def test_the_public_suites_of_several_stages_run_together(
+    run: Run, tiny: Course, monkeypatch: pytest.MonkeyPatch
+):
+    """Their modules have the same name, and pytest's own way of importing allows only one."""
+    release.build(tiny)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "test_public", raising=False)
+    stage = tiny.stages[0]
+    stage.stub.write_text("def double(x):\n    return x + x\n")
+    other = shutil.copytree(stage.assignment, stage.assignment.with_name("02_more"))
+    (other / stage.stub.name).write_text("def double(x):\n    return 3 * x\n")
+
+    public = stage.public_suite, other / "test_public.py"
+    last, first = (dict(run(*suites, mode="prepend")) for suites in (public, public[::-1]))
+
+    assert last["doubles_the_documented_numbers"] == "failed"
+    assert first["doubles_the_documented_numbers"] == "passed"
+
+
+def test_a_failed_public_check_shows_what_check_prints(
+    run: Run, tiny: Course, outcomes: OutcomeRecorder
+):
+    """It shows the check, the name of the mistake, the question and the numbers."""
+    release.build(tiny)
+    tiny.stages[0].stub.write_text("def double(x):\n    return x ** 2\n")
+    run(tiny.stages[0].public_suite)
+
+    for words in (
+        "✗ double  not right yet\n",
+        "differs from the expected values in ",
+        "It looks like this: The numbers were squared.\n",
+        "What is twice three?\n",
+        "Expected",
+        "* marks wrong entries.",
+    ):
+        assert words in outcomes.shown
+    assert "test_doubles" not in outcomes.shown
+
+
+def test_an_unwritten_exercise_is_shown_in_one_line(
+    run: Run, tiny: Course, outcomes: OutcomeRecorder
+):
+    """A stub that still raises NotImplementedError has no sentence about a fault."""
+    release.build(tiny)
+    tiny.stages[0].stub.write_text("def double(x):\n    raise NotImplementedError\n")
+    run(tiny.stages[0].public_suite)
+
+    assert "· double  not written yet\n" in outcomes.shown
+
+
+def test_a_damaged_record_leaves_the_sentence_of_the_check(
+    run: Run, tiny: Course, outcomes: OutcomeRecorder
+):
+    """If the evidence can't be read, pytest shows the error of the check itself."""
+    release.build(tiny)
+    tiny.stages[0].records.write_bytes(b"nothing")
+    run(tiny.stages[0].public_suite)
+
+    assert "records.bin" in outcomes.shown

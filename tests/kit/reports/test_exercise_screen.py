@@ -23,18 +23,21 @@ def shown(parts, rows: int) -> str:
     return render(fit(parts, 80, rows), 80, colour=False)
 
 
-def test_tables_shrink_to_the_first_wrong_row_then_to_its_difference(parts):
+def test_tables_lose_the_difference_first_then_all_rows_but_one(parts):
     """Tables shrink while the name of the mistake and the question stay."""
     full = render(whole(parts), 80, colour=False)
-    row, difference, note = shown(parts, 12), shown(parts, 10), shown(parts, 7)
+    both, row, pair, note = (shown(parts, rows) for rows in (25, 12, 11, 7))
 
     assert full.count("0.9000*") == 6
+    assert "Difference" not in both
+    assert both.count("0.9000*") == 6
     for words in ("The first wrong row: ", "Expected ", "Yours ", "Difference ", "press d"):
         assert words in row
-    assert "Yours" not in difference
-    assert "Difference" in difference
+    assert "Difference" not in pair
+    assert "Expected " in pair
+    assert "Yours " in pair
     assert "… 6 more rows of numbers: press d" in note
-    for screen in (full, row, difference, note):
+    for screen in (full, both, row, pair, note):
         assert "It looks like this: The scores are not scaled." in screen
         assert "How long are the vectors?" in screen
 

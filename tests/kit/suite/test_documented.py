@@ -108,7 +108,7 @@ def test_a_message_shows_every_significant_digit():
     with pytest.raises(WrongAnswer, match=re.escape("by up to 0.000001.")) as caught:
         significant([2.54e-4]).matches(torch.tensor([2.55e-4]))
 
-    assert caught.value.grid.expected == (("0.000254",),)
+    assert caught.value.grid().expected == (("0.000254",),)
 
 
 def test_the_margin_of_small_numbers_is_as_small_as_they_are():

@@ -38,8 +38,20 @@ def test_no_public_sentence_holds_a_word_or_a_number_of_a_problem(kind: str):
         pytest.param(
             Problem(kind="missing", text="double is not defined"),
             Status.MISSING,
-            "Double is not defined.",
+            "double is not defined.",
             id="missing",
+        ),
+        pytest.param(
+            Problem(kind="missing", text="gate.weight has shape (3, 4), not (4, 3)"),
+            Status.MISSING,
+            "gate.weight has shape (3, 4), not (4, 3).",
+            id="parameter",
+        ),
+        pytest.param(
+            Problem(kind="missing", text="there is no parameter gate.bias; found: none"),
+            Status.MISSING,
+            "There is no parameter gate.bias; found: none.",
+            id="sentence",
         ),
         pytest.param(
             Problem(kind="not-implemented", line=3), Status.NOT_IMPLEMENTED, "line 3", id="stub"
