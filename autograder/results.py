@@ -76,7 +76,8 @@ class Status(StrEnum):
 SEVERAL = " / "  # between the ids of mistakes with the same effect
 TOGETHER = " + "  # between the ids of two mistakes with a joint effect
 FIRST, SECOND = "There are two mistakes. First: ", " Second: "  # before the explanations
-SAME_ERROR: Final = "(This mistake raises the same error.)"  # after an explanation
+
+WRITTEN_OUT: Final = " (The steps of "  # begins the end of an explanation, which names a place
 
 
 class Diagnosis(msgspec.Struct, frozen=True):

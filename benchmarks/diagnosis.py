@@ -51,7 +51,7 @@ from autograder.submission import Code, Submission
 from autograder.suite.checks import Layer, layer_of
 from autograder.suite.in_process import LocalChannel, solution_channel
 from tools.fresh_mistakes import Mistake, programs, submit
-from tools.wrong_programs import changed_exercise
+from tools.wrong_programs import changed_exercise, submitted
 
 DISTORT = """
 def _distort(value):
@@ -195,7 +195,8 @@ def _kinds(
 ) -> set[str]:
     """Return the kinds that are named in a program."""
     failures, passed = _outcomes(runner, stage, exercise, channel)
-    named = diagnose(source, exercise, failures, passed).diagnoses if failures else {}
+    outcome = submitted(stage, exercise, failures, passed, channel)
+    named = diagnose(source, outcome).diagnoses if failures else {}
     return {kind for diagnosis in named.values() for kind in diagnosis.misconceptions}
 
 
@@ -265,7 +266,7 @@ def _said(
     failures, passed = _outcomes(runner, stage, exercise, channel)
     if not failures:
         return ""
-    if diagnose(source, exercise, failures, passed).diagnoses:
+    if diagnose(source, submitted(stage, exercise, failures, passed, channel)).diagnoses:
         return "kind"
     described = [one for one in failures if source.describe_otherwise(one)]
     if any(isinstance(one.observation.error, Fault) for one in described):

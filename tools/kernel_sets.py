@@ -21,6 +21,7 @@ from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.recorded import recorded_source
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite.in_process import LocalChannel, solution_channel
+from tools.wrong_programs import submitted
 
 # The sets that one processor has: different instructions, sums and numbers of threads.
 SETS = {
@@ -89,7 +90,7 @@ def names(
     seen = [Failure(check, runner.run(check, code)) for check in checks]
     failures = [one for one in seen if one.observation.error is not None]
     passed = [one.item for one in seen if one.observation.error is None]
-    found = diagnose(source, exercise, failures, passed).diagnoses
+    found = diagnose(source, submitted(stage, exercise, failures, passed, code)).diagnoses
     return {check: sorted(one.misconceptions) for check, one in found.items()}
 
 

@@ -1,10 +1,17 @@
 """Builds the solution of a stage with a mistake in it, and finds the exercise of a mutant."""
 
+from collections.abc import Sequence
+
+import pytest
+
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
+from autograder.diagnosis.observation import Failure, Submitted
 from autograder.diagnosis.programs import rewrites_of
+from autograder.diagnosis.student_code import StudentCode
+from autograder.suite.in_process import LocalChannel
 
 
 def with_misconception(stage: Stage, text: str, name: str) -> str:
@@ -38,3 +45,16 @@ def changed_exercise(stage: Stage, solution: str, text: str) -> str:
     )
     changed = (name for name, (right, wrong) in zip(names, pairs, strict=True) if right != wrong)
     return next(changed, names[0])
+
+
+def submitted(
+    stage: Stage,
+    exercise: str,
+    failures: Sequence[Failure],
+    passed: Sequence[pytest.Item],
+    channel: LocalChannel,
+) -> Submitted:
+    """Return the outcome of the checks of *exercise* as that of a submission, all else right."""
+    names = [one.name for one in stage.exercises]
+    code = StudentCode((channel.text.encode(),), names)
+    return Submitted(exercise, failures, passed, code, {*names} - {exercise})

@@ -2,13 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.mistakes.vocabulary import role_of_name
 from autograder.diagnosis.observation import (
     Observation,
     does_not_end,
@@ -236,42 +235,5 @@ def agreement_so_far(run: Observation, seen: Observation, solution: Observation)
 
 
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:
-    """Whether two runs ended in the same way, regardless of wording."""
-    return ended_alike(left, right) or in_other_words(left, right)
-
-
-def in_other_words(left: BaseException | None, right: BaseException | None) -> bool:
-    """Whether both are refusals, or both lack the same quantity, under any name."""
-    missing = _missing_role(left)
-    return (refuses(left) and refuses(right)) or (bool(missing) and missing == _missing_role(right))
-
-
-def _missing_role(error: BaseException | None) -> str:
-    """Return the quantity that *error* reports as undefined, or ""."""
-    if isinstance(error, Raised) and error.kind in {"NameError", "UnboundLocalError"}:
-        found = re.search(r"'(\w+)'", error.text)
-        return role_of_name(found[1]) if found else ""
-    return ""
-
-
-def may_be_same_line(left: BaseException | None, right: BaseException | None) -> bool:
-    """Whether the lines that two exceptions quote may be the same step.
-
-    The names of quantities decide: a product of weights and values is not a product of queries and
-    keys. A line without such a name may be any step.
-    """
-    return may_share_step(quoted_roles(left), quoted_roles(right))
-
-
-def may_share_step(mine: Collection[str], theirs: Collection[str]) -> bool:
-    """Whether two lines with these quantities may be the same step."""
-    return not mine or not theirs or not set(mine).isdisjoint(theirs)
-
-
-def quoted_roles(error: BaseException | None) -> set[str]:
-    """Return the quantities in the line that an exception quotes."""
-    quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
-    if quoted.startswith('"'):
-        return set()  # a docstring: a rewritten step has no line
-    step = quoted.partition(" = ")[2] or quoted  # the expression, not the name it is assigned to
-    return {role for name in re.findall(r"\w+", step) if (role := role_of_name(name))}
+    """Whether two runs ended in the same way; two refusals may have different texts."""
+    return ended_alike(left, right) or (refuses(left) and refuses(right))

@@ -8,7 +8,7 @@ from autograder.diagnosis.conditions import admits
 from autograder.diagnosis.contract import Contract, has_words
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.student_code import StudentCode
-from autograder.results import title_of
+from autograder.results import WRITTEN_OUT, title_of
 
 NAME: Final = re.compile(r"`(\w+)`")
 RESULT: Final = re.compile(r"\b[Rr]esult\b|returned")  # of the exercise that is written out
@@ -66,5 +66,5 @@ class Consent(NamedTuple):
             mistake = mistake._replace(explanation=said, title=title_of(said), group=group)
         if not self.is_elsewhere(mistake):
             return mistake
-        where = f"The steps of `{mistake.exercise}` are written out in `{self.exercise}`."
-        return mistake._replace(explanation=f"{mistake.explanation} ({where})")
+        where = f"{WRITTEN_OUT}`{mistake.exercise}` are written out in `{self.exercise}`.)"
+        return mistake._replace(explanation=f"{mistake.explanation}{where}")

@@ -15,8 +15,6 @@ import msgspec
 
 from autograder.diagnosis.answers import (
     is_specific,
-    may_share_step,
-    quoted_roles,
     refuses,
 )
 from autograder.diagnosis.contract import Contract
@@ -70,7 +68,6 @@ class End(NamedTuple):
 
     *message* is the digest of the whole message, which is compared if there is no answer. *refuses*
     is true if the code raised the exception as a refusal, and *specific* if its text is evidence.
-    *quantities* are those in the quoted line, if exceptions are compared by them.
     """
 
     status: str
@@ -79,12 +76,6 @@ class End(NamedTuple):
     message: str = ""
     refuses: bool = False
     specific: bool = False
-    quantities: tuple[str, ...] = ()
-
-    @property
-    def raised(self) -> bool:
-        """Whether the code raised an exception; a result without gradients does not count."""
-        return self.kind not in {"", NO_GRADIENTS}
 
 
 class Print(NamedTuple):
@@ -161,17 +152,12 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if end[:3] != seen.end[:3]:
             refused = end.refuses and seen.end.refuses
             same = refused and self._compare_answers(one, seen) is Agreement.SAME
-            return self._of_exceptions(end, seen.end) if same else Match.NO
+            return Match.TEXT_ONLY if same else Match.NO
         if seen.answers or one.answers:
             return MATCHES[self._compare_answers(one, seen)]
         if end.message == seen.end.message and end.kind != NO_GRADIENTS:
             return Match.YES
-        return self._of_exceptions(end, seen.end) if end.kind else Match.NO
-
-    def _of_exceptions(self, end: End, seen: End) -> Match:
-        """Return the match of two exceptions, by the steps that their lines show."""
-        same = not end.raised or may_share_step(end.quantities, seen.quantities)
-        return Match.TEXT_ONLY if same else Match.NO
+        return Match.TEXT_ONLY if end.kind else Match.NO
 
     def _compare_answers(self, one: Print, seen: Shown) -> Agreement:
         if len(one.answers) != len(seen.answers):
@@ -291,15 +277,13 @@ def _end_of(error: BaseException | None, *, answered: bool) -> End:
         return End(status_of(error), message=message)
     if isinstance(error, NoGradients):
         return End(status_of(error), NO_GRADIENTS, digest(error.text), message)
-    refused = refuses(error)
     return End(
         status_of(error),
         error.kind,
         digest(error.text) if error.text else "",
         message,
-        refused,
+        refuses(error),
         is_specific(error),
-        () if answered and not refused else tuple(sorted(quoted_roles(error))),
     )
 
 

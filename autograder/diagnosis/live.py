@@ -17,11 +17,9 @@ from autograder.diagnosis.answers import (
     agreement_so_far,
     broadcasts,
     effort,
-    in_other_words,
     is_raised,
     is_specific,
     last_tells,
-    may_be_same_line,
     refuses,
     same_answers,
     sought,
@@ -46,7 +44,7 @@ from autograder.diagnosis.ranking import (
 )
 from autograder.diagnosis.result_form import find_error, find_tuple
 from autograder.results import TOGETHER, Diagnosis
-from autograder.sandbox.faults import Fault, NoGradients
+from autograder.sandbox.faults import Fault
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
 from autograder.suite.in_process import LocalChannel
@@ -224,11 +222,8 @@ class LiveEvidence:
         if replayed.error is None:
             return Match.NO
         match = compare(replayed, seen, self.solved_check(check.name).observation)
-        if match is not Match.YES and in_other_words(replayed.error, seen.error):
-            return Match.TEXT_ONLY
-        if match is Match.TEXT_ONLY and not isinstance(seen.error, NoGradients):
-            return match if may_be_same_line(replayed.error, seen.error) else Match.NO
-        return match
+        refused = refuses(replayed.error) and refuses(seen.error)
+        return Match.TEXT_ONLY if refused and match is not Match.YES else match
 
     def end(self, key: Key, check: str) -> CheckEnd:
         """Return how the program ends *check*."""

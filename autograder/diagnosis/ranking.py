@@ -259,7 +259,7 @@ class Ranking:
         if not self.wrong:
             return self._by_exceptions(self.failed)
         first = self.wrong[0]
-        for written, elsewhere in itertools.product((True, False), repeat=2):
+        for elsewhere, written in itertools.product((False, True), (True, False)):
             keys = [
                 one
                 for one in self.like(first, written=written)
@@ -277,13 +277,13 @@ class Ranking:
         raised = [check for check in failed if check.raised]
         if not raised:
             return Explanation({})
-        written = [one for one in self._raising(raised, failed, written=True) if one.explained]
-        if written:
+        written = self._raising(raised, failed, written=True)
+        if written := [one for one in written if self._is_certain(one)]:
             return self._name(self._foremost(written))
         if not any(check.specific for check in raised):
             return Explanation({})
         found = self._raising(raised, failed)
-        kinds = [one for one in found if not self._is_written(one) and self._has_conditions(one)]
+        kinds = [one for one in found if not self._is_written(one) and self._is_certain(one)]
         refused = all(check.refuses for check in raised)
         broadcasts = any(check.broadcasts for check in raised)
         diagnosis = name_same_error(self._mistakes(kinds), refused=refused, broadcasts=broadcasts)
@@ -341,8 +341,6 @@ class Ranking:
             rest = [check for check in self.failed if check.name not in diagnoses]
             found = self._most(rest)
             named = self._name(found, {check.name for check in rest})
-            if self._explains_too_few(named):
-                break
             if not named.diagnoses and not any(check.wrong for check in rest):
                 named = self._by_exceptions(rest)
             if not named.diagnoses:
@@ -350,12 +348,14 @@ class Ranking:
             diagnoses |= named.diagnoses
             programs += named.programs
             written |= named.written
+        if self._are_too_few(diagnoses):
+            return Explanation({})
         return Explanation(diagnoses, programs, written)
 
-    def _explains_too_few(self, named: Explanation) -> bool:
-        """Whether most wrong answers contradict the mistake that explains some of them."""
-        explained = sum(check.name in named.diagnoses for check in self.wrong)
-        return bool(named.diagnoses) and explained < LEAST_SHARE * len(self.wrong)
+    def _are_too_few(self, diagnoses: Collection[str]) -> bool:
+        """Whether most wrong answers contradict the mistakes that explain some of them."""
+        explained = sum(check.name in diagnoses for check in self.wrong)
+        return explained < LEAST_SHARE * len(self.wrong)
 
     def _most(self, rest: Sequence[FailedCheck]) -> list[Candidate]:
         """Return the programs that explain most of *rest*: by numbers, or as misconceptions."""
@@ -390,8 +390,12 @@ class Ranking:
         )
 
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Return the best misconceptions, or the best kinds of mistake if there are none."""
-        kept = [one for one in found if self._is_written(one)] or found
+        """Return the best misconceptions, or the best kinds of mistake if there are none.
+
+        Mistakes of the exercise itself come before those of exercises that it uses.
+        """
+        own = [one for one in found if self._is_here(one.key, elsewhere=False)] or found
+        kept = [one for one in own if self._is_written(one)] or own
         best = max((one.rank for one in kept), default=None)
         return [one for one in kept if one.rank == best]
 
@@ -418,6 +422,9 @@ class Ranking:
     def _is_written(self, found: Candidate) -> bool:
         return self.evidence.mistake(found.key[0]).written
 
-    def _has_conditions(self, found: Candidate) -> bool:
-        """Whether the name rests on more than an equal exception: on the source, too."""
-        return bool(self.evidence.mistake(found.key[0]).when)
+    def _is_certain(self, found: Candidate) -> bool:
+        """Whether more than an exception of the same text speaks for the mistake.
+
+        This is an equal line, or a condition on the source.
+        """
+        return bool(found.explained or self.evidence.mistake(found.key[0]).when)

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from autograder.results import SAME_ERROR, Diagnosis, SubmissionResult
+from autograder.results import WRITTEN_OUT, Diagnosis, SubmissionResult
 
 MAX_LINKED: Final = 30  # students linked for one mistake; the page's search finds the others
 
@@ -53,7 +53,7 @@ class MistakeTally:
                     self._add(row, number, exercise.name, mistake)
 
     def _add(self, row: int, number: int, exercise: str, mistake: Diagnosis) -> None:
-        explanation = mistake.explanation.removesuffix(SAME_ERROR).rstrip()
+        explanation = mistake.explanation.partition(WRITTEN_OUT)[0]
         known = self._named.get(explanation)
         if known is None or not known.hint:
             self._named[explanation] = replace(mistake, explanation=explanation)

@@ -84,6 +84,11 @@ class LocalChannel:
         vars(changed).update(_executor=executor, _source=source, _right=right, overruns=0)
         return changed
 
+    @property
+    def text(self) -> str:
+        """The source of the module."""
+        return self._source()
+
     def arguments(self, name: str) -> dict[str, bool]:
         """Return, for each argument of function, class or method *name*, whether it is optional."""
         found = operator.attrgetter(name)(self._executor.module)
@@ -95,7 +100,7 @@ class LocalChannel:
     @functools.cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions in the source, and the names that they use."""
-        return _definitions_in(self._source().encode())
+        return _definitions_in(self.text.encode())
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Execute one request; output and warnings of the code are dropped."""

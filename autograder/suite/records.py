@@ -18,7 +18,7 @@ import msgspec
 
 from autograder.errors import CourseError, UsageError
 
-FORMAT: Final = 1  # increase it when a reader of the last version can't read the new one
+FORMAT: Final = 2  # increase it when a reader of the last version can't read the new one
 MARK: Final = b"AGRECORD"
 HEADER: Final = struct.Struct(">8sH32s32s")
 MAX_BYTES: Final = 250_000  # of a file; students download all stages, 1.5 MB in this course

@@ -27,7 +27,7 @@ from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, Status
 from autograder.suite.in_process import LocalChannel, solution_channel
 from tools.fresh_mistakes import programs
-from tools.wrong_programs import changed_exercise
+from tools.wrong_programs import changed_exercise, submitted
 
 ROOT = Path(__file__).parents[2]
 CORPORA = ROOT / "tests/corpora"
@@ -112,7 +112,8 @@ def said(runner: SuiteRunner, stage: Stage, source: Source, program: Program) ->
     if not failures:
         return None
     passed = [one.item for one, shown in seen if shown.error is None]
-    found = diagnose(source, program.exercise, failures, passed).diagnoses
+    outcome = submitted(stage, program.exercise, failures, passed, channel)
+    found = diagnose(source, outcome).diagnoses
     return list(_lines(found.values(), len(failures)))
 
 

@@ -10,6 +10,7 @@ from autograder.diagnosis.diagnostician import diagnose
 from autograder.diagnosis.observation import Failure
 from autograder.grading.suite_runner import open_suites
 from autograder.suite.in_process import LocalChannel, solution_channel
+from tools.wrong_programs import submitted
 
 COURSE = load(Path(__file__).parents[2])
 MASKED = """
@@ -62,7 +63,9 @@ def said(stage_number: str, exercise: str, code: str) -> str:
         failures = [Failure(item, shown, shows_values=True) for item, shown in seen if shown.error]
         passed = [item for item, shown in seen if shown.error is None]
         source = runner.diagnostician(stage).source
-        found = diagnose(source, exercise, failures, passed).diagnoses.values()
+        found = diagnose(
+            source, submitted(stage, exercise, failures, passed, channel)
+        ).diagnoses.values()
     return " ".join(dict.fromkeys(f"{one.explanation} {one.hint}" for one in found))
 
 

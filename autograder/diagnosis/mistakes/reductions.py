@@ -78,6 +78,10 @@ WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum
 def reductions(scope: Scope) -> Iterator[Rewrite]:
     """Sums and means: along another axis, over everything, without the axis, or another one."""
     divisors = {id(node) for site in scope.of(ast.BinOp) for node in _divisor(site.node)}
+    keeping = [site for site in scope.calls(*REDUCTIONS) if _keeps_axis(site.node)]
+    if len(keeping) > 1:
+        edits = [Edit(site, _without_keepdim) for site in keeping]
+        yield mistake("wrong_axis.all_lost", edits)
     for site in scope.calls(*REDUCTIONS):
         call = site.node
         source = input_site(site)
@@ -88,7 +92,7 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
         divides = id(call) in divisors
         other_axis, everything, other_shape = AXES[divides]
         what = "divisor" if divides else {"sum": "sum", "mean": "mean"}.get(name, "maximum")
-        keeps = ", keepdim=True" if any(one.arg == "keepdim" for one in call.keywords) else ""
+        keeps = ", keepdim=True" if _keeps_axis(call) else ""
         make = partial(put, site, X=source, D=dim)
         if dim is not None:
             for axis in other_axes(dim, (0, 1, -1, -2, 2)):
@@ -106,6 +110,14 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
             old, new = WORDS.get(name, name), WORDS.get(other, other)
             key = "wrong_divisor.other" if divides else "wrong_reduction.other"
             yield mistake(key, make(text), old=old, new=new)
+
+
+def _keeps_axis(call: ast.Call) -> bool:
+    return any(one.arg == "keepdim" for one in call.keywords)
+
+
+def _without_keepdim(call: ast.Call) -> ast.Call:
+    return ast.Call(call.func, call.args, [one for one in call.keywords if one.arg != "keepdim"])
 
 
 def _other_divisors(

@@ -120,39 +120,6 @@ def _from_axis(scope: Scope, edit: Edit, size: ast.Subscript, axis: int, what: s
     return mistake("size_of_another_axis.read", edit, **words)
 
 
-def values(scope: Scope) -> Iterator[Rewrite]:
-    """Steps without which a later one finds no value."""
-    known = set(scope.arguments)
-    for site in scope.of(ast.Assign):
-        target = site.node.targets[0]
-        if not isinstance(target, ast.Name | ast.Tuple):
-            continue
-        names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
-        if not names & known:
-            yield from _without(scope, site)
-        known |= names
-
-
-def _without(scope: Scope, site: Site) -> Iterator[Rewrite]:
-    """The step at *site* is left out, if a name says what does not exist then."""
-    step, edit = site.node, leave_out(site)
-    role = role_of(step.targets[0])
-    if getattr(step.targets[0], "id", "") == "exponentials":
-        role = "exponentials"
-    shapes = [
-        node
-        for node in ast.walk(step.value)
-        if isinstance(node, ast.Attribute) and node.attr == "shape"
-    ]
-    if role == "mask":
-        yield mistake("value_missing.mask", edit)
-    elif role:
-        yield mistake("value_missing.quantity", edit, role=role)
-    elif shapes:
-        what = scope.phrase(shapes[0].value)
-        yield mistake("value_missing.size", edit, of=f" of {what}" if what else "")
-
-
 def axes(scope: Scope) -> Iterator[Rewrite]:
     """A softmax, or a sum that keeps its axis, without the axis."""
     for site in scope.calls(SOFTMAX):
@@ -164,14 +131,6 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
         if source and kept and option(site.node, "dim", 1) is not None:
             edit = put(site, f"X.{name}(keepdim=True)", X=source)
             yield mistake("axis_missing.kept", edit, what=name)
-
-
-def stored(scope: Scope) -> Iterator[Rewrite]:
-    """Arguments of a constructor that the module does not keep."""
-    for site in scope.of(ast.Assign) if scope.is_constructor else ():
-        match site.node:
-            case ast.Assign([ast.Attribute(ast.Name("self"))], ast.Name(name)):
-                yield mistake("not_stored.argument", leave_out(site), name=name)
 
 
 def swapped_arguments(scope: Scope) -> Iterator[Rewrite]:

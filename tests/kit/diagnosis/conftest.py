@@ -9,7 +9,8 @@ import torch
 from autograder.diagnosis.diagnostician import Diagnosed, diagnose
 from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Failure, Observation
+from autograder.diagnosis.observation import Failure, Observation, Submitted
+from autograder.diagnosis.student_code import StudentCode
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.suite.checks import WrongAnswer, check, expect
@@ -185,7 +186,8 @@ class Grader:
         assert all(isinstance(one.observation.error, WrongAnswer | Raised) for one in failures)
         self.runs.clear()
         passed = [item for item, shown in seen if not shown.error]
-        return diagnose(self.source, exercise, failures, passed)
+        code = StudentCode((text.encode(),), CHECKS)
+        return diagnose(self.source, Submitted(exercise, failures, passed, code))
 
     def kinds(self, exercise: str, code: str) -> set[str]:
         """Return the kinds of mistake that are named in *code*."""

@@ -11,7 +11,6 @@ from autograder.diagnosis.answers import (
     form_of,
     has_form,
     is_specific,
-    may_be_same_line,
     refuses,
     same_end,
     sample,
@@ -119,45 +118,6 @@ def test_two_refusals_end_alike_in_their_own_words():
     assert refuses(mine)
     assert same_end(mine, theirs)
     assert not same_end(mine, raised("not enough values to unpack", "a, b = x.shape"))
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        pytest.param("scores = queries @ keys", True, id="same-step"),
-        pytest.param("return v @ weights", False, id="other-step"),
-        pytest.param("return a @ b", True, id="no-names"),
-        pytest.param('"""Weights and values."""', True, id="no-line"),
-    ],
-)
-def test_an_exception_of_another_step_is_another_one(line: str, *, expected: bool):
-    """Exceptions differ if the quantities in their quoted lines differ."""
-    other = raised("sizes", "e = q @ k", "RuntimeError")
-
-    assert may_be_same_line(raised("sizes", line, "RuntimeError"), other) is expected
-
-
-def undefined(name: str, kind: str = "NameError") -> Raised:
-    """Return Python's exception for a *name* without a value."""
-    text = f"name '{name}' is not defined"
-    return Raised(kind, text, f"f raised {kind}\n{text}", public="f raised an exception.")
-
-
-@pytest.mark.parametrize(
-    ("other", "expected"),
-    [
-        pytest.param(undefined("keys"), True, id="same-quantity"),
-        pytest.param(undefined("K", "UnboundLocalError"), True, id="used-before-it-is-set"),
-        pytest.param(undefined("v"), False, id="other-quantity"),
-        pytest.param(undefined("anything"), False, id="name-that-says-nothing"),
-        pytest.param(None, False, id="no-exception"),
-    ],
-)
-def test_the_same_quantity_may_be_missing_under_another_name(
-    other: Raised | None, *, expected: bool
-):
-    """A quantity is recognized under any name in the code."""
-    assert same_end(undefined("k"), other) is expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import torch
 from autograder.course import Course
 from autograder.diagnosis.diagnostician import Diagnosed, diagnose
 from autograder.diagnosis.live import LiveSource
-from autograder.diagnosis.observation import Failure, Observation
+from autograder.diagnosis.observation import Failure, Observation, Submitted
+from autograder.diagnosis.student_code import StudentCode
 from autograder.results import Diagnosis
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees
@@ -102,7 +103,8 @@ class Grader:
         self.runs.clear()
         failures = [Failure(item, observation) for item, observation in seen if observation.error]
         passed = [item for item, observation in seen if not observation.error]
-        return diagnose(self.source, "double", failures, passed)
+        code = StudentCode((text.encode(),), ["double"])
+        return diagnose(self.source, Submitted("double", failures, passed, code))
 
 
 @pytest.fixture

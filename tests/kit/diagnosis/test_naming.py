@@ -7,7 +7,7 @@ from autograder.diagnosis.naming import (
     name_same_error,
     one_of_each_group,
 )
-from autograder.results import SAME_ERROR, title_of
+from autograder.results import title_of
 
 
 def mistake(kind: str, explanation: str, question: str = "Why?") -> Mistake:
@@ -53,7 +53,7 @@ def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
     named = name_same_error([SCALE], refused=False)
 
     assert named is not None
-    assert named.explanation == f"Not scaled. {SAME_ERROR}"
+    assert named.explanation == "Not scaled."
     assert named.title == "Not scaled"
 
 

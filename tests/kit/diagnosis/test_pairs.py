@@ -1,12 +1,12 @@
 """Tests the search for two mistakes that together explain failures."""
 
-from autograder.diagnosis.programs import Programs
+from autograder.diagnosis.programs import Programs, StageMistakes
 from tests.kit.diagnosis.conftest import Grader
 
 
 def test_pairs_of_likely_kinds_come_first(grader: Grader):
     """Pairs of likely kinds are tried first, up to a bounded number."""
-    programs = Programs(grader.stage, "attend", grader.solution, {})
+    programs = Programs(StageMistakes(grader.stage, {}), "attend", grader.solution)
     kinds = [one.kind for one in programs.rewrites]
     numbers = tuple(
         map(kinds.index, ("length_extra", "nothing_returned", "scale_missing", "softmax_axis"))
@@ -19,7 +19,7 @@ def test_pairs_of_likely_kinds_come_first(grader: Grader):
 
 def test_two_changes_of_one_place_are_not_pair(grader: Grader):
     """Two changes of one place are not tried together, because the second undoes the first."""
-    programs = Programs(grader.stage, "attend", grader.solution, {})
+    programs = Programs(StageMistakes(grader.stage, {}), "attend", grader.solution)
     scales = tuple(n for n, one in enumerate(programs.rewrites) if one.kind == "scale_wrong_size")
 
     assert len(scales) > 1

@@ -5,7 +5,7 @@ import pytest
 from autograder.diagnosis.answers import sought
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.programs import Programs, SolvedCheck, channel_of
+from autograder.diagnosis.programs import Programs, SolvedCheck, StageMistakes, channel_of
 from autograder.errors import CourseError
 from autograder.suite.checks import expect
 from autograder.suite.recording_channel import RecordingChannel
@@ -18,7 +18,7 @@ ITEM = item_of("attend", attends)
 @pytest.fixture
 def programs(grader: Grader) -> Programs:
     """The programs of `attend`."""
-    return Programs(grader.stage, "attend", grader.solution, {})
+    return Programs(StageMistakes(grader.stage, {}), "attend", grader.solution)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_two_mistakes_in_one_place_are_not_pair(programs: Programs):
 def test_a_silenced_kind_makes_no_program(grader: Grader):
     """A kind that the stage turns off makes no program."""
     words = {"scale_missing": None, "softmax_twice": ("Twice.", "Why?")}
-    rewrites = Programs(grader.stage, "attend", grader.solution, words).rewrites
+    rewrites = Programs(StageMistakes(grader.stage, words), "attend", grader.solution).rewrites
 
     assert "scale_missing" not in {one.kind for one in rewrites}
     assert {one.explanation for one in rewrites if one.kind == "softmax_twice"} == {"Twice."}

@@ -16,9 +16,10 @@ from autograder.diagnosis.programs import channel_of
 from autograder.diagnosis.recorded import recorded_source
 from autograder.errors import UsageError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import SAME_ERROR, Diagnosis
+from autograder.results import Diagnosis
 from autograder.suite.in_process import LocalChannel, solution_channel
 from tests.kit.factories import rewrite_records
+from tools.wrong_programs import submitted
 
 Named = dict[str, Diagnosis]
 
@@ -37,7 +38,8 @@ def diagnoses(
     seen = [Failure(check.item, runner.run(check.item, code)) for check in checks]
     failures = [one for one in seen if one.observation.error is not None]
     passed = [one.item for one in seen if one.observation.error is None]
-    return [dict(diagnose(one, exercise, failures, passed).diagnoses) for one in sources]
+    outcome = submitted(stage, exercise, failures, passed, code)
+    return [dict(diagnose(one, outcome).diagnoses) for one in sources]
 
 
 def said_by_both(
@@ -83,11 +85,9 @@ def test_fingerprints_and_code_name_the_same_kind(course: Course):
     kinds = kinds_of(stage, solution_channel(stage.solution))
     both = said_by_both(course, stage, [(kind.exercise, kind.channel) for kind in kinds])
     said = [[decided(number, one) for one in pair] for number, pair in enumerate(both)]
-    sentences = [one.explanation for code, _ in said for one in code.values()]
 
     assert [code for code, numbers in said if code != numbers] == []
     assert sum(bool(code) for code, _ in said) > 100
-    assert any(SAME_ERROR in sentence for sentence in sentences)
 
 
 def test_records_of_another_kit_are_refused(built: Course):

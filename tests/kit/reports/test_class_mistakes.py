@@ -6,9 +6,9 @@ from autograder.reports import class_mistakes
 from autograder.reports.class_mistakes import MistakeTally
 from autograder.results import (
     FIRST,
-    SAME_ERROR,
     SECOND,
     TOGETHER,
+    WRITTEN_OUT,
     CheckResult,
     Diagnosis,
     ExerciseResult,
@@ -71,13 +71,12 @@ def test_the_question_is_that_of_the_mistake(submission: MakeSubmission, failed)
     }
 
 
-def test_a_mistake_that_raises_the_same_error_is_the_same_mistake(
-    submission: MakeSubmission, failed
-):
-    """A mistake with a remark on its exception is the same mistake as one without."""
-    raised = Diagnosis("no_scale", f"Not scaled. {SAME_ERROR}", "How?", "Not scaled")
+def test_a_mistake_in_a_copy_is_the_same_mistake(submission: MakeSubmission, failed):
+    """A mistake with a remark on the place of its steps is the same mistake as one without."""
+    said = f"Not scaled.{WRITTEN_OUT}`scores` are written out in `Head`.)"
+    copied = Diagnosis("no_scale", said, "How?", "Not scaled")
 
-    assert counted(submission(failed(SCALE)), submission(failed(raised))) == [("Not scaled", 2, 2)]
+    assert counted(submission(failed(SCALE)), submission(failed(copied))) == [("Not scaled", 2, 2)]
 
 
 def test_each_student_is_linked_with_the_first_exercise(submission: MakeSubmission, failed):

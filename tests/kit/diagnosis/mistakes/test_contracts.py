@@ -54,8 +54,6 @@ The result has the wrong dtype, float64.
     return (head(x, kind) if kind else x).to(torch.float64)
 The result is cut from the graph: no gradient flows back from it.
     return (head(x, kind) if kind else x).detach()
-The default value of `kind` differs from the documented one.
-    def wanted(x, kind='randn'):
 `kind` has no effect, because a fixed value is used instead.
     return head(x, 'rand') if 'rand' else x
 The two cases of `kind` are swapped.
