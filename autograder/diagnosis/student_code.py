@@ -358,7 +358,8 @@ def _gives_axis(call: ast.Call) -> bool:
 def _may_be(number: int, ordinal: str) -> bool:
     """Whether the axis *number*, which may count from either end, may be the *ordinal* one."""
     wanted = next(key for key, word in ORDINALS.items() if word == ordinal)
-    return number == wanted or (number < 0) is not (wanted < 0)
+    from_other_end = (number < 0) is not (wanted < 0) and {number, wanted} != {0, -1}
+    return number == wanted or from_other_end
 
 
 def _axis_numbers(node: ast.AST) -> Iterator[int]:

@@ -1,0 +1,97 @@
+"""Tests the conditions on a student's source under which a sentence is said."""
+
+import pytest
+
+from autograder.diagnosis.conditions import admits, require_conditions
+from autograder.diagnosis.student_code import StudentCode, Written
+
+ATTEND = """
+def attend(queries, keys, values, temperature):
+    size = keys.shape[-1]
+    scores = queries @ keys.transpose(0, 1) / size ** 0.5
+    shifted = scores - scores.max(dim=-1).values
+    weights = torch.exp(shifted)
+    return (weights / weights.sum(-1, keepdim=True)) @ values
+"""
+
+
+def written(code: str, name: str = "attend") -> Written:
+    """Return the facts about a definition in *code*."""
+    return StudentCode((code.encode(),), [name]).written(name)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("divides", True),
+        ("takes roots", True),
+        ("takes exponentials", True),
+        ("calls softmax", False),
+        ("no calls softmax", True),
+        ("calls softmax | calls exp", True),
+        ("divides by keys", True),
+        ("divides by temperature", False),
+        ("no reads temperature", True),
+        ("reads values", True),
+        ("swaps axes", True),
+        ("slices", False),
+        ("loops", False),
+        ("loses an axis", True),
+        ("reads the axis last", True),
+        ("reads the axis first", False),
+        ("returns weights", False),
+        ("returns a value", True),
+        ("changes tensors in place", False),
+        ("runs along another axis", True),
+        ("takes a tensor as keys", True),
+    ],
+)
+def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
+    """Each condition is decided by the syntax tree alone."""
+    assert admits(written(ATTEND), [condition]) is holds
+
+
+@pytest.mark.parametrize(
+    ("body", "condition"),
+    [
+        ("for x in xs:\n        return x", "returns in a loop"),
+        ("for x in xs[1:]:\n        y = x", "skips iterations"),
+        ("return x, y", "returns several"),
+        ("return ValueError('no')", "returns an exception"),
+        ("x += 1", "changes tensors in place"),
+        ("x.masked_fill_(m, -math.inf)", "uses infinity"),
+        ("softmax(softmax(x))", "takes a softmax twice"),
+        ("self.a = 1\n    self.a = 2", "sets twice a"),
+        ("torch.softmax(x)", "omits the axis of softmax"),
+        ("f(x, dim=-1)", "passes dim"),
+        ("self.register_buffer('mask', m)", "sets mask"),
+        ("return x", "returns x"),
+    ],
+)
+def test_a_form_of_code_is_recognized(body: str, condition: str):
+    """Statements have the form that their condition names."""
+    assert admits(written(f"def f(x):\n    {body}\n", "f"), [condition])
+    assert not admits(written("def f(x):\n    pass\n", "f"), [condition])
+
+
+def test_helpers_count_and_other_exercises_do_not():
+    """A fact may be in a helper of the exercise, but not in another exercise that it calls."""
+    code = StudentCode(
+        (b"def a(x): return h(x) + b(x)\ndef h(x): return x / 2\ndef b(x): return x ** 0.5\n",),
+        ["a", "b"],
+    )
+
+    assert admits(code.written("a"), ["divides", "no takes roots"])
+
+
+def test_nothing_is_said_about_a_missing_definition():
+    """Without a definition, even a sentence without conditions is not admitted."""
+    assert not admits(written("x = 1"), [])
+
+
+def test_unknown_words_are_refused():
+    """A condition with unknown words is an error of the course."""
+    require_conditions(["no divides by {name}", "loops | slices"])
+
+    with pytest.raises(ValueError, match="unknown condition 'divdes'"):
+        require_conditions(["loops | divdes"])

@@ -1,0 +1,113 @@
+"""Tests the mistakes that a student's source alone shows."""
+
+import pytest
+
+from autograder.diagnosis.contract import contract_of
+from autograder.diagnosis.source_signs import has_leftover, signs
+from autograder.diagnosis.student_code import StudentCode
+
+SOLUTION = """
+import torch
+from torch import nn
+
+
+def mix(a, b, share=0.5):
+    return a * share + b * (1 - share)
+
+
+class Head(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.layer = nn.Linear(size, size)
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+HEAD = """
+class Head(nn.Module):
+    def __init__(self, size):
+        {init}
+
+    def forward({args}):
+        {body}
+"""
+FORM = {
+    "init": "super().__init__(); self.layer = nn.Linear(size, size)",
+    "args": "self, x",
+    "body": "return self.layer(x)",
+}
+
+
+def found(exercise: str, code: str) -> dict[str, str]:
+    """Return the sentences of the signs in *code*, by their names."""
+    contract = contract_of(SOLUTION, exercise, [exercise])
+    source = StudentCode((code.encode(),), ["mix", "Head"])
+    return {one.name: one.sentence for one in signs(source, exercise, contract)}
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"args": "x"}, "no_self"),
+        ({"args": "self"}, "other_signature"),
+        ({"init": "self.layer = nn.Linear(size, size)"}, "not_initialized"),
+        ({"init": "super().__init__(); layer = nn.Linear(size, size)"}, "self_forgotten"),
+        ({"body": "return nn.Linear(3, 3)(x)"}, "layer_in_forward"),
+        ({"body": "self.layer(x); return x"}, "result_dropped"),
+        ({"body": "x.masked_fill(x > 0, 1); return self.layer(x)"}, "result_dropped"),
+        ({"body": "x.transpose(0, 1); return self.layer(x)"}, "result_dropped"),
+        ({"body": "raise NotImplementedError; return self.layer(x)"}, "still_raises"),
+    ],
+)
+def test_a_mistake_in_a_module_is_seen(change: dict[str, str], name: str):
+    """The source of a module shows the mistake."""
+    assert list(found("Head", HEAD.format(**{**FORM, **change}))) == [name]
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "part"),
+    [
+        ("def mix(a): return a", "other_signature", "takes one argument, and that of the stub"),
+        ("def mix(self, a, b): return a", "self_in_function", "not a method"),
+        ("def mix(a, b, share=0.4): return a", "other_default", "`share` is 0.4"),
+        ("def mix(a, b, part=0.5): return a", "other_names", "`share` of the stub is named `part`"),
+    ],
+)
+def test_a_signature_is_compared_with_the_stub(code: str, name: str, part: str):
+    """A definition with other arguments or defaults than the stub is described."""
+    said = found("mix", code)
+
+    assert list(said) == [name]
+    assert part in said[name]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def mix(x, y, share=1 / 2): return x\n",
+        "def mix(a, b, share=0.5, *, more=1): return a",
+        "def mix(*args): return args",
+        "def mix(a, b, **options): return a",
+        "def mix(a, b, share=0.50): return a.add_(b)",
+        "other = 1",
+    ],
+)
+def test_other_code_has_no_sign(code: str):
+    """Code that takes the calls of the stub, in any form, shows no mistake."""
+    assert found("mix", code).keys() <= {"other_default"}
+    assert found("Head", HEAD.format(**FORM)) == {}
+
+
+def test_only_code_besides_the_raise_is_a_leftover():
+    """A stub is not written yet, and code with the stub's raise is."""
+    stub, begun = (
+        StudentCode((f'def mix(a, b):\n    """Mix."""\n{body}'.encode(),), ["mix"])
+        for body in (
+            "    raise NotImplementedError\n",
+            "    c = a\n    raise NotImplementedError()\n",
+        )
+    )
+
+    assert not has_leftover(stub, "mix")
+    assert has_leftover(begun, "mix")
+    assert not has_leftover(stub, "other")
