@@ -52,9 +52,15 @@ def lines_of(trial: Trial) -> list[str]:
         }
         lost = exercise.max_score - exercise.score
         lines.append(f"{exercise.name}: {lost:g} points lost, named: {', '.join(named) or '-'}")
-        lines += [
-            f"  {one.explained:2} of {one.failed:2}  {one.name}: {one.explanation}"
-            for one in trial.tried
-            if one.exercise == exercise.name
-        ]
+        tried = [one for one in trial.tried if one.exercise == exercise.name]
+        lines += [f"  {_share(one)}  {one.name}: {one.explanation}" for one in tried]
+        if lost and not named and not tried:
+            lines.append("  No known mistake has these results.")
     return lines
+
+
+def _share(tried: Tried) -> str:
+    """Return how many checks an explanation explains, or why it is not said."""
+    if tried.lacking:
+        return f"not said, because the source lacks {tried.lacking!r}:"
+    return f"{tried.explained:2} of {tried.failed:2}"

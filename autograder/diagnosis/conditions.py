@@ -40,9 +40,14 @@ FACTS: Final[Mapping[str, Callable[[Written], bool]]] = {
 NO: Final = "no "
 
 
-def admits(code: Written, conditions: Iterable[str]) -> bool:
-    """Whether all *conditions* hold for *code*; without a definition, nothing can be said."""
-    return bool(code.definitions) and all(_holds(code, condition) for condition in conditions)
+def broken_in(code: Written, conditions: Iterable[str]) -> str:
+    """Return the first of *conditions* that does not hold for *code*, or "" if all hold.
+
+    About a missing definition, nothing can be said.
+    """
+    if not code.definitions:
+        return "a definition"
+    return next((one for one in conditions if not _holds(code, one)), "")
 
 
 def _holds(code: Written, condition: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
-from autograder.diagnosis.conditions import admits
+from autograder.diagnosis.conditions import broken_in
 from autograder.diagnosis.contract import Contract, has_words
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.student_code import StudentCode
@@ -25,17 +25,19 @@ class Consent(NamedTuple):
     contract: Callable[[str], Contract]
     right: Collection[str] = ()
 
-    def admits(self, mistake: Mistake) -> bool:
-        """Whether the sentence about *mistake* may be said about the source."""
+    def refusal(self, mistake: Mistake) -> str:
+        """Return what the source or the stub lacks for the sentence about *mistake*, or ""."""
         code = self.code.written(self.exercise)
         if not (mistake.written or self._sentence(mistake)):
-            return False
+            return "the quantity in the sentence"
         if not self.is_elsewhere(mistake):
-            return admits(code, mistake.when)
+            return broken_in(code, mistake.when)
         conditions = mistake.when or mistake.steps
-        names = {*NAME.findall(mistake.explanation)}
-        known = names <= code.mentions.keys() and not RESULT.search(mistake.explanation)
-        return known and self._is_copied(mistake) and bool(conditions) and admits(code, conditions)
+        if not {*NAME.findall(mistake.explanation)} <= code.mentions.keys():
+            return "a name in the sentence"
+        if RESULT.search(mistake.explanation) or not conditions:
+            return f"the result of {mistake.exercise}"
+        return broken_in(code, conditions) if self._is_copied(mistake) else "written-out steps"
 
     def is_elsewhere(self, mistake: Mistake) -> bool:
         """Whether *mistake* is known from an exercise that this one uses."""

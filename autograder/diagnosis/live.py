@@ -58,13 +58,17 @@ Record = Callable[[pytest.Item], SolvedCheck]  # runs a check on the solution, o
 
 
 class Tried(NamedTuple):
-    """An explanation that was tried, for authors, with the number of checks that it explains."""
+    """An explanation that was tried, for authors, with the number of checks that it explains.
+
+    If the source of the student does not admit it, *lacking* is what the source lacks.
+    """
 
     exercise: str
     name: str
     explanation: str
     explained: int
     failed: int
+    lacking: str = ""
 
 
 class LiveSource:
@@ -83,7 +87,7 @@ class LiveSource:
     ) -> None:
         known = misconceptions.known_in(stage) if bank is None else bank
         self.misconceptions = tuple(known)
-        self.tried: set[Tried] = set()  # for programs that ran every failed check
+        self.tried: set[Tried] = set()  # programs that ran every failed check, or were refused
         self._run = run
         self._solution = solution
         words = misconceptions.read_operators(stage)
@@ -110,6 +114,9 @@ class LiveSource:
         ranking = Ranking(evidence, said)
         found = ranking.explanation(only_one=only_one)
         self.tried.update(evidence.tried(exercise, one) for one in ranking.checked.values())
+        for number in (number for number, lacking in ranking.refusals.items() if lacking):
+            one = evidence.tried(exercise, Candidate((number,), frozenset()))
+            self.tried.add(one._replace(lacking=ranking.refusals[number]))
         return found
 
     def contract(self, exercise: str) -> Contract:
@@ -165,7 +172,7 @@ class LiveSource:
             if isinstance(answer, RemoteModule)
         }
         owner = created.get(exchange.request.handle, exchange.request.name)
-        return signature_mismatch.find_clash(seen.error, exchange, owner, self._solution.arguments)
+        return signature_mismatch.find_clash(seen.error, exchange, owner)
 
 
 class LiveEvidence:

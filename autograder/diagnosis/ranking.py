@@ -86,8 +86,8 @@ class Candidate(NamedTuple):
 class Consents(Protocol):
     """Decides which mistakes may be named, and in which words (see ``consent.Consent``)."""
 
-    def admits(self, mistake: Mistake) -> bool:
-        """Whether the sentence about *mistake* may be said."""
+    def refusal(self, mistake: Mistake) -> str:
+        """Return what the source lacks for the sentence about *mistake*, or ""."""
 
     def is_elsewhere(self, mistake: Mistake) -> bool:
         """Whether *mistake* is known from another exercise."""
@@ -150,7 +150,7 @@ class Ranking:
     def __init__(self, evidence: Evidence, consent: Consents) -> None:
         self.evidence = evidence
         self._consent = consent
-        self._admitted: dict[int, bool] = {}
+        self.refusals: dict[int, str] = {}  # of the mistakes that were considered
         self.failed = evidence.failed
         self.raised = [check for check in self.failed if check.raised]
         wrong = [check for check in self.failed if check.wrong]
@@ -191,9 +191,9 @@ class Ranking:
     def admits(self, key: Key) -> bool:
         """Whether the source admits every mistake of a program."""
         for number in key:
-            if number not in self._admitted:
-                self._admitted[number] = self._consent.admits(self.evidence.mistake(number))
-        return all(self._admitted[number] for number in key)
+            if number not in self.refusals:
+                self.refusals[number] = self._consent.refusal(self.evidence.mistake(number))
+        return not any(self.refusals[number] for number in key)
 
     def alike(self, check: FailedCheck, *, written: bool = False) -> list[Key]:
         """List the programs with one mistake that certainly behave like the code in *check*."""

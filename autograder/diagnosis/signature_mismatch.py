@@ -1,12 +1,12 @@
 """Describes exceptions of code that follows the conventions of a different course.
 
-The conventions of this course are derived from the solution: its signatures, the requests that it
-answers, and the tensors that it computes. The text of an exception only selects the convention. No
+The conventions of this course are derived from the solution: the requests that it answers, and the
+tensors that it computes. The text of an exception only selects the convention. No
 sentence contains a word that the student wrote, or a value of a hidden input.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -20,12 +20,6 @@ from autograder.sandbox.tensors import decode_tensor
 from autograder.sandbox.transcript import Exchange
 
 MAX_NAMES = 8  # in one sentence
-WRONG_ARGUMENTS = re.compile(
-    r"\(\) (?:got an unexpected keyword argument '(?P<unknown>\w{1,80})'"
-    r"|missing \d+ required [\w-]+ arguments?: (?P<missing>.{0,400})"
-    r"|(?P<fewer>takes (?:from \d+ to )?\d+ positional arguments?)"
-    r"|got multiple values for argument)"
-)
 BOOLEANS_NEEDED = re.compile(
     r"masked_\w{1,80} only supports boolean masks|masked_select: expected BoolTensor for mask"
     r"|expected condition to be a boolean tensor"
@@ -36,60 +30,19 @@ OTHER_MASK = re.compile(
     r"|bool tensor is not supported"
 )
 
-Arguments = Callable[[str], Mapping[str, bool]]
 
-
-def find_clash(
-    error: BaseException | None, exchange: Exchange, owner: str, arguments: Arguments
-) -> Pattern:
+def find_clash(error: BaseException | None, exchange: Exchange, owner: str) -> Pattern:
     """Describe the convention that the code violated when it ended in *error*, if it is certain.
 
     *exchange* is the unanswered request with the solution's reply. *owner* is the function or class
-    of the solution that the request is for, and *arguments* looks up its arguments.
+    of the solution that the request is for.
     """
-    if isinstance(error, Raised) and error.kind == "TypeError":
-        return _other_arguments(error.text, _called(exchange.request, owner), arguments) or (
-            _other_mask(error.text, exchange)
-        )
     if isinstance(error, Raised):
         return _other_mask(error.text, exchange)
     missing = getattr(error, "status", None) is Status.MISSING
     if missing and str(error).startswith("There is no parameter "):
         return _other_parameters(exchange.request, owner)
     return None
-
-
-def _called(request: Request, owner: str) -> str:
-    """Return the name of the called function or class, as in Python's messages."""
-    if request.verb == "new":
-        return f"{owner}.__init__"
-    return f"{owner}.forward" if request.handle >= 0 else owner
-
-
-def _other_arguments(text: str, called: str, arguments: Arguments) -> Pattern:
-    """Recognize that the student's definition has different arguments."""
-    clash = WRONG_ARGUMENTS.match(text.removeprefix(called))
-    if not text.startswith(called) or clash is None:
-        return None
-    known = arguments(called.removesuffix(".__init__"))
-    key, argument = _difference(clash, known)
-    names = [f"{name} (optional)" if optional else name for name, optional in known.items()]
-    owner, _, method = called.partition(".")
-    what = f"The forward of {owner}" if method == "forward" else owner
-    return WrongAnswerPattern.of(key, what=what, names=_listed(names), argument=argument)
-
-
-def _difference(clash: re.Match[str], known: Mapping[str, bool]) -> tuple[str, str]:
-    """Return the key of the sentence about *clash*, and the *known* argument in it, or ""."""
-    if clash["unknown"] in known:
-        return "other_arguments.keyword", clash["unknown"]
-    if clash["unknown"]:
-        return "other_arguments.keywords", ""
-    if clash["missing"]:
-        needless = [name for name in known if known[name] and f"'{name}'" in clash["missing"]]
-        key = "other_arguments.required" if needless else "other_arguments.others_required"
-        return key, " and ".join(needless)
-    return "other_arguments.fewer" if clash["fewer"] else "other_arguments.places", ""
 
 
 def _other_mask(text: str, exchange: Exchange) -> Pattern:

@@ -7,8 +7,6 @@ import contextlib
 import copy
 import functools
 import hashlib
-import inspect
-import operator
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -88,14 +86,6 @@ class LocalChannel:
     def text(self) -> str:
         """The source of the module."""
         return self._source()
-
-    def arguments(self, name: str) -> dict[str, bool]:
-        """Return, for each argument of function, class or method *name*, whether it is optional."""
-        found = operator.attrgetter(name)(self._executor.module)
-        known = [
-            item for item in inspect.signature(found).parameters.values() if item.name != "self"
-        ]
-        return {item.name: item.default is not item.empty for item in known}
 
     @functools.cached_property
     def definitions(self) -> tuple[Definition, ...]:

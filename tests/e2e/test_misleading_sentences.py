@@ -186,7 +186,7 @@ def test_a_program_gets_the_sentence_that_is_true_of_it(
 
 
 def test_other_arguments_of_a_constructor_are_not_a_missing_refusal():
-    """If a constructor lacks an argument, the diagnosis names it, not a missing refusal."""
+    """If a constructor lacks an argument, nothing is said about a missing refusal."""
     code = (
         "class SelfAttention_v2(nn.Module):\n"
         "    def __init__(self, d_in, d_out):\n"
@@ -197,5 +197,5 @@ def test_other_arguments_of_a_constructor_are_not_a_missing_refusal():
     )
     sentences = said("04", "transfer_weights", code)
 
-    assert "takes d_in, d_out and qkv_bias (optional) in this course" in sentences
+    assert "does not have" in sentences
     assert "refused" not in sentences

@@ -63,6 +63,7 @@ def products(scope: Scope) -> Iterator[Rewrite]:
             what = scope.phrase(node.right) or "the second factor"
             yield mistake(key, make("LEFT @ RIGHT.transpose(-2, -1)"), what=what)
         yield from _other_products(scope, site)
+        yield mistake("wrong_reduction.not_reset", make("(LEFT @ RIGHT).cumsum(-1)"))
         yield mistake("wrong_reduction.entries", make("LEFT * RIGHT"))
         if right:
             continue

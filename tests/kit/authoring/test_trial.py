@@ -32,6 +32,13 @@ def test_an_author_reads_how_far_an_explanation_matched(lines):
     assert any(line.startswith("   2 of  2  squares: ") for line in shown)
 
 
+def test_an_author_reads_why_a_mistake_is_not_named(lines):
+    """A mistake with the same results that the source does not admit has its reason."""
+    shown = lines(SOLUTION.replace("return x * self.factor", "return x - -self.factor"))
+
+    assert any("not said, because the source lacks" in line for line in shown)
+
+
 def test_a_right_exercise_has_no_explanation(lines):
     """No explanation is tried for an exercise that passes."""
     assert lines(SOLUTION) == ["double: 0 points lost, named: -", "Scale: 0 points lost, named: -"]

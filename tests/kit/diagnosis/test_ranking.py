@@ -35,9 +35,9 @@ class Consenting:
     def __init__(self, *refused: str) -> None:
         self._refused = refused
 
-    def admits(self, mistake: Mistake) -> bool:
-        """Whether the name is not refused."""
-        return mistake.id not in self._refused
+    def refusal(self, mistake: Mistake) -> str:
+        """Return the name of a refused mistake."""
+        return mistake.id if mistake.id in self._refused else ""
 
     def is_elsewhere(self, mistake: Mistake) -> bool:  # noqa: ARG002  # an argument of ``Consents``
         """No mistake is known from another exercise."""
@@ -118,9 +118,9 @@ def same(*numbers: int, match: Match = Match.YES) -> dict[int, Match]:
     return dict.fromkeys(numbers, match)
 
 
-def names(table: Table) -> dict[str, str]:
+def names(table: Table, *refused: str) -> dict[str, str]:
     """Return the name of each check's mistake."""
-    found: Explanation = Ranking(table, Consenting()).explanation()
+    found: Explanation = Ranking(table, Consenting(*refused)).explanation()
     return {check: one.misconception for check, one in found.diagnoses.items()}
 
 
@@ -129,6 +129,14 @@ def test_one_mistake_explains_every_wrong_answer():
     table = Table([wrong("a"), wrong("b")], {"a": same(0, 1, 2, 3), "b": same(0, 1)})
 
     assert names(table) == {"a": "scale_missing", "b": "scale_missing"}
+
+
+def test_a_mistake_that_the_source_refuses_is_not_named():
+    """Of two programs with the same results, only the one that the source admits is named."""
+    table = Table([wrong("a")], {"a": same(0, 2)})
+
+    assert names(table, "scale_missing") == {"a": "softmax_axis"}
+    assert names(table, "scale_missing", "softmax_axis") == {}
 
 
 def test_a_mistake_must_pass_what_the_code_passed():

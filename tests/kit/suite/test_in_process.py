@@ -100,17 +100,6 @@ def grow():
     assert reply.problem.kind == "out-of-memory"
 
 
-def test_the_arguments_of_definitions_are_listed():
-    """The arguments of functions, classes and methods are listed with the optional ones."""
-    code = (
-        "class A:\n    def __init__(self, size, bias=False): ...\n    def forward(self, x): ...\n"
-    )
-    channel = LocalChannel("own", code.encode())
-
-    assert channel.arguments("A") == {"size": False, "bias": True}
-    assert channel.arguments("A.forward") == {"x": False}
-
-
 def test_a_missing_solution_is_the_courses_fault(tmp_path: Path):
     """A missing solution is a CourseError with the file."""
     with pytest.raises(CourseError, match=r"tiny\.py is missing"):
