@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis import misconceptions, patterns, signature_mismatch
+from autograder.diagnosis import misconceptions, patterns, course_conventions
 from autograder.diagnosis.answers import (
     agreement_so_far,
     broadcasts,
@@ -172,7 +172,7 @@ class LiveSource:
             if isinstance(answer, RemoteModule)
         }
         owner = created.get(exchange.request.handle, exchange.request.name)
-        return signature_mismatch.find_clash(seen.error, exchange, owner)
+        return course_conventions.find_clash(seen.error, exchange, owner)
 
 
 class LiveEvidence:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from autograder.diagnosis import signature_mismatch
+from autograder.diagnosis import course_conventions
 from autograder.sandbox.faults import Fault
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.recording_channel import RecordingChannel
@@ -48,7 +48,7 @@ def sentence(code: str, check: Callable[[Student], object], owner: str = "Layer"
     with pytest.raises(Fault) as raised:
         check(student)
     exchange = recording.exchanges[len(student.observed)]
-    found = signature_mismatch.find_clash(raised.value, exchange, owner)
+    found = course_conventions.find_clash(raised.value, exchange, owner)
     return found.sentence if found else ""
 
 
