@@ -34,8 +34,9 @@ def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
         open_suites(course, [stage]) as runner,
     ):
         fork_server.wait_ready()
-        result = grade_one(runner, fork_server, submission)
         diagnostician = runner.diagnostician(stage)
+        diagnostician.source.lists_refusals = True
+        result = grade_one(runner, fork_server, submission)
         best = sorted(
             diagnostician.source.tried,
             key=lambda one: (one.exercise, -one.explained, one.name, one.explanation),

@@ -6,13 +6,13 @@ and is dropped at its first different answer. Only the remaining programs run al
 checks.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis import misconceptions, patterns, course_conventions
+from autograder.diagnosis import course_conventions, misconceptions, patterns
 from autograder.diagnosis.answers import (
     agreement_so_far,
     broadcasts,
@@ -88,6 +88,7 @@ class LiveSource:
         known = misconceptions.known_in(stage) if bank is None else bank
         self.misconceptions = tuple(known)
         self.tried: set[Tried] = set()  # programs that ran every failed check, or were refused
+        self.lists_refusals = False  # for authors
         self._run = run
         self._solution = solution
         words = misconceptions.read_operators(stage)
@@ -114,10 +115,19 @@ class LiveSource:
         ranking = Ranking(evidence, said)
         found = ranking.explanation(only_one=only_one)
         self.tried.update(evidence.tried(exercise, one) for one in ranking.checked.values())
-        for number in (number for number, lacking in ranking.refusals.items() if lacking):
-            one = evidence.tried(exercise, Candidate((number,), frozenset()))
-            self.tried.add(one._replace(lacking=ranking.refusals[number]))
+        if self.lists_refusals:
+            self.tried.update(self._refused(evidence, ranking))
         return found
+
+    def _refused(self, evidence: "LiveEvidence", ranking: Ranking) -> Iterator[Tried]:
+        """Yield the mistakes with the code's results that the source does not admit."""
+        refused: dict[Key, str] = {
+            (number,): why for number, why in ranking.refusals.items() if why
+        }
+        for check in evidence.failed[:1]:
+            for key in evidence.like(check, refused.__contains__, written=False):
+                one = evidence.tried(evidence.exercise, Candidate(key, frozenset()))
+                yield one._replace(lacking=refused[key])
 
     def contract(self, exercise: str) -> Contract:
         """Return what the stub prescribes for *exercise*."""
@@ -187,7 +197,7 @@ class LiveEvidence:
     ) -> None:
         self.programs = source.programs(exercise)
         self.source = source
-        self._exercise = exercise
+        self.exercise = exercise
         self._failures = {failure.item.name: failure for failure in failures}
         self._items = {item.name: item for item in (*passed, *(one.item for one in failures))}
         self._sought = {name: sought(one.observation) for name, one in self._failures.items()}
@@ -202,16 +212,18 @@ class LiveEvidence:
         """Return the programs with a misconception."""
         return self.programs.written_keys
 
-    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
+    def like(
+        self, check: FailedCheck, admits: Callable[[Key], bool], *, written: bool
+    ) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may answer like the code in *check*.
 
         In a check without a comparable answer, only misconceptions are returned.
         """
         shown: dict[Key, Agreement] = {
-            key: self.shows(key, check) for key in self.programs.written_keys
+            key: self.shows(key, check) for key in filter(admits, self.programs.written_keys)
         }
         if (check.wrong or check.raised) and not written:
-            shown |= self.matching(self.programs.keys, check)
+            shown |= self.matching(tuple(filter(admits, self.programs.keys)), check)
         return {key: MATCHES[found] for key, found in shown.items() if found}
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
@@ -241,7 +253,7 @@ class LiveEvidence:
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:
         """Return the programs with two mistakes that explain the wrong answers."""
-        return self.source.pair_search(self._exercise).find(self, ranking)
+        return self.source.pair_search(self.exercise).find(self, ranking)
 
     def shows(self, key: Key, check: FailedCheck) -> Agreement:
         """Compare the program's answers with those of the code, up to the code's last answer.
@@ -279,7 +291,7 @@ class LiveEvidence:
         return Tried(exercise, names, sentences, explained, len(self.failed))
 
     def _run(self, key: Key, check: str) -> Observation:
-        return self.source.run_program(self._exercise, key, self._items[check])
+        return self.source.run_program(self.exercise, key, self._items[check])
 
     def _failed_check(self, failure: Failure) -> FailedCheck:
         error = failure.observation.error

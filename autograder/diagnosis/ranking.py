@@ -10,7 +10,7 @@ explain the same number of failures, those written by an author come first.
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
@@ -114,10 +114,13 @@ class Evidence(Protocol):
     def written_keys(self) -> Iterable[Key]:
         """Return the programs with a misconception."""
 
-    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
+    def like(
+        self, check: FailedCheck, admits: Callable[[Key], bool], *, written: bool
+    ) -> Mapping[Key, Match]:
         """Return the programs with one mistake that may give the code's results in *check*.
 
-        With *written*, return only misconceptions.
+        Only programs that the source *admits* are compared. With *written*, return only
+        misconceptions.
         """
 
     def match(self, key: Key, check: FailedCheck) -> Match:
@@ -184,8 +187,7 @@ class Ranking:
         """Return the programs with one mistake that may give the same results in *check*."""
         name = check.name, written
         if name not in self._like:
-            found = self.evidence.like(check, written=written)
-            self._like[name] = {key: match for key, match in found.items() if self.admits(key)}
+            self._like[name] = self.evidence.like(check, self.admits, written=written)
         return self._like[name]
 
     def admits(self, key: Key) -> bool:

@@ -3,7 +3,7 @@
 A student's machine has no other evidence. There are no fingerprints of two mistakes at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from autograder.course import Stage
 from autograder.diagnosis import fingerprints, mistake_texts
@@ -59,7 +59,9 @@ class RecordedEvidence:
         """Return the programs with a misconception."""
         return [(number,) for number in range(len(self._known.mistakes))]
 
-    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
+    def like(
+        self, check: FailedCheck, admits: Callable[[Key], bool], *, written: bool
+    ) -> Mapping[Key, Match]:
         """Return the programs that may give the code's results in *check*.
 
         In a check without a comparable answer, only misconceptions are returned.
@@ -68,7 +70,7 @@ class RecordedEvidence:
         return {
             (number,): match
             for number, match in sorted(self._matches[check.name].items())
-            if every or self.mistake(number).written
+            if (every or self.mistake(number).written) and admits((number,))
         }
 
     def match(self, key: Key, check: FailedCheck) -> Match:

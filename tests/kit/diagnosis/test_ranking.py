@@ -1,6 +1,6 @@
 """Tests the choice of the mistake that best explains the failed checks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -72,12 +72,14 @@ class Table:
         found = {number for row in self.shown.values() for number in row if number >= WRITTEN}
         return [(number,) for number in sorted(found)]
 
-    def like(self, check: FailedCheck, *, written: bool) -> Mapping[Key, Match]:
+    def like(
+        self, check: FailedCheck, admits: Callable[[Key], bool], *, written: bool
+    ) -> Mapping[Key, Match]:
         """Return the entries of the table, or those that authors wrote."""
         return {
             (number,): match
             for number, match in self.shown.get(check.name, {}).items()
-            if not written or self.mistake(number).written
+            if (not written or self.mistake(number).written) and admits((number,))
         }
 
     def match(self, key: Key, check: FailedCheck) -> Match:
