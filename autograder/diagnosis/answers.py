@@ -20,7 +20,6 @@ from autograder.suite.noise import APART, Agreement, scale_of, varies
 SAMPLES = 4  # entries of a tensor that are compared first; most wrong answers differ in all of them
 OF_NUMPY = {torch.float16, torch.float32, torch.float64}  # for these, numpy is twice as fast
 SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # sizes and names in exceptions' texts
-BROADCAST = "The size of tensor a "  # any step with two tensors may raise it
 AXIS_ONLY = "Dimension out of range"  # contains the missing axis, not the step that uses it
 MIN_ENTRIES = 4  # fewer numbers may agree by chance
 
@@ -207,11 +206,6 @@ def is_specific(error: BaseException | None) -> bool:
     text = str(getattr(error, "text", ""))
     tells_step = bool(SPECIFIC.search(text)) and not text.startswith(AXIS_ONLY)
     return refuses(error) or does_not_end(error) or tells_step
-
-
-def broadcasts(error: BaseException | None) -> bool:
-    """Whether *error* is about two sizes that do not fit, in a step that its text does not show."""
-    return str(getattr(error, "text", "")).startswith(BROADCAST)
 
 
 def agreement_so_far(run: Observation, seen: Observation, solution: Observation) -> Agreement:

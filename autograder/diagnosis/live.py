@@ -15,7 +15,6 @@ from autograder.course import Stage
 from autograder.diagnosis import course_conventions, misconceptions, patterns
 from autograder.diagnosis.answers import (
     agreement_so_far,
-    broadcasts,
     effort,
     is_raised,
     is_specific,
@@ -305,7 +304,6 @@ class LiveEvidence:
             raised=is_raised(error),
             specific=is_specific(error),
             refuses=refuses(error),
-            broadcasts=broadcasts(error),
         )
 
     def _is_wrong(self, failure: Failure, layer: Layer | None) -> bool:

@@ -70,23 +70,18 @@ def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
     return Diagnosis(SEVERAL.join(names), sentences, first.question, title)
 
 
-def name_same_error(
-    found: Sequence[Mistake], *, refused: bool, broadcasts: bool = False
-) -> Diagnosis | None:
-    """Name the mistakes that raise the same exception, which is weak evidence.
+def name_same_error(found: Sequence[Mistake], *, refused: bool) -> Diagnosis | None:
+    """Name the mistake that raises the same exception, which is weak evidence: only a single one.
 
     If *refused* is true, the student's code certainly rejected its arguments, so only a wrong test
-    of the arguments is likely. Otherwise, unlikely kinds are named only if there are no others. If
-    *broadcasts* is true, several kinds may be about different steps, so they are not named.
+    of the arguments is likely. Otherwise, unlikely kinds are named only if there are no others.
     """
     if refused:
         likely = [mistake for mistake in found if mistake.id == "check_wrong"]
     else:
         likely = [mistake for mistake in found if mistake.id not in UNLIKELY]
-    named = name_alike(likely or found)
-    if named is None or (broadcasts and SEVERAL in named.misconception):
-        return None
-    return named
+    single = one_of_each_group(likely or found)
+    return name_alike(single) if len(single) == 1 else None
 
 
 def name_each(

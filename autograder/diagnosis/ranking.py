@@ -40,8 +40,7 @@ class FailedCheck(NamedTuple):
     *wrong* is true if an answer was wrong, and not only the functions that the code uses. *tells*
     is true if the answer has enough numbers to name a mistake. *fault* is true if a request was not
     answered. *raised* is true if the code raised an exception or did not end. Such an end may be
-    *specific* or the code's own refusal (*refuses*), or be about two tensors whose sizes do not fit
-    (*broadcasts*).
+    *specific* or the code's own refusal (*refuses*).
     """
 
     name: str
@@ -52,7 +51,6 @@ class FailedCheck(NamedTuple):
     raised: bool = False
     specific: bool = False
     refuses: bool = False
-    broadcasts: bool = False
 
 
 class Candidate(NamedTuple):
@@ -287,8 +285,7 @@ class Ranking:
         found = self._raising(raised, failed)
         kinds = [one for one in found if not self._is_written(one) and self._is_certain(one)]
         refused = all(check.refuses for check in raised)
-        broadcasts = any(check.broadcasts for check in raised)
-        diagnosis = name_same_error(self._mistakes(kinds), refused=refused, broadcasts=broadcasts)
+        diagnosis = name_same_error(self._mistakes(kinds), refused=refused)
         if diagnosis is None:
             return Explanation({})
         return Explanation({check.name: diagnosis for check in raised}, [kinds])

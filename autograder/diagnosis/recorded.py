@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from autograder.course import Stage
 from autograder.diagnosis import fingerprints, mistake_texts
-from autograder.diagnosis.answers import broadcasts, effort, is_raised, last_tells
+from autograder.diagnosis.answers import effort, is_raised, last_tells
 from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.exceptions import explain_exception
@@ -129,7 +129,6 @@ class RecordedSource:
             raised=is_raised(seen.error),
             specific=end.specific,
             refuses=end.refuses,
-            broadcasts=broadcasts(seen.error),
         )
 
 

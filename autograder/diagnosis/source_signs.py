@@ -10,7 +10,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autograder.diagnosis.contract import Contract, methods
-from autograder.diagnosis.student_code import Definition, Function, StudentCode
+from autograder.diagnosis.student_code import (
+    Definition,
+    Function,
+    StudentCode,
+    loses_axis,
+    names_in,
+)
 from autograder.results import Diagnosis
 
 CONSTRUCTOR = "__init__"
@@ -57,6 +63,7 @@ def signs(code: StudentCode, exercise: str, contract: Contract) -> list[Sign]:
         *_layers_in_calls(last, code),
         *_lost_results(last),
         *_defaults(last, contract),
+        *_lost_axes(last),
     ]
     return sorted(every, key=lambda sign: not sign.sure)
 
@@ -225,6 +232,26 @@ def _lost_results(definition: Definition) -> Iterator[Sign]:
                     f"Line {each.lineno} computes {what}, but nothing keeps the result: "
                     "the tensor itself does not change.",
                     "Which name must the result of this line get?",
+                )
+
+
+def _lost_axes(definition: Definition) -> Iterator[Sign]:
+    """Find a tensor that is combined with its own sum, which has lost an axis."""
+    assigned = {
+        each.targets[0].id: each.value
+        for each in ast.walk(definition)
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+    }
+    for each in ast.walk(definition):
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div | ast.Sub):
+            reduced = assigned.get(_last(each.right), each.right)
+            if loses_axis(reduced) and names_in(each.left) & names_in(reduced):
+                yield Sign(
+                    "axis_not_kept",
+                    f"Line {reduced.lineno} computes a `{_last(reduced.func)}` along an axis "
+                    "without keepdim=True, so this axis is missing in the next step.",
+                    "What is the shape of each operand, and which axes does broadcasting align?",
+                    sure=False,
                 )
 
 

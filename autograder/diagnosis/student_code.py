@@ -9,7 +9,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeGuard
 
 from autograder.diagnosis.mistakes.vocabulary import ORDINALS
 from autograder.sandbox.source_parts import read_parts
@@ -173,7 +173,7 @@ class Written:
         """The names from which something that divides is computed."""
         found: set[str] = set()
         for each in self._nodes:
-            found |= {name for part in _divisors(each) for name in _names(part)}
+            found |= {name for part in _divisors(each) for name in names_in(part)}
         for _ in range(len(self._assigned)):
             more = {one for name in found for one in self._assigned.get(name, ())} - found
             found |= more
@@ -189,8 +189,8 @@ class Written:
             if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign) and each.value:
                 targets = each.targets if isinstance(each, ast.Assign) else [each.target]
                 for target in targets:
-                    for name in _names(target):
-                        found.setdefault(name, set()).update(_names(each.value))
+                    for name in names_in(target):
+                        found.setdefault(name, set()).update(names_in(each.value))
         return found
 
     @cached_property
@@ -267,13 +267,7 @@ class Written:
     @property
     def loses_an_axis(self) -> bool:
         """Whether a reduction along an axis does not keep this axis."""
-        return any(
-            isinstance(each, ast.Call)
-            and _name(each.func) in REDUCTIONS
-            and _gives_axis(each)
-            and not {"keepdim", None} & {one.arg for one in each.keywords}
-            for each in self._nodes
-        )
+        return any(map(loses_axis, self._nodes))
 
     @property
     def calls_without_axis(self) -> frozenset[str]:
@@ -299,7 +293,7 @@ def _name(node: ast.AST) -> str:
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
-def _names(node: ast.AST) -> set[str]:
+def names_in(node: ast.AST) -> set[str]:
     """Return the names of the variables and attributes in *node*."""
     every = (each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute))
     return {_name(each) for each in every} - {"self", "torch", "math"}
@@ -346,6 +340,13 @@ def _is_part(node: ast.expr) -> bool:
 
 def _ends_in_place(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
+
+
+def loses_axis(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Whether *node* is a reduction along an axis that does not keep this axis."""
+    if not isinstance(node, ast.Call) or _name(node.func) not in REDUCTIONS:
+        return False
+    return _gives_axis(node) and not {"keepdim", None} & {one.arg for one in node.keywords}
 
 
 def _gives_axis(call: ast.Call) -> bool:

@@ -71,10 +71,16 @@ def test_a_mistake_in_a_module_is_seen(change: dict[str, str], name: str):
         ("def mix(self, a, b): return a", "self_in_function", "not a method"),
         ("def mix(a, b, share=0.4): return a", "other_default", "`share` is 0.4"),
         ("def mix(a, b, part=0.5): return a", "other_names", "`share` of the stub is named `part`"),
+        ("def mix(a, b, share=0.5): return a / a.sum(-1)", "axis_not_kept", "without keepdim=True"),
+        (
+            "def mix(a, b, share=0.5):\n    top = a.max(dim=1)\n    return a - top",
+            "axis_not_kept",
+            "Line 2 computes a `max`",
+        ),
     ],
 )
-def test_a_signature_is_compared_with_the_stub(code: str, name: str, part: str):
-    """A definition with other arguments or defaults than the stub is described."""
+def test_a_function_is_described(code: str, name: str, part: str):
+    """Other arguments or defaults than in the stub, and lost axes, are described."""
     said = found("mix", code)
 
     assert list(said) == [name]
@@ -88,7 +94,7 @@ def test_a_signature_is_compared_with_the_stub(code: str, name: str, part: str):
         "def mix(a, b, share=0.5, *, more=1): return a",
         "def mix(*args): return args",
         "def mix(a, b, **options): return a",
-        "def mix(a, b, share=0.50): return a.add_(b)",
+        "def mix(a, b, share=0.50): return a.add_(b) / a.sum(-1, keepdim=True) - a.sum()",
         "other = 1",
     ],
 )
