@@ -152,9 +152,7 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _forms(site: Site) -> Iterator[Rewrite]:
-    """A mask of zeros and minus infinity, or one that is mirrored."""
-    text = "torch.zeros((OLD).shape).masked_fill((OLD) == 0, float('-inf'))"
-    yield mistake("mask_form", put(site, text))
+    """A mask that is mirrored."""
     yield mistake("mask_inverted.mirrored", put(site, "(OLD).flip(-1)"))
 
 

@@ -198,15 +198,11 @@ def dropout(scope: Scope) -> Iterator[Rewrite]:
         if "dropout" not in name_of(call.func).lower() or not call.args:
             continue
         if scope.is_constructor:
-            keep = put(site_of(site, call.args, 0), "1 - OLD")
-            yield mistake("dropout_not_rescaled.kept", keep)
             continue
         drop = put(site, "FIRST")
         yield mistake("dropout_missing", drop, "nothing is dropped")
         again = f"torch.nn.functional.dropout(FIRST, {ast.unparse(call.func)}.p, training=True)"
         yield mistake("dropout_always", put(site, again))
-        kept = f"OLD * (1 - {ast.unparse(call.func)}.p if self.training else 1)"
-        yield mistake("dropout_not_rescaled", put(site, kept))
         yield from _misplaced(scope, call, drop)
 
 

@@ -13,15 +13,11 @@ from autograder.diagnosis.mistakes import (
     reductions,
     scores,
     slips,
-    training,
     wrong_steps,
 )
 from autograder.diagnosis.mistakes.rewriting import Rewrite, Scope
 
 RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
-    training.kept_gradients,
-    training.kept_caches,
-    training.means,
     decoders.variances,
     decoders.epsilons,
     decoders.repeated,
@@ -80,7 +76,5 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     wrong_steps.conversions,
     wrong_steps.without_gradients,
     slips.returns_in_loops,
-    slips.results_in_tuples,
-    slips.errors_returned,
     slips.skipped_rounds,
 )

@@ -209,7 +209,7 @@ def _lost_axes(scope: Scope, shift: Site) -> Iterator[Rewrite]:
 
 
 def weights(scope: Scope) -> Iterator[Rewrite]:
-    """Weights that come in and are changed, or that do not count."""
+    """Weights that come in and are changed."""
     for site in scope.of(ast.Name):
         arrives = site.node.id in scope.tensors and role_of(site.node) == "weights"
         if not arrives or not isinstance(site.node.ctx, ast.Load):
@@ -217,11 +217,8 @@ def weights(scope: Scope) -> Iterator[Rewrite]:
         for text, key in (
             ("torch.softmax(OLD, dim=-1)", "softmax_twice.weights"),
             ("(OLD / OLD.sum(dim=-1, keepdim=True))", "softmax_twice.sum"),
-            ("torch.full_like(OLD, 1 / OLD.shape[-1])", "weights_equal"),
         ):
             yield mistake(key, put(site, text))
-    for site in scope.calls(SOFTMAX):
-        yield mistake("weights_equal", put(site, "torch.full_like(OLD, 1 / OLD.shape[-1])"))
 
 
 def exponentials(scope: Scope) -> Iterator[Rewrite]:

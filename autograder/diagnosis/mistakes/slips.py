@@ -1,4 +1,4 @@
-"""Makes slips of Python: a `return` in the wrong place or form, loops that skip a round."""
+"""Makes slips of Python: a `return` in the wrong place, loops that skip a round."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +12,6 @@ from autograder.diagnosis.mistakes.rewriting import (
     mistake,
     name_of,
     put,
-    restate,
     site_of,
 )
 
@@ -35,21 +34,6 @@ def _longer_loop(site: Site, last: ast.Return) -> Edit:
         return ast.copy_location(type(old)(**changed), old)
 
     return Edit(site, make)
-
-
-def results_in_tuples(scope: Scope) -> Iterator[Rewrite]:
-    """A comma after the result makes a tuple of it."""
-    for site in scope.of(ast.Return):
-        value = site.node.value
-        if value is not None and not isinstance(value, ast.Tuple) and not scope.is_constructor:
-            yield mistake("result_in_tuple", put(site_of(site, site.node, "value"), "(OLD,)"))
-
-
-def errors_returned(scope: Scope) -> Iterator[Rewrite]:
-    """An exception is the result where it must be raised."""
-    for site in scope.of(ast.Raise):
-        if site.node.exc is not None and not scope.is_constructor:  # which must return None
-            yield mistake("error_returned", restate(site, "return E", E=site.node.exc))
 
 
 def skipped_rounds(scope: Scope) -> Iterator[Rewrite]:

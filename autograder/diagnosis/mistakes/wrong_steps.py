@@ -91,7 +91,7 @@ def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
 
 
 def other_sizes(scope: Scope) -> Iterator[Rewrite]:
-    """Sizes that are always the same number, or come from another axis."""
+    """Sizes that come from another axis."""
     for site in scope.of(ast.BinOp):
         left = site.node.left
         if isinstance(site.node.op, ast.FloorDiv) and isinstance(left, ast.Subscript):
@@ -107,8 +107,6 @@ def other_sizes(scope: Scope) -> Iterator[Rewrite]:
         name = name_of(site.node.targets[0])
         what = f"`{name}`" if name in scope.argument_names else "A size"
         what = f"The number of {COUNTED[name]}" if name in COUNTED else what
-        for number in FIXED_SIZES:
-            yield mistake("size_fixed.number", make(str(number)), what=what)
         for axis in other_axes(value.slice, (0, 1, -1)):
             edit = make(f"SHAPE[{axis}]", SHAPE=value.value)
             yield _from_axis(scope, edit, value, axis, what)

@@ -49,8 +49,6 @@ Your code sets a seed, so the caller's seed has no effect.
     self.W_query = torch.nn.Linear(d, d, bias=True); self.W_key = torch.nn.Linear(d, d, bias=True)
 `out_proj` has a bias, which differs from the docstring.
     self.out_proj = torch.nn.Linear(d, d, bias=True)
-The probability of keeping a weight is used as the probability of dropping it.
-    self.dropout = nn.Dropout(1 - dropout)
 `W_query` is not created.
     pass
 `W_query` is frozen, but it must be trainable.

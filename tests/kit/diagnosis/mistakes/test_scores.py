@@ -105,8 +105,6 @@ The mean of the weighted tokens is taken; it must be their sum.
     return weights @ values / weights.shape[-1]
 The weights go through a second softmax.
     return torch.softmax(weights, dim=-1) @ values
-All weights of a query are equal; they must depend on its scores.
-    return torch.full_like(weights, 1 / weights.shape[-1]) @ values
 """,
         id="mixed",
     ),

@@ -36,10 +36,6 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
         """
 The function returns inside a loop, so the loop ends in its first iteration.
     return total; pass
-The result is wrapped in a tuple or a list; the exercise asks for the result itself.
-    return (total,)
-The exception is returned as a result; it must be raised.
-    return ValueError('negative')
 The first iteration is left out.
     for row in list(x)[1:]:
 The last iteration is left out.
@@ -52,8 +48,6 @@ The last iteration is left out.
         """
 The function returns inside a loop, so the loop ends in its first iteration.
     return x; pass
-The result is wrapped in a tuple or a list; the exercise asks for the result itself.
-    return (x,)
 """,
         id="range",
     ),
@@ -93,13 +87,13 @@ def test_other_code_has_none():
     ("parts", "kind", "sentence"),
     [
         pytest.param(
-            ("raise", "weights @ values,"), "result_in_tuple", "wrapped in a tuple", id="comma"
+            ("raise", "weights @ values,"), "tuple_for_result", "wrapped in a tuple", id="comma"
         ),
         pytest.param(
-            ("raise", "[weights @ values]"), "result_in_tuple", "or a list", id="brackets"
+            ("raise", "[weights @ values]"), "tuple_for_result", "or a list", id="brackets"
         ),
         pytest.param(
-            ("return", "weights @ values"), "error_returned", "must be raised", id="returned"
+            ("return", "weights @ values"), "exception_as_result", "must be raised", id="returned"
         ),
     ],
 )

@@ -71,8 +71,6 @@ A softmax is applied, but this exercise does not ask for it.
     return torch.softmax(x[:T, :size] @ x.T, dim=-1)
 `size` has no effect.
     return x[:T, :2] @ x.T
-The number of tokens is always the same number; it must depend on the input.
-    T = 2
 The number of tokens is read from the first axis of `x`; it must be read from the second axis.
     T = x.shape[0]
 """,
