@@ -6,7 +6,7 @@ results as the code.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from autograder.diagnosis.contract import Contract, methods
@@ -56,7 +56,7 @@ def signs(code: StudentCode, exercise: str, contract: Contract) -> list[Sign]:
         return []
     last = found[-1]
     every = [
-        *_leftovers(last),
+        *_leftovers(found),
         *_arguments(last, contract),
         *_uninitialized(last),
         *_unstored(last),
@@ -69,14 +69,15 @@ def signs(code: StudentCode, exercise: str, contract: Contract) -> list[Sign]:
 
 
 def has_leftover(code: StudentCode, exercise: str) -> bool:
-    """Whether the last definition of *exercise* contains more than the stub's ``raise``."""
+    """Whether *exercise* is written, although its last definition raises NotImplementedError."""
     found = code.definitions.get(exercise)
-    return found is not None and next(_leftovers(found[-1]), None) is not None
+    return found is not None and next(_leftovers(found), None) is not None
 
 
-def _leftovers(definition: Definition) -> Iterator[Sign]:
-    """Find a ``raise NotImplementedError`` among other statements."""
-    for function in methods(definition).values():
+def _leftovers(found: Sequence[Definition]) -> Iterator[Sign]:
+    """Find a ``raise NotImplementedError`` among other statements, or the stub after the code."""
+    *earlier, last = found
+    for function in methods(last).values():
         raising = [each for each in function.body if _raises_unwritten(each)]
         rest = [each for each in function.body if each not in raising and not _is_text(each)]
         if raising and rest:
@@ -85,6 +86,13 @@ def _leftovers(definition: Definition) -> Iterator[Sign]:
                 "still_raises",
                 f"Your code is there, but line {line} still raises NotImplementedError.",
                 "Which line of the stub must you remove?",
+            )
+        elif raising and earlier and not any(map(_raises_unwritten, ast.walk(earlier[-1]))):
+            yield Sign(
+                "defined_twice",
+                f"`{last.name}` is defined twice, in lines {earlier[-1].lineno} and {last.lineno}. "
+                "Python uses the last one, which only raises NotImplementedError.",
+                "Which of the two definitions must you remove?",
             )
 
 
@@ -269,7 +277,7 @@ def _computed(value: ast.expr, layers: set[str], called: set[str]) -> str:
     return ""
 
 
-def _raises_unwritten(node: ast.stmt) -> bool:
+def _raises_unwritten(node: ast.AST) -> bool:
     match node:
         case ast.Raise(ast.Name("NotImplementedError") | ast.Call(ast.Name("NotImplementedError"))):
             return True

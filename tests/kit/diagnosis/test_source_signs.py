@@ -104,6 +104,15 @@ def test_other_code_has_no_sign(code: str):
     assert found("Head", HEAD.format(**FORM)) == {}
 
 
+def test_the_stub_below_the_code_is_seen():
+    """If the stub still follows the code, both lines are named."""
+    stub = 'def mix(a, b):\n    """Mix."""\n    raise NotImplementedError\n'
+    said = found("mix", f"def mix(a, b, share=0.5):\n    return a + b\n\n\n{stub}")
+
+    assert said["defined_twice"].startswith("`mix` is defined twice, in lines 1 and 5. ")
+    assert "defined_twice" not in found("mix", f"{stub}{stub}")
+
+
 def test_only_code_besides_the_raise_is_a_leftover():
     """A stub is not written yet, and code with the stub's raise is."""
     stub, begun = (
