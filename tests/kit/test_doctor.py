@@ -31,7 +31,7 @@ def test_public_hidden_inputs_are_mentioned(tiny: Course, monkeypatch: pytest.Mo
     """A course without a secret is mentioned, and can be graded."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     *_, public = doctor.examine(tiny)
-    (tiny.root / ".course-secret").write_text("hush")
+    (tiny.root / ".course-secret").write_text("known to no submission")
     *_, secret = doctor.examine(tiny)
 
     assert public.good

@@ -107,7 +107,7 @@ def test_the_kit_and_what_is_installed_are_in_the_key(
 def test_the_secret_itself_is_nowhere(two: Course):
     """The settings in a record do not depend on the secret, not even by a digest."""
     public = Provenance(two, "full").settings
-    (two.root / ".course-secret").write_text("hush")
+    (two.root / ".course-secret").write_text("known to no submission")
 
     assert Provenance(two, "full").settings == public
 
