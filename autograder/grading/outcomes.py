@@ -26,6 +26,10 @@ from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
 
 MAX_CANDIDATES = 300  # definitions of one file; a module that a student wrote has some dozens
+GRADED_AGAIN = (
+    "The first grading was interrupted and this is the second one, which quotes no text of your "
+    "code, such as the text of an exception."
+)
 NEAR = 0.8  # the least similarity of a misspelled name: CasualAttention has 0.93
 
 
@@ -167,6 +171,28 @@ def submission_result(
     )
 
 
+def with_earlier_texts(result: SubmissionResult, earlier: SubmissionResult) -> SubmissionResult:
+    """Return *result*, of a second grading, with the texts of *earlier* where the outcome is equal.
+
+    A second grading is quiet, because the first one has sent hidden inputs.
+    """
+    checks = {(one.name, check.name): check for one in earlier.exercises for check in one.checks}
+
+    def merged(exercise: str, check: CheckResult) -> CheckResult:
+        old = checks.get((exercise, check.name))
+        if old is None or (old.outcome, old.status) != (check.outcome, check.status):
+            return check
+        return replace(check, message=old.message, grid=old.grid, diagnosis=old.diagnosis)
+
+    exercises = tuple(
+        replace(one, checks=tuple(merged(one.name, check) for check in one.checks))
+        for one in result.exercises
+    )
+    if earlier.status is not result.status:
+        return replace(result, exercises=exercises)
+    return replace(result, exercises=exercises, message=earlier.message, notices=earlier.notices)
+
+
 def import_submission(session: Session) -> Fault | None:
     """Import the submission; return the fault if nothing of it can be used."""
     try:
@@ -192,7 +218,8 @@ def missing_exercise(session: Session, name: str, exercises: Collection[str]) ->
 def submission_status(session: Session, import_fault: Fault | None) -> tuple[Status, str]:
     """Return the status of the whole submission, and a sentence if none of it could run."""
     if import_fault is not None:
-        return import_fault.status, import_fault.message
+        message = import_fault.public if session.quiet else import_fault.message
+        return import_fault.status, message
     for problem in session.problems:
         if _stops_file(session, problem):
             return Status.IMPORT_ERROR, describe_problem(problem)
@@ -212,6 +239,7 @@ def notices_of(
     """
     places = {f"cell {number}" for number in given}
     notices = [
+        *([GRADED_AGAIN] if session.quiet else ()),
         *unclear,
         *(
             describe_problem(problem)
@@ -236,7 +264,8 @@ def describe_problem(problem: Problem) -> str:
             "definition was graded anyway. Choose another name in that line."
         )
     if problem.kind == "not-compiled":
-        error = f"{where} is not valid Python: {problem.type}{_text(problem)}"
+        why = f": {problem.type}{_text(problem)}" if problem.type else ""
+        error = f"{where} is not valid Python{why}"
         names = " and ".join(f"`{name}`" for name in _names(problem))
         lost = f"{names} could not be defined" if names else "this statement could not run"
         return f"{error}. Fix {where} first: {lost}."
@@ -322,7 +351,7 @@ def _raised(problem: Problem) -> str:
     inner = Statement(problem.place, problem.line)
     outer = problem.statement and (problem.statement.place, problem.statement.line)
     inside = f" in {_where(inner)}" if inner.line and outer != (inner.place, inner.line) else ""
-    return f"raised {problem.type}{inside}{_text(problem)}"
+    return f"raised {problem.type or 'an exception'}{inside}{_text(problem)}"
 
 
 def _text(problem: Problem) -> str:

@@ -286,8 +286,11 @@ class SuiteRunner:
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
+        reveal = self.course.reveal
+        if session.quiet:  # values of its answers may be hidden inputs
+            reveal = replace(reveal, documented_values=False)
         for check in checks:
-            outcome = CheckOutcome(check, self.course.reveal, session.problems, public=self._public)
+            outcome = CheckOutcome(check, reveal, session.problems, public=self._public)
             fault = start.fault(check)
             if fault is not None:
                 results.append((outcome, outcome.skipped(fault)))

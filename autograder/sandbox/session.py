@@ -41,7 +41,12 @@ CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
 
 
 class Session:
-    """Sends requests to the worker of one submission, and restarts it up to the limit."""
+    """Sends requests to the worker of one submission, and restarts it up to the limit.
+
+    The texts of a worker come from the first import, before any hidden input was sent, and stay the
+    same after a restart. With *quiet*, an earlier run may have seen hidden inputs and left a trace
+    of them, so only kinds and lines are kept.
+    """
 
     def __init__(
         self,
@@ -51,9 +56,11 @@ class Session:
         *,
         notebook: bool,
         client: int = 0,
+        quiet: bool = False,
     ) -> None:
         self.module = module
         self.notebook = notebook
+        self.quiet = quiet
         self.transcript: Transcript | None = None  # of the running check
         self.problems: tuple[Problem, ...] = ()
         self.syntax_sha256 = ""  # of the code without its names, comments and formatting
@@ -64,6 +71,7 @@ class Session:
         self._cells = cells
         self._worker: Worker | None = None
         self._import_fault: Fault | None = None
+        self._is_imported = False  # once; texts of later imports are dropped
         self._exercise = ""
         self._failures: dict[str, list[Status]] = {}
         self._spent_seconds = 0.0
@@ -221,7 +229,9 @@ class Session:
                 self._import_fault = fault
                 raise
             finally:
-                self._printed_by_import, self._printed = self._printed, before
+                if not self._is_imported:
+                    self._printed_by_import = self._printed
+                self._is_imported, self._printed = True, before
         return self._worker
 
     def _start(self) -> Worker:
@@ -238,7 +248,8 @@ class Session:
         problems = self._load(worker, seconds, "run")
         try:
             found = msgspec.convert(decode(problems, lambda handle: handle), Problems)
-            self.problems = tuple(map(self._with_known_lines, found))
+            if not self._is_imported:
+                self.problems = tuple(map(self._quotable, found))
         except (BadMessageError, msgspec.ValidationError):  # student code has run: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disrupted the grader.") from None
@@ -278,6 +289,18 @@ class Session:
             # Beyond its limit, the call waited for a processor, which is not charged.
             self._spent_seconds += min(passed, deadline.granted)
             self._printed = (self._printed + worker.take_printed())[-PRINTED_BYTES:]
+
+    def _quotable(self, problem: Problem) -> Problem:
+        """Return the parts of *problem*, from the first import, that a page may quote."""
+        problem = self._with_known_lines(problem)
+        if not self.quiet:
+            return problem
+        known = {definition.name for definition in self._definitions}
+        statement = problem.statement
+        if statement:
+            names = tuple(name for name in statement.names if name in known)
+            statement = replace(statement, names=names)
+        return replace(problem, type="", text="", code="", statement=statement)
 
     def _with_known_lines(self, problem: Problem) -> Problem:
         """Remove line numbers that the source does not have."""
