@@ -15,7 +15,7 @@ import msgspec
 
 from autograder.course_file import Isolation
 from autograder.errors import SandboxError
-from autograder.sandbox import landlock, private_folder, seccomp, syscalls
+from autograder.sandbox import landlock, namespaces, private_folder, seccomp, syscalls
 from autograder.sandbox.isolation import allows_others, missing_feature, readable_roots
 from autograder.sandbox.privileges import (
     drop_privileges,
@@ -153,6 +153,7 @@ def prepare_forks() -> None:
         is_below_closed(root)
     _closed_search_paths()
     private_folder.is_available()
+    namespaces.has_process_numbers()
     if arch := syscalls.machine():
         seccomp.encoded(arch, os.getpid())
     # torch has dozens of log handlers, and a fork makes a new lock for each. No thread holds one.

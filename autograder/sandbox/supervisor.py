@@ -21,6 +21,7 @@ from autograder.errors import LostProcessError
 from autograder.sandbox import protocol
 from autograder.sandbox.confinement import SandboxPolicy
 from autograder.sandbox.isolation import readable_roots, require_workers
+from autograder.sandbox.namespaces import read_before
 from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStarted
@@ -64,6 +65,8 @@ class ForkServer:
         self.isolation = isolation
         self.limits = limits
         self._roots = readable_roots()
+        if isolation == "full":
+            read_before(self._roots)
         self._folder = OwnedFolder(remove_folder)  # holds the private folders of its workers
         self._ready: set[int] = set()
         self._prepares = False  # whether workers are started and removed between two checks
