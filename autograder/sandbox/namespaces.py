@@ -42,7 +42,7 @@ def enter_mounts() -> None:
     except PermissionError:
         become_user_of_namespace(NEW_MOUNTS)
     syscalls.mount("none", "/", "", _RECURSIVE | _PRIVATE)  # else others would see the next ones
-    with contextlib.suppress(OSError):  # refused to other users than root: see `read_before`
+    with contextlib.suppress(OSError):  # only root may do this; see `read_before`
         _stop_access_times()
     if os.getpid() == 1:  # `fork_apart` made this process
         syscalls.mount("proc", "/proc", "proc", _SAFE)  # the old one shows numbers of the machine

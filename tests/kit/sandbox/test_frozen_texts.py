@@ -96,7 +96,7 @@ def test_a_quiet_session_keeps_kinds_and_lines_only(open_server, tmp_path: Path)
 def test_no_hidden_input_reaches_the_page(
     tiny: Course, submit, open_server, tmp_path: Path, end: str
 ):
-    """The page quotes the first import, whatever a later worker has learned and raises."""
+    """The page quotes the first import, even if a later worker raises what an earlier one saw."""
     code = telling(tmp_path / "left", end)
     with open_suites(tiny, tiny.stages) as runner:
         result = grade_one(runner, open_server, submit(code))
