@@ -12,6 +12,8 @@ from autograder.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
+    Flag,
+    FlagKind,
     Grid,
     Outcome,
     Status,
@@ -155,6 +157,7 @@ def submission_result(
     message: str,
     exercises: tuple[ExerciseResult, ...],
     notices: tuple[str, ...],
+    flags: tuple[Flag, ...] = (),
 ) -> SubmissionResult:
     """Return the result of a submission, with the sums of its points."""
     return SubmissionResult(
@@ -165,6 +168,7 @@ def submission_result(
         max_score=add(exercise.max_score for exercise in exercises) if exercises else None,
         message=message,
         notices=submission.notices + notices,
+        flags=submission.flags + flags,
         ignored=submission.ignored,
         exercises=exercises,
         sha256=submission.sha256,
@@ -218,8 +222,7 @@ def missing_exercise(session: Session, name: str, exercises: Collection[str]) ->
 def submission_status(session: Session, import_fault: Fault | None) -> tuple[Status, str]:
     """Return the status of the whole submission, and a sentence if none of it could run."""
     if import_fault is not None:
-        message = import_fault.public if session.quiet else import_fault.message
-        return import_fault.status, message
+        return import_fault.status, import_fault.message
     for problem in session.problems:
         if _stops_file(session, problem):
             return Status.IMPORT_ERROR, describe_problem(problem)
@@ -239,7 +242,6 @@ def notices_of(
     """
     places = {f"cell {number}" for number in given}
     notices = [
-        *([GRADED_AGAIN] if session.quiet else ()),
         *unclear,
         *(
             describe_problem(problem)
@@ -252,6 +254,31 @@ def notices_of(
     if len(notices) > MAX_NOTICES:  # a worker reports only the first ones, so there is no total
         notices[MAX_NOTICES - 1 :] = ["Other lines failed too. Fix the first ones first."]
     return tuple(notices)
+
+
+def flags_of(
+    session: Session, unclear: Sequence[str], faults: Sequence[BaseException | None]
+) -> tuple[Flag, ...]:
+    """Return what an instructor should look at: code, and what was refused or is not installed.
+
+    *unclear* are the sentences about code. *faults* are the errors of checks.
+    """
+    raised = [(problem.type, problem.text) for problem in session.problems]
+    raised += [(fault.kind, fault.text) for fault in faults if isinstance(fault, Raised)]
+    found = [Flag(FlagKind.UNCLEAR_CODE, sentence) for sentence in unclear]
+    for kind, text in raised:
+        if kind == "PermissionError":  # Python's own text for a refused call or file
+            found.append(Flag(FlagKind.REFUSED, f"the sandbox refused: {_first(text)}"))
+        if kind == "ModuleNotFoundError":
+            found.append(Flag(FlagKind.NO_PACKAGE, f"not installed here: {_first(text)}"))
+    if attempts := session.attempts():
+        words = " and ".join(attempts)
+        found.append(Flag(FlagKind.REFUSED, f"the code tried to use {words}"))
+    return tuple(found)
+
+
+def _first(text: str) -> str:
+    return text.strip().partition("\n")[0][:200]
 
 
 def describe_problem(problem: Problem) -> str:
@@ -355,7 +382,7 @@ def _raised(problem: Problem) -> str:
 
 
 def _text(problem: Problem) -> str:
-    text = problem.text.strip().partition("\n")[0][:200]
+    text = _first(problem.text)
     code = f" ({problem.code})" if problem.code else ""
     return (f": {text}" if text else "") + code
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from autograder.errors import LostProcessError
 from autograder.results import Status
+from autograder.sandbox.attempts import ATTEMPTS, Attempt
 from autograder.sandbox.cpu_deadline import CpuDeadline
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.process_limits import MIB
@@ -136,6 +137,16 @@ class Session:
             self.was_killed = self.was_killed or second.was_killed
             self.lost = self.lost or second.lost
 
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Return what the running worker says that its code tried and the sandbox refused."""
+        if self._worker is None:
+            return ()
+        try:
+            said = decode(self.ask("attempts").value, lambda handle: handle)
+        except (Fault, BadMessageError):
+            return ()
+        return tuple(one for one in ATTEMPTS if isinstance(said, list) and one in said)
+
     def begin(self, exercise: str) -> None:
         """Start a check of *exercise*, which crashes and hangs count for, and clear the output.
 
@@ -226,6 +237,8 @@ class Session:
             try:
                 self._worker = self._start()
             except Fault as fault:
+                if self.quiet:
+                    fault.message = fault.public
                 self._import_fault = fault
                 raise
             finally:
