@@ -1,7 +1,6 @@
 """Confines a worker: drops its privileges irreversibly before student code runs."""
 
 import contextlib
-import ctypes
 import functools
 import logging
 import os
@@ -23,14 +22,18 @@ from autograder.sandbox.privileges import (
     set_capabilities,
     unprivileged_owner,
 )
-from autograder.sandbox.process_limits import end_with_parent, mapped_bytes, set_limit
+from autograder.sandbox.process_limits import (
+    end_with_parent,
+    mapped_bytes,
+    set_limit,
+    share_arenas,
+)
 
 if sys.platform != "win32":
     import resource
 
 _NULL: Final = Path("/dev/null")  # writable: honest code may write to `os.devnull`
 _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
-_M_ARENA_MAX: Final = -8
 
 
 class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -134,14 +137,8 @@ def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
     yield resource.RLIMIT_MSGQUEUE, 0
     if policy.isolation == "full" and is_root():  # otherwise the user's own programs would count
         yield resource.RLIMIT_NPROC, policy.threads
-    _share_arenas()
+    share_arenas()
     yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes
-
-
-def _share_arenas() -> None:
-    """Let all threads use one arena, because glibc reserves 64 MiB of addresses for each arena."""
-    with contextlib.suppress(AttributeError):  # musl has no arenas
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def prepare_forks() -> None:

@@ -67,6 +67,7 @@ class Session:
         self.syntax_sha256 = ""  # of the code without its names, comments and formatting
         self.was_killed = False  # whether a worker ended by SIGKILL, perhaps from outside
         self.lost: LostProcessError | None = None  # kept because the check would seem to fail
+        self.received = 0  # bytes of all replies
         self._fork_server = fork_server
         self._client = client
         self._cells = cells
@@ -290,12 +291,15 @@ class Session:
         deadline = CpuDeadline(worker.pid, granted, self._wall_seconds)
         start = time.monotonic()
         try:
-            return worker.ask(batch, verbs, deadline, allowance)
+            sent = worker.ask(batch, verbs, deadline, allowance)
         except Fault as fault:
             self._failures.setdefault(self._exercise, []).append(fault.status)
             self.was_killed = self.was_killed or worker.was_killed
             self._worker = None
             raise
+        else:
+            self.received += len(sent.body)
+            return sent
         finally:
             passed = time.monotonic() - start
             self._wall_seconds -= passed
