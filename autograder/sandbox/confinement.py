@@ -15,7 +15,7 @@ import msgspec
 from autograder.course_file import Isolation
 from autograder.errors import SandboxError
 from autograder.sandbox import landlock, namespaces, private_folder, seccomp, syscalls
-from autograder.sandbox.isolation import allows_others, missing_feature, readable_roots
+from autograder.sandbox.isolation import allows_others, missing_feature, readable, readable_roots
 from autograder.sandbox.privileges import (
     drop_privileges,
     is_root,
@@ -41,6 +41,7 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     isolation: Isolation
     readable: tuple[str, ...]
+    listed: tuple[str, ...] = ()  # folders whose names may be read, without their files
     private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
     memory_bytes: int  # in addition to the memory mapped when `confine` is called
     file_bytes: int  # limit for all files in the private folder together, and for each file
@@ -89,8 +90,10 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     end_with_parent(parent)  # after the change of user, which resets it
     syscalls.prctl(_PR_SET_DUMPABLE, 0)
     syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    landlock.restrict(map(Path, (*policy.readable, policy.private)), (*writable, _NULL))
-    _reach_by_descriptor((*policy.readable, policy.private))
+    paths = (*policy.readable, policy.private)
+    landlock.restrict(map(Path, paths), (*writable, _NULL), map(Path, policy.listed))
+    inside = {path for path in paths if str(Path(path).parent) in policy.listed}
+    _reach_by_descriptor((*policy.listed, *(path for path in paths if path not in inside)))
     set_capabilities(0)
     arch = syscalls.machine()
     if arch is not None:  # `missing_feature` has checked it
@@ -146,7 +149,7 @@ def prepare_forks() -> None:
 
     Reading thousands of modules after a fork would copy their memory.
     """
-    for root in readable_roots():
+    for root in (*readable_roots(), *readable().listed):
         is_below_closed(root)
     _closed_search_paths()
     private_folder.is_available()
