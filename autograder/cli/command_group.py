@@ -102,6 +102,8 @@ class CommandGroup(TyperGroup):
 
         The exit code is then 2, or 1 if it is unclear to whom submissions belong.
         """
+        before = os.umask(0o077)  # there is no other way to read it
+        os.umask(before)
         try:
             return super().invoke(ctx)
         except AutograderError as error:
@@ -114,6 +116,8 @@ class CommandGroup(TyperGroup):
             install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
             typer.echo(f"`autograder {_command(ctx)}` needs {library}: {install}", err=True)
             raise typer.Exit(2) from None
+        finally:
+            os.umask(before)
 
 
 def load_command(name: str) -> Any:
