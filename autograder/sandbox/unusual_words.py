@@ -1,7 +1,7 @@
 """Lists the words of a source that honest modules do not need: modules, and paths of files.
 
 What honest modules use is a list, because the ways to hide a call have no end: a package that runs
-texts, an operator of one's own, a module of the kit. ``suite.forbidden`` leaves out the words that
+texts, a new operator, a module of the kit. ``suite.forbidden`` leaves out the words that
 the course's own code contains.
 """
 

@@ -85,7 +85,7 @@ def test_roots_may_lie_inside_the_course(tmp_path):
 
 
 def test_installed_solutions_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Of folders that hold the wheel of solutions, a worker may read everything else."""
+    """A worker may read everything else in folders that hold the wheel of solutions."""
     packages = tmp_path / "lib" / "site-packages"
     for name in ("torch", isolation.SOLUTIONS_PACKAGE):
         (packages / name).mkdir(parents=True)

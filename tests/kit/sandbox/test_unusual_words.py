@@ -56,5 +56,5 @@ def test_a_word_that_honest_modules_do_not_need_is_found(source: str, found: lis
     ],
 )
 def test_usual_code_has_no_unusual_word(source: str):
-    """What honest modules import, call and print is usual."""
+    """Imports, calls and texts of honest modules are usual."""
     assert words(source) == []

@@ -75,7 +75,7 @@ def test_the_hidden_suite_needs_the_course(built: Course, received: Path):
 
 @pytest.mark.parametrize("place", ["submitted/mallory/01_tiny", "downloads/mallory/01_tiny"])
 def test_a_submission_runs_only_in_the_sandbox(built: Course, place: str):
-    """Of a student's folder in the course, only the module is used, with the course's own suite."""
+    """The course's own suite runs on the module of a student's folder in the course."""
     folder = shutil.copytree(built.stages[0].assignment, built.root / place)
     for target in (find_target("", folder), find_target(f"{place}/tiny.py", built.root)):
         assert target.is_others
@@ -105,7 +105,7 @@ def test_ones_own_work_in_the_course_is_checked_as_before(built: Course):
 
 @pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
 def test_a_submissions_other_files_do_not_run(built: Course, check):
-    """Neither a student's conftest.py nor the module reaches the files of the instructor."""
+    """A student's conftest.py does not run, and the module can't write an instructor's files."""
     place = built.root / "submitted" / "mallory" / "01_tiny"
     folder = shutil.copytree(built.stages[0].assignment, place)
     trap = f"open({str(built.root / 'trap')!r}, 'w').write('ran')\n"
