@@ -23,6 +23,7 @@ from autograder.results import (
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
+from autograder.sandbox.static_names import MODULE, ODD
 from autograder.sanitize import MAX_WORD
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
@@ -301,7 +302,8 @@ def describe_problem(problem: Problem) -> str:
 
 def _stops_file(session: Session, problem: Problem) -> bool:
     """Whether *problem* leaves no definition to grade."""
-    return problem.kind == "not-compiled" and not session.definitions
+    names = {definition.name for definition in session.definitions}
+    return problem.kind == "not-compiled" and names <= {MODULE, ODD}
 
 
 def _undefined(session: Session, name: str, problem: Problem) -> Fault:

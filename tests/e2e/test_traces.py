@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 PROGRAM = '''
 import json, os, threading, torch
+from pathlib import Path
 
 FILES = sorted(Path(torch.__file__).parent.glob("include/*.h"))[:8]
 

@@ -53,7 +53,7 @@ def write(path: str, text: str = "new") -> Callable[[Path], object]:
         pytest.param(write("tests/hidden/conftest.py"), id="shared-fixtures"),
         pytest.param(append("course.toml", "\n[limits]\ncall_seconds = 4.0\n"), id="limits"),
         pytest.param(append("course.toml", "\n[reveal]\ndocumented_values = false\n"), id="reveal"),
-        pytest.param(write(".course-secret"), id="secret"),
+        pytest.param(write(".course-secret", "known to no submission"), id="secret"),
     ],
 )
 def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Path], object]):
