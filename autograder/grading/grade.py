@@ -32,7 +32,6 @@ from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results, SubmissionResult
 from autograder.sandbox.isolation import choose_isolation
-from autograder.sandbox.process_limits import MIB, collect_memory
 from autograder.sandbox.session import Session
 from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.supervisor import ForkServer
@@ -40,7 +39,6 @@ from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
 SIGNAL_SECONDS = 0.5  # how often to check for Ctrl-C, which another thread may receive
-LARGE = MIB  # bytes of all replies; those of honest code have about 0.2 MiB
 DIED = (
     "The process that graded this submission ended twice, the second time while it graded "
     "nothing else. The submission may have needed more memory (grader_mib in course.toml) or "
@@ -161,8 +159,6 @@ def _grade_once(
         result = failed_grading(submission, error)
     finally:
         session.close()
-        if session.received > LARGE:
-            collect_memory()
     if session.lost is not None:  # a check may have caught it
         raise session.lost
     return result, session.was_killed

@@ -13,7 +13,7 @@ from autograder.results import Status
 from autograder.sandbox.attempts import ATTEMPTS, Attempt
 from autograder.sandbox.cpu_deadline import CpuDeadline
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.process_limits import MIB
+from autograder.sandbox.process_limits import MIB, collect_memory
 from autograder.sandbox.protocol import (
     MAX_SOURCE_PARTS,
     BadMessageError,
@@ -39,6 +39,7 @@ WALL_CLOCK_FACTOR = 20
 # The grader's own processor time for one check, which needs about 0.1 s, and for one diagnosis:
 # the first diagnosis of an exercise runs all wrong programs, for some seconds.
 CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
+LARGE = MIB  # bytes of all replies of a submission; those of honest code have about 0.2 MiB
 
 
 class Session:
@@ -109,10 +110,12 @@ class Session:
         self._running_worker()
 
     def close(self) -> None:
-        """End the worker, if there is one."""
+        """End the worker, if there is one, and free the memory of large replies."""
         if self._worker is not None:
             self._worker.end()
             self._worker = None
+        if self.received > LARGE:
+            collect_memory()
 
     @contextmanager
     def followed_by(self, cell: bytes) -> Iterator["Session"]:
