@@ -258,14 +258,14 @@ def notices_of(
 
 
 def flags_of(
-    session: Session, unclear: Sequence[str], faults: Sequence[BaseException | None]
+    session: Session, unclear: Sequence[str], faults: Sequence[Raised]
 ) -> tuple[Flag, ...]:
     """Return what an instructor should look at: code, and what was refused or is not installed.
 
-    *unclear* are the sentences about code. *faults* are the errors of checks.
+    *unclear* are the sentences about code. *faults* are the exceptions of checks.
     """
     raised = [(problem.type, problem.text) for problem in session.problems]
-    raised += [(fault.kind, fault.text) for fault in faults if isinstance(fault, Raised)]
+    raised += [(fault.kind, fault.text) for fault in faults]
     found = [Flag(FlagKind.UNCLEAR_CODE, sentence) for sentence in unclear]
     for kind, text in raised:
         if kind == "PermissionError":  # Python's own text for a refused call or file

@@ -44,7 +44,7 @@ from autograder.results import (
     SubmissionResult,
     add,
 )
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.notebook_magics import strip_magics
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
@@ -95,7 +95,7 @@ class Start:
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)  # of all checks so far
-    faults: list[BaseException | None] = field(default_factory=list)  # of all checks so far
+    faults: list[Raised] = field(default_factory=list)  # exceptions of all checks so far
 
     def fault(self, check: CollectedCheck) -> Fault | None:
         """Return the reason why *check* can't run, or None."""
@@ -345,7 +345,7 @@ class SuiteRunner:
                 continue
             observation = start.observed.get(check) or self.run(check.item, session)
             start.doubts += observation.doubts
-            start.faults.append(observation.error)
+            start.faults += [observation.error] if isinstance(observation.error, Raised) else []
             result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
