@@ -37,6 +37,7 @@ MISTAKES = "mistakes.toml"
 LAB = "lab.ipynb"
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
 SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
+SECRET_BYTES = 16
 ASSIGNMENTS = "assignments"  # folder for students, in a course or an installed wheel
 SHARED = "course"  # folder of modules and data for the labs of all stages, next to the stages
 SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel with the folders of a course
@@ -371,13 +372,24 @@ def load(root: Path) -> Course:
 
 
 def course_secret(root: Path) -> bytes:
-    """Return the course's secret from the environment or a file; empty if there is none."""
-    if text := os.environ.get(SECRET_VARIABLE, ""):
-        return text.encode()
-    try:
-        return (root / SECRET_FILE).read_bytes().strip()
-    except FileNotFoundError:
-        return b""
+    """Return the course's secret from the environment or a file; empty if there is none.
+
+    Raises ``CourseError`` for a short one, which code could find by trying all words.
+    """
+    origin, secret = SECRET_VARIABLE, os.environ.get(SECRET_VARIABLE, "").strip().encode()
+    if not secret:
+        file = root / SECRET_FILE
+        if not file.is_file():
+            return b""
+        origin, secret = str(file), file.read_bytes().strip()
+    if len(secret) < SECRET_BYTES:
+        command = 'python -c "import secrets; print(secrets.token_hex(32))"'
+        msg = (
+            f"The course's secret in {origin} has {len(secret)} bytes; it needs at least "
+            f"{SECRET_BYTES}. `{command}` prints one."
+        )
+        raise CourseError(msg)
+    return secret
 
 
 def _read_stage_file(folder: Path) -> StageFile:

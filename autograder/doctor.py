@@ -11,9 +11,9 @@ import torch
 
 from autograder.course import Course, course_secret
 from autograder.course_file import Limits
-from autograder.errors import GraderError
+from autograder.errors import CourseError, GraderError
 from autograder.grading.suite_runner import open_suites
-from autograder.sandbox import private_folder
+from autograder.sandbox import namespaces, private_folder
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.spawned_workers import own_workers
 from autograder.suite import documented
@@ -38,10 +38,9 @@ def examine(course: Course | None) -> Iterator[Finding]:
     yield Finding(found.level == "full", f"isolation {found.level}: {found.reason}")
     if found.level == "full":
         yield Finding(good=True, text=_private_folder(course.limits))  # with or without files
+        yield Finding(good=True, text=_traces())  # what a page quotes is frozen in either case
     yield _documented(course)
-    public = "the same in every public copy: set a course secret before grading"
-    inputs = "secret" if course_secret(course.root) else public
-    yield Finding(good=True, text=f"hidden inputs are {inputs}")  # good in either case
+    yield _hidden_inputs(course)
 
 
 def _worker() -> Finding:
@@ -65,6 +64,26 @@ def _private_folder(limits: Limits) -> str:
         "submissions can't write files: this system does not let a process mount "
         "(user namespaces); only lines that save a file fail"
     )
+
+
+def _traces() -> str:
+    """Return a sentence on what one worker can leave behind for a later one to read."""
+    numbers = "the machine's process numbers (no PID namespace)"
+    if namespaces.has_process_numbers():
+        numbers = "constant process numbers"
+    times = "reading changes no access time"
+    if namespaces.access_times() == "set before":
+        times = "files are read once a day beforehand, so that reading changes no access time"
+    return f"workers see {numbers}; {times}"
+
+
+def _hidden_inputs(course: Course) -> Finding:
+    public = "the same in every public copy: set a course secret before grading"
+    try:
+        inputs = "secret" if course_secret(course.root) else public
+    except CourseError as error:
+        return Finding(good=False, text=str(error))
+    return Finding(good=True, text=f"hidden inputs are {inputs}")  # good in either case
 
 
 def _documented(course: Course) -> Finding:

@@ -40,6 +40,27 @@ _CLAUSE_END: Final = re.compile(
 )
 
 
+class FlagKind(StrEnum):
+    """Names what an instructor should look at in a submission, in addition to its points."""
+
+    UNCLEAR_CODE = "unclear-code"  # the source does not show which functions run
+    REFUSED = "refused"  # the code tried what the sandbox refuses
+    NO_PACKAGE = "no-package"  # a package is not installed here
+    NO_MODULE = "no-module"  # a lab was submitted in place of its module
+    SEVERAL_FILES = "several-files"  # one of several files was graded
+    NO_LAB = "no-lab"  # the written answers count as missing; the class report counts these
+
+
+class Flag(msgspec.Struct, frozen=True):
+    """A reason to look at a submission, with the sentence for the instructor."""
+
+    kind: FlagKind
+    text: str
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "text", line(self.text, MAX_SENTENCE))
+
+
 class Outcome(StrEnum):
     """Names the outcome of one check."""
 
@@ -269,7 +290,8 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
 
     *printed* is the output of importing the file; only results of a public suite contain it.
     *syntax_sha256* is the digest of the code without its own names, comments, docstrings and
-    formatting, or empty if the code is not valid Python. Older records have no *audit*.
+    formatting, or empty if the code is not valid Python. *flags* are for the instructor. Older
+    records have no *audit* and no *flags*.
     """
 
     student: str
@@ -279,6 +301,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     max_score: float | None
     message: str = ""
     notices: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     ignored: tuple[str, ...] = ()
     exercises: tuple[ExerciseResult, ...] = ()
     sha256: str = ""
@@ -291,6 +314,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "stage", identifier(self.stage))
         force_setattr(self, "message", lines(self.message))
         force_setattr(self, "notices", listed(self.notices, MAX_NOTICES, MAX_SENTENCE))
+        force_setattr(self, "flags", tuple(dict.fromkeys(self.flags))[:MAX_NOTICES])
         force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
         force_setattr(self, "syntax_sha256", line(self.syntax_sha256, MAX_WORD))

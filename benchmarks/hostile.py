@@ -264,7 +264,8 @@ def honest_class(course: Course, count: int) -> list[Submission]:
     stage = course.stage(hostile.STAGE)
     solution = stage.solution.read_text("utf-8")
     variants = (hostile.ROOT / "tests/hidden" / hostile.STAGE / "variants").glob("*.py")
-    texts = [solution, stage.stub.read_text("utf-8")]
+    stub = hostile.ROOT / "assignments" / hostile.STAGE / hostile.MODULE
+    texts = [solution, stub.read_text("utf-8")]
     texts += [path.read_text("utf-8") for path in sorted(variants)]
     texts += [one.module(solution) for one in read(stage.misconceptions)[::3]]
     named = enumerate(islice(cycle(texts), count))

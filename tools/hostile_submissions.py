@@ -53,6 +53,7 @@ Group = Literal[
     "games the specification",
     "hides a shortcut",
     "uses the second run",
+    "leaves a trace",
 ]
 
 
@@ -103,6 +104,11 @@ def with_neighbours() -> list[str]:
     return [name for name in attacks() if expected(name).group == "uses the second run"]
 
 
+def leaving_traces() -> list[str]:
+    """List the hostile submissions that pass hidden inputs to a later worker."""
+    return [name for name in attacks() if expected(name).group == "leaves a trace"]
+
+
 def purpose(attack: str) -> str:
     """Return the sentence that describes *attack*."""
     file = HOSTILE / attack / MODULE
@@ -110,12 +116,12 @@ def purpose(attack: str) -> str:
     return lines[0].strip('"') if lines else attack
 
 
-def course_with_low_limits(root: Path) -> Course:
-    """Copy the course to *root*, with lower limits and its own secret."""
+def course_with_low_limits(root: Path, secret: str = SECRET) -> Course:
+    """Copy the course to *root*, with lower limits and its own *secret*."""
     for name in ("source", "solutions", "tests/hidden"):
         ignored = shutil.ignore_patterns("variants", "__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=ignored)
-    (root / ".course-secret").write_text(SECRET)
+    (root / ".course-secret").write_text(secret)
     file = read_toml(ROOT / courses.COURSE_FILE, CourseFile)
     limits = replace(
         file.limits,

@@ -1,5 +1,6 @@
 """Groups all commands, imports each one on use, and prints errors as messages."""
 
+import os
 from importlib import import_module
 from typing import Any, Final
 
@@ -73,6 +74,9 @@ MODULES: Final = {  # grouped by imports, so that `hint` does not load torch
     "course_commands": ("verify", "mutate", "diagnose", "doctor", "bundle"),
 }
 
+# These write files about persons, or secrets, which only their owner may read.
+PRIVATE: Final = frozenset({"grade", "collect", "extend", "export", "feedback", "bundle"})
+
 
 class CommandGroup(TyperGroup):
     """Lists the commands of ``SUMMARIES``, and imports a command when it is used."""
@@ -89,6 +93,8 @@ class CommandGroup(TyperGroup):
         """Return the command at the beginning of *args*, with its options and arguments."""
         ctx.meta[_WORDS] = tuple(args)
         name, _, rest = super().resolve_command(ctx, args)
+        if name in PRIVATE:
+            os.umask(0o077)
         return name, name and load_command(name), rest
 
     def invoke(self, ctx: Any) -> Any:
@@ -96,6 +102,8 @@ class CommandGroup(TyperGroup):
 
         The exit code is then 2, or 1 if it is unclear to whom submissions belong.
         """
+        before = os.umask(0o077)  # there is no other way to read it
+        os.umask(before)
         try:
             return super().invoke(ctx)
         except AutograderError as error:
@@ -108,6 +116,8 @@ class CommandGroup(TyperGroup):
             install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
             typer.echo(f"`autograder {_command(ctx)}` needs {library}: {install}", err=True)
             raise typer.Exit(2) from None
+        finally:
+            os.umask(before)
 
 
 def load_command(name: str) -> Any:

@@ -97,7 +97,7 @@ class StageMistakes:
     def __init__(self, stage: Stage, words: Words, bank: Sequence[Misconception] = ()) -> None:
         self.text = stage.solution.read_text("utf-8")
         self.names = [one.name for one in stage.exercises]
-        self._variants = [path.read_text("utf-8") for path in stage.variants]
+        self._variants = [_defined(path.read_text("utf-8")) for path in stage.variants]
         self._words = words
         self._bank = bank
         self._known: dict[str, ExerciseMistakes] = {}
@@ -126,9 +126,18 @@ class StageMistakes:
     def _calling(self, code: ExerciseCode) -> ExerciseCode:
         name, place = code.names[-1], self.names.index(code.names[-1])
         earlier = set(self.names[:place])  # so that there is no cycle
-        every = [code, *(ExerciseCode(text, name, self.names) for text in self._variants)]
+        texts = (text for text, defined in self._variants if name in defined)
+        every = [code, *(ExerciseCode(text, name, self.names) for text in texts)]
         usable = [one for one in every if earlier.issuperset(one.used)]
         return max(usable or [code], key=lambda one: len(one.used))
+
+
+def _defined(text: str) -> tuple[str, set[str]]:
+    """Return the *text* of a variant, and the names that it defines; none if it is not Python."""
+    try:
+        return text, {getattr(node, "name", "") for node in ast.parse(text).body}
+    except SyntaxError:
+        return text, set()
 
 
 class Programs:

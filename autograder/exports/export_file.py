@@ -2,13 +2,15 @@
 
 A spreadsheet calculates a cell that begins with ``=``, ``+``, ``-`` or ``@``, even after spaces or
 as a full-width character. Quotes do not prevent this, but an apostrophe does. ``csv_text`` adds it
-to all cells that the kit writes. Cells that an LMS wrote are not changed, because the LMS finds its
+to all cells that the kit writes, and to each part of a cell, because a spreadsheet may divide cells
+at semicolons. Cells that an LMS wrote are not changed, because the LMS finds its
 students by them.
 """
 
 import csv
 import io
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -25,6 +27,7 @@ from autograder.sanitize import MAX_WORD, identifier, line
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
 _INVISIBLE = " \t\r\n\u200c\u200d"  # includes joiners, which occur in names and may hide a sign
+_NUMBER = re.compile(r"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?)?", re.ASCII)
 MAX_ROWS = 20  # named in one warning
 _MOST = 10**12  # points; larger numbers with six decimals exceed the precision of `Decimal`
 _BOM = b"\xef\xbb\xbf"
@@ -112,11 +115,11 @@ def csv_id(value: str) -> str:
 
 
 def is_formula(value: str) -> bool:
-    """Whether a spreadsheet may interpret *value* as a formula."""
-    plain = unicodedata.normalize("NFKC", value).strip().lstrip(_INVISIBLE)
-    return (
-        len(plain) > 1 and plain[0] in _SIGNS
-    )  # a sign alone, which may mean "none", is not a formula
+    """Whether a spreadsheet may interpret *value*, or a part of it, as a formula."""
+    parts = unicodedata.normalize("NFKC", value).split(";")
+    plain = (part.strip().lstrip(_INVISIBLE) for part in parts)
+    # A sign alone, which may mean "none", is not a formula.
+    return any(len(part) > 1 and part[0] in _SIGNS for part in plain)
 
 
 def formula_warnings(rows: Iterable[Sequence[str]], what: str) -> tuple[str, ...]:
@@ -154,10 +157,10 @@ def points(cell: str) -> float | None:
 
 
 def csv_content(rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False) -> bytes:
-    """Return the encoded *rows* in the format of RFC 4180: UTF-8, CR LF, quotes where needed."""
-    page = io.StringIO(newline="")
-    csv.writer(page, delimiter=delimiter).writerows(rows)
-    return (_BOM if bom else b"") + page.getvalue().encode("utf-8", "replace")
+    """Return the encoded *rows* in the format of RFC 4180: UTF-8, CR LF, quotes around texts."""
+    # A line of one empty cell would be no row at all.
+    lines = ((delimiter.join(map(_quoted, row)) or '""' * len(row)) + "\r\n" for row in rows)
+    return (_BOM if bom else b"") + "".join(lines).encode("utf-8", "replace")
 
 
 def read_csv(content: bytes, what: str) -> CsvTable:
@@ -189,7 +192,15 @@ def read_csv(content: bytes, what: str) -> CsvTable:
 
 
 def _without_formula(cell: str) -> str:
-    return f"'{cell}" if is_formula(cell) else cell
+    if not is_formula(cell):
+        return cell
+    return ";".join(f"'{part}" if is_formula(part) else part for part in cell.split(";"))
+
+
+def _quoted(cell: str) -> str:
+    """Return *cell* in quotes, unless it is empty or a number."""
+    escaped = cell.replace('"', '""')
+    return cell if _NUMBER.fullmatch(cell) else f'"{escaped}"'
 
 
 def _reader(page: str, delimiter: str, *, strict: bool = False) -> Iterator[list[str]]:

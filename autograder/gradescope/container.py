@@ -184,6 +184,7 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
         max_score=None,
         message="\n".join(message),
         notices=tuple(notice for result in found for notice in result.notices),
+        flags=tuple(flag for result in found for flag in result.flags),
         ignored=tuple(dict.fromkeys(name for result in found for name in result.ignored)),
         exercises=tuple(exercises),
     )

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.course_file import Isolation
+from autograder.course_file import Isolation, Limits
 from autograder.errors import (
     CourseError,
     GraderError,
@@ -21,8 +21,13 @@ from autograder.errors import (
     UsageError,
     require_memory,
 )
-from autograder.grading.grading_process import STOP_SECONDS, grade_from_pipe, receive
-from autograder.grading.outcomes import failed_grading, unreadable
+from autograder.grading.grading_process import (
+    STOP_SECONDS,
+    GradeInSandbox,
+    grade_from_pipe,
+    receive,
+)
+from autograder.grading.outcomes import failed_grading, unreadable, with_earlier_texts
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results, SubmissionResult
@@ -111,28 +116,40 @@ def grade_one(
     submission: Submission,
     client: int = 0,
     exercise: str = "",
+    *,
+    quiet: bool = False,
 ) -> SubmissionResult:
     """Grade one submission, or one *exercise* of it, in the sandbox.
 
     An error of the grader becomes a result without a grade. Raises ``LostProcessError`` if a new
     process should try again. If a worker was killed, the submission is graded once more, because
     the system kills processes when memory is short, and correct code must not lose points for it.
+    With *quiet*, an earlier grading may have sent hidden inputs, so no text of the code is quoted.
     """
-    result, was_killed = _grade_once(runner, fork_server, submission, client, exercise)
+    grade_once = partial(_grade_once, runner, fork_server, submission, client, exercise)
+    result, was_killed = grade_once(quiet=quiet)
     if was_killed:
-        result, _ = _grade_once(runner, fork_server, submission, client, exercise)
+        return with_earlier_texts(grade_once(quiet=True)[0], result)
     return result
 
 
 def _grade_once(
-    runner: SuiteRunner, fork_server: Workers, submission: Submission, client: int, exercise: str
+    runner: SuiteRunner,
+    fork_server: Workers,
+    submission: Submission,
+    client: int,
+    exercise: str,
+    *,
+    quiet: bool,
 ) -> tuple[SubmissionResult, bool]:
     """Return the result of *submission*, and whether a worker was killed."""
     code = submission.code
     if code is None:
         return unreadable(submission), False
     stage, notebook = runner.course.stage(submission.stage), code.kind == "notebook"
-    session = Session(fork_server, stage.module, code.cells, notebook=notebook, client=client)
+    session = Session(
+        fork_server, stage.module, code.cells, notebook=notebook, client=client, quiet=quiet
+    )
     try:
         result = runner.grade_submission(submission, session, exercise)
     except (CourseError, SandboxError, UsageError, LostProcessError):
@@ -200,7 +217,8 @@ def _grade_all(
                 runner.require_right_solutions()
             for client in range(count):
                 fork_server.wait_ready(client)
-            died = _grade_in_processes(runner, fork_server, class_, indices, count)
+            in_sandbox = partial(grade_one, runner, fork_server, quiet=alone)
+            died = _grade_in_processes(in_sandbox, runner.course.limits, class_, indices, count)
         for index in died if alone else ():
             submission, add = class_.begin(index)
             add(failed_grading(submission, GraderError(DIED)))
@@ -209,8 +227,8 @@ def _grade_all(
 
 
 def _grade_in_processes(
-    runner: SuiteRunner,
-    fork_server: ForkServer,
+    grade_in_sandbox: GradeInSandbox,
+    limits: Limits,
     class_: Class,
     indices: Sequence[int],
     jobs: int,
@@ -219,13 +237,12 @@ def _grade_in_processes(
 
     Return the indices of submissions whose fork died. The other forks continue.
     """
-    grade_in_sandbox = partial(grade_one, runner, fork_server)
     if not hasattr(os, "fork"):
         for index in indices:
             submission, add = class_.begin(index)
             add(grade_in_sandbox(submission))
         return []
-    grade_in_fork = partial(grade_from_pipe, grade_in_sandbox, runner.course.limits)
+    grade_in_fork = partial(grade_from_pipe, grade_in_sandbox, limits)
     waiting, died = iter(indices), list[int]()
     busy: dict[Connection, tuple[int, Callable[[SubmissionResult], None]]] = {}
     with _forks(jobs, grade_in_fork) as pipes:

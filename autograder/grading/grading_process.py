@@ -12,7 +12,12 @@ from multiprocessing.connection import Connection
 from autograder.course_file import Limits
 from autograder.errors import LostProcessError, lacks_memory
 from autograder.results import SubmissionResult
-from autograder.sandbox.process_limits import MIB, limit_memory, limit_processor_time
+from autograder.sandbox.process_limits import (
+    MIB,
+    limit_memory,
+    limit_processor_time,
+    return_freed_memory,
+)
 
 STOP_SECONDS = 10.0  # to wait until a grading process has ended its worker, before it is killed
 
@@ -28,6 +33,7 @@ def grade_from_pipe(
 ) -> None:
     """Grade the submissions that arrive, until the parent closes the pipe or dies."""
     gc.freeze()  # collections skip the 200,000 objects of torch and the suites
+    return_freed_memory()
     limit_memory(limits.grader_mib * MIB)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the worker ends, too

@@ -12,6 +12,8 @@ from autograder.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
+    Flag,
+    FlagKind,
     Grid,
     Outcome,
     Status,
@@ -21,11 +23,16 @@ from autograder.results import (
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
+from autograder.sandbox.static_names import MODULE, ODD
 from autograder.sanitize import MAX_WORD
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
 
 MAX_CANDIDATES = 300  # definitions of one file; a module that a student wrote has some dozens
+GRADED_AGAIN = (
+    "The first grading was interrupted and this is the second one, which quotes no text of your "
+    "code, such as the text of an exception."
+)
 NEAR = 0.8  # the least similarity of a misspelled name: CasualAttention has 0.93
 
 
@@ -149,6 +156,7 @@ def submission_result(
     message: str,
     exercises: tuple[ExerciseResult, ...],
     notices: tuple[str, ...],
+    flags: tuple[Flag, ...] = (),
 ) -> SubmissionResult:
     """Return the result of a submission, with the sums of its points."""
     return SubmissionResult(
@@ -159,10 +167,33 @@ def submission_result(
         max_score=add(exercise.max_score for exercise in exercises) if exercises else None,
         message=message,
         notices=submission.notices + notices,
+        flags=submission.flags + flags,
         ignored=submission.ignored,
         exercises=exercises,
         sha256=submission.sha256,
     )
+
+
+def with_earlier_texts(result: SubmissionResult, earlier: SubmissionResult) -> SubmissionResult:
+    """Return *result*, of a second grading, with the texts of *earlier* where the outcome is equal.
+
+    A second grading is quiet, because the first one has sent hidden inputs.
+    """
+    checks = {(one.name, check.name): check for one in earlier.exercises for check in one.checks}
+
+    def merged(exercise: str, check: CheckResult) -> CheckResult:
+        old = checks.get((exercise, check.name))
+        if old is None or (old.outcome, old.status) != (check.outcome, check.status):
+            return check
+        return replace(check, message=old.message, grid=old.grid, diagnosis=old.diagnosis)
+
+    exercises = tuple(
+        replace(one, checks=tuple(merged(one.name, check) for check in one.checks))
+        for one in result.exercises
+    )
+    if earlier.status is not result.status:
+        return replace(result, exercises=exercises)
+    return replace(result, exercises=exercises, message=earlier.message, notices=earlier.notices)
 
 
 def import_submission(session: Session) -> Fault | None:
@@ -224,6 +255,31 @@ def notices_of(
     return tuple(notices)
 
 
+def flags_of(
+    session: Session, unclear: Sequence[str], faults: Sequence[Raised]
+) -> tuple[Flag, ...]:
+    """Return what an instructor should look at: code, and what was refused or is not installed.
+
+    *unclear* are the sentences about code. *faults* are the exceptions of checks.
+    """
+    raised = [(problem.type, problem.text) for problem in session.problems]
+    raised += [(fault.kind, fault.text) for fault in faults]
+    found = [Flag(FlagKind.UNCLEAR_CODE, sentence) for sentence in unclear]
+    for kind, text in raised:
+        if kind == "PermissionError":  # Python's own text for a refused call or file
+            found.append(Flag(FlagKind.REFUSED, f"the sandbox refused: {_first(text)}"))
+        if kind == "ModuleNotFoundError":
+            found.append(Flag(FlagKind.NO_PACKAGE, f"not installed here: {_first(text)}"))
+    if attempts := session.attempts():
+        words = " and ".join(attempts)
+        found.append(Flag(FlagKind.REFUSED, f"the code tried to use {words}"))
+    return tuple(found)
+
+
+def _first(text: str) -> str:
+    return text.strip().partition("\n")[0][:200]
+
+
 def describe_problem(problem: Problem) -> str:
     """Describe the line of a module or a cell that failed, and the error."""
     where = _where(problem.statement)
@@ -234,7 +290,8 @@ def describe_problem(problem: Problem) -> str:
             "definition was graded anyway. Choose another name in that line."
         )
     if problem.kind == "not-compiled":
-        error = f"{where} is not valid Python: {problem.type}{_text(problem)}"
+        why = f": {problem.type}{_text(problem)}" if problem.type else ""
+        error = f"{where} is not valid Python{why}"
         names = " and ".join(f"`{name}`" for name in _names(problem))
         lost = f"{names} could not be defined" if names else "this statement could not run"
         return f"{error}. Fix {where} first: {lost}."
@@ -243,7 +300,8 @@ def describe_problem(problem: Problem) -> str:
 
 def _stops_file(session: Session, problem: Problem) -> bool:
     """Whether *problem* leaves no definition to grade."""
-    return problem.kind == "not-compiled" and not session.definitions
+    names = {definition.name for definition in session.definitions}
+    return problem.kind == "not-compiled" and names <= {MODULE, ODD}
 
 
 def _undefined(session: Session, name: str, problem: Problem) -> Fault:
@@ -320,11 +378,11 @@ def _raised(problem: Problem) -> str:
     inner = Statement(problem.place, problem.line)
     outer = problem.statement and (problem.statement.place, problem.statement.line)
     inside = f" in {_where(inner)}" if inner.line and outer != (inner.place, inner.line) else ""
-    return f"raised {problem.type}{inside}{_text(problem)}"
+    return f"raised {problem.type or 'an exception'}{inside}{_text(problem)}"
 
 
 def _text(problem: Problem) -> str:
-    text = problem.text.strip().partition("\n")[0][:200]
+    text = _first(problem.text)
     code = f" ({problem.code})" if problem.code else ""
     return (f": {text}" if text else "") + code
 

@@ -26,7 +26,9 @@ from autograder.grading.context import SuiteContext
 from autograder.grading.known_replies import KnownReplies
 from autograder.grading.neighbours import Neighbours
 from autograder.grading.outcomes import (
+    GRADED_AGAIN,
     CheckOutcome,
+    flags_of,
     import_submission,
     missing_exercise,
     notices_of,
@@ -44,10 +46,14 @@ from autograder.results import (
     SubmissionResult,
     add,
 )
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, Raised
+from autograder.sandbox.notebook_magics import strip_magics
+from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
+from autograder.sandbox.static_names import definitions, odd_words, parse
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
+from autograder.submission.notebook import code_cells
 from autograder.suite.checks import CollectedCheck, Layer, collected_check, read_rules, spec_of
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
@@ -55,6 +61,8 @@ from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel
+
+MOST_KEPT = MIB  # bytes of replies to one check until its diagnosis; honest ones have 58 KB
 
 
 @contextmanager
@@ -91,6 +99,7 @@ class Start:
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)  # of all checks so far
     right: list[str] = field(default_factory=list)  # the exercises that passed every check so far
+    faults: list[Raised] = field(default_factory=list)  # exceptions of all checks so far
 
     def fault(self, check: CollectedCheck) -> Fault | None:
         """Return the reason why *check* can't run, or None."""
@@ -119,6 +128,7 @@ class SuiteRunner:
         self._solved_checks: dict[str, SolvedCheck] = {}
         self._neighbours: dict[str, Neighbours] = {}
         self._known: defaultdict[str, KnownReplies] = defaultdict(KnownReplies)
+        self._usual: dict[str, frozenset[str]] = {}
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in suites.items:
             self._checks.setdefault(item.path.parent.name, []).append(collected_check(item))
@@ -192,19 +202,53 @@ class SuiteRunner:
         graded = [
             self._grade_exercise(stage, checks, session, start) for checks in by_exercise.values()
         ]
+        given = submission.code.given if submission.code else ()
+        unclear = self._unclear(stage, by_exercise, session, start)
+        flags = () if self._public else flags_of(session, unclear, start.faults)
         exercises = self._priced(stage, graded, session, start)
         status, message = submission_status(session, import_fault)
-        given = submission.code.given if submission.code else ()
-        with_rules = [
-            name
-            for name, checks in by_exercise.items()
-            if any(check.spec.layer is Layer.FORBIDDEN for check in checks)
-        ]
-        unclear = dict.fromkeys([*start.doubts, *doubts(session.definitions, with_rules)])
-        notices = notices_of(session, _exercises(stage), given, tuple(unclear))
-        result = submission_result(submission, status, message, exercises, notices)
+        unclear = ((GRADED_AGAIN,) if session.quiet else ()) + unclear
+        notices = notices_of(session, _exercises(stage), given, unclear)
+        result = submission_result(submission, status, message, exercises, notices, flags)
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
+
+    def _unclear(
+        self,
+        stage: Stage,
+        by_exercise: Mapping[str, Sequence[CollectedCheck]],
+        session: Session,
+        start: Start,
+    ) -> tuple[str, ...]:
+        """Return a sentence for each reason why the source does not show which functions run."""
+        found = [*start.doubts]
+        if not self._public:
+            with_rules = [
+                name
+                for name, checks in by_exercise.items()
+                if any(check.spec.layer is Layer.FORBIDDEN for check in checks)
+            ]
+            found += doubts(session.definitions, with_rules, self._usual_words(stage))
+            defined = {definition.name for definition in session.definitions}
+            found += [
+                f"{name} exists when the file has run, but the source does not define it, so an "
+                "instructor should read the code."
+                for name, fault in start.missing.items()
+                if fault is None and name not in defined
+            ]
+        return tuple(dict.fromkeys(found))
+
+    def _usual_words(self, stage: Stage) -> frozenset[str]:
+        """Return the unusual words that the course's own code of *stage* contains."""
+        if stage.name not in self._usual:
+            paths = (stage.solution, *stage.variants)
+            sources: list[tuple[bytes, ...]] = [(path.read_bytes(),) for path in paths]
+            if stage.lab.is_file():
+                cells = code_cells(stage.lab.read_bytes(), stage.lab.name)
+                sources.append(strip_magics(cells, notebook=True))
+            found = (odd_words(definitions(parse(cells))) for cells in sources)
+            self._usual[stage.name] = frozenset(use.name for uses in found for use in uses)
+        return self._usual[stage.name]
 
     def _priced(
         self, stage: Stage, graded: Sequence[Graded], session: Session, start: Start
@@ -224,8 +268,12 @@ class SuiteRunner:
         if not isinstance(channel, Session):
             return self._observe(item, channel)
         run = self._observe if self._public else self._run_unless_known
+        received = channel.received
         with channel.charged(CHECK_SECONDS), limit_check(channel.seconds_left, CHECK):
-            return run(item, channel)
+            observation = run(item, channel)
+        if channel.received - received > MOST_KEPT:
+            return observation.without_answers()
+        return observation
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:
         known = self._known[item.nodeid]
@@ -292,14 +340,18 @@ class SuiteRunner:
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
+        reveal = self.course.reveal
+        if session.quiet:  # values of its answers may be hidden inputs
+            reveal = replace(reveal, documented_values=False)
         for check in checks:
-            outcome = CheckOutcome(check, self.course.reveal, session.problems, public=self._public)
+            outcome = CheckOutcome(check, reveal, session.problems, public=self._public)
             fault = start.fault(check)
             if fault is not None:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = start.observed.get(check) or self.run(check.item, session)
             start.doubts += observation.doubts
+            start.faults += [observation.error] if isinstance(observation.error, Raised) else []
             result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:

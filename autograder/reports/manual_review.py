@@ -1,10 +1,9 @@
 """Lists the reasons why an instructor should read a submission."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from autograder.results import Outcome, Status, SubmissionResult
+from autograder.results import FlagKind, Outcome, Status, SubmissionResult
 
 MANUAL_REVIEW: Final = (
     Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
@@ -17,43 +16,22 @@ _LIMITS: Final = {
     Status.OUT_OF_MEMORY: "used too much memory",
     Status.OUT_OF_DISK: "wrote too much to the disk",
 }
-_NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
-# Notices of `submission` about a lab that was submitted without its module.
-_NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0,80} were graded")
-# Notices of `submission` about a choice among several files.
-_SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
-# Python's message if the sandbox refuses a system call or a file outside the private folder.
-_REFUSED: Final = re.compile(r"PermissionError: (?:\[Errno \d+\] )?([^()\n]{1,120})")
-# The notice of `submission` about missing written answers.
-_NO_LAB: Final = re.compile(r"No lab\.ipynb was submitted\b")
-MAX_REFUSED: Final = 3  # listed for one submission
 
 
 def review_reasons(result: SubmissionResult) -> Iterator[str]:
     """Yield the reasons why an instructor should read *result*.
 
-    Such reasons are parts that were not graded, and forbidden operations.
+    Such reasons are parts that were not graded, and code that the grader can't read.
     """
     if result.status in MANUAL_REVIEW:
         yield first_problem(result)
-    said = "\n".join((result.message, *result.notices))
-    if _NO_MODULE.search(said):
-        yield "a lab was submitted without its module"
-    yield from filter(_SEVERAL_FILES.match, result.notices)
+    yield from (flag.text for flag in result.flags if flag.kind is not FlagKind.NO_LAB)
     yield from _limits(result)
-    messages = (check.message for exercise in result.exercises for check in exercise.checks)
-    whole = "\n".join((said, *messages))
-    refused = list(dict.fromkeys(text.strip(" .") for text in _REFUSED.findall(whole)))
-    if refused:
-        yield f"the sandbox refused: {'; '.join(refused[:MAX_REFUSED])}"
-    missing = dict.fromkeys(_NO_PACKAGE.findall(whole))
-    if missing:
-        yield f"not installed here: {', '.join(missing)}"
 
 
 def lacks_lab(result: SubmissionResult) -> bool:
     """Return whether the lab is missing, so that written answers count as missing."""
-    return any(map(_NO_LAB.match, result.notices))
+    return any(flag.kind is FlagKind.NO_LAB for flag in result.flags)
 
 
 def first_problem(result: SubmissionResult) -> str:

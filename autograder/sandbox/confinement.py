@@ -1,7 +1,6 @@
 """Confines a worker: drops its privileges irreversibly before student code runs."""
 
 import contextlib
-import ctypes
 import functools
 import logging
 import os
@@ -15,22 +14,26 @@ import msgspec
 
 from autograder.course_file import Isolation
 from autograder.errors import SandboxError
-from autograder.sandbox import landlock, private_folder, seccomp, syscalls
-from autograder.sandbox.isolation import allows_others, missing_feature, readable_roots
+from autograder.sandbox import landlock, namespaces, private_folder, seccomp, syscalls
+from autograder.sandbox.isolation import allows_others, missing_feature, readable, readable_roots
 from autograder.sandbox.privileges import (
     drop_privileges,
     is_root,
     set_capabilities,
     unprivileged_owner,
 )
-from autograder.sandbox.process_limits import end_with_parent, mapped_bytes, set_limit
+from autograder.sandbox.process_limits import (
+    end_with_parent,
+    mapped_bytes,
+    set_limit,
+    share_arenas,
+)
 
 if sys.platform != "win32":
     import resource
 
 _NULL: Final = Path("/dev/null")  # writable: honest code may write to `os.devnull`
 _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
-_M_ARENA_MAX: Final = -8
 
 
 class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,6 +41,7 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     isolation: Isolation
     readable: tuple[str, ...]
+    listed: tuple[str, ...] = ()  # folders whose names may be read, without their files
     private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
     memory_bytes: int  # in addition to the memory mapped when `confine` is called
     file_bytes: int  # limit for all files in the private folder together, and for each file
@@ -86,8 +90,10 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     end_with_parent(parent)  # after the change of user, which resets it
     syscalls.prctl(_PR_SET_DUMPABLE, 0)
     syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    landlock.restrict(map(Path, (*policy.readable, policy.private)), (*writable, _NULL))
-    _reach_by_descriptor((*policy.readable, policy.private))
+    paths = (*policy.readable, policy.private)
+    landlock.restrict(map(Path, paths), (*writable, _NULL), map(Path, policy.listed))
+    inside = {path for path in paths if str(Path(path).parent) in policy.listed}
+    _reach_by_descriptor((*policy.listed, *(path for path in paths if path not in inside)))
     set_capabilities(0)
     arch = syscalls.machine()
     if arch is not None:  # `missing_feature` has checked it
@@ -134,14 +140,8 @@ def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
     yield resource.RLIMIT_MSGQUEUE, 0
     if policy.isolation == "full" and is_root():  # otherwise the user's own programs would count
         yield resource.RLIMIT_NPROC, policy.threads
-    _share_arenas()
+    share_arenas()
     yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes
-
-
-def _share_arenas() -> None:
-    """Let all threads use one arena, because glibc reserves 64 MiB of addresses for each arena."""
-    with contextlib.suppress(AttributeError):  # musl has no arenas
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def prepare_forks() -> None:
@@ -149,10 +149,11 @@ def prepare_forks() -> None:
 
     Reading thousands of modules after a fork would copy their memory.
     """
-    for root in readable_roots():
+    for root in (*readable_roots(), *readable().listed):
         is_below_closed(root)
     _closed_search_paths()
     private_folder.is_available()
+    namespaces.has_process_numbers()
     if arch := syscalls.machine():
         seccomp.encoded(arch, os.getpid())
     # torch has dozens of log handlers, and a fork makes a new lock for each. No thread holds one.

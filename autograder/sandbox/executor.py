@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.sandbox import static_names
+from autograder.sandbox.attempts import Attempts
 from autograder.sandbox.call_counters import CallCounters
 from autograder.sandbox.module_parameters import (
     MissingError,
@@ -64,6 +65,7 @@ class RequestExecutor:
         self._max_bytes = max_bytes
         self.module = ModuleType(name)
         self.counters = CallCounters()
+        self.attempts = Attempts()
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
         self.names: defaultdict[int, dict[str, str]] = defaultdict(dict)  # see module_parameters
@@ -317,6 +319,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "gradients": _gradients,
         "operators": _operators,
         "draw": lambda _call: torch.rand(4),
+        "attempts": lambda call: sorted(call.executor.attempts.found),
     }
 )
 

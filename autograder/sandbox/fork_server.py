@@ -24,6 +24,7 @@ import torch
 from autograder.sandbox import protocol, syscalls
 from autograder.sandbox.confinement import prepare_forks
 from autograder.sandbox.executor import RequestExecutor
+from autograder.sandbox.namespaces import fork_apart, parent_of_fork
 from autograder.sandbox.prefault import copy_now, learn, mappings
 from autograder.sandbox.protocol import (
     Batch,
@@ -206,12 +207,12 @@ def _start_worker(
     request: StartWorker, descriptors: Sequence[int], written: bytes
 ) -> WorkerStarted:
     parent = os.getpid()
-    pid = os.fork()
+    pid = fork_apart() if request.policy.isolation == "full" else os.fork()
     if not pid:
         try:
             copy_now(written)
             connection, output = descriptors
-            serve(request, connection, output, parent)
+            serve(request, connection, output, parent_of_fork(parent))
         finally:
             os._exit(70)  # a worker never returns into the fork server's loop
     return WorkerStarted(pid)

@@ -10,12 +10,13 @@ import site
 import stat
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from autograder.course import SOLUTIONS_PACKAGE
 from autograder.course_file import Isolation
 from autograder.errors import SandboxError
 from autograder.sandbox import landlock, seccomp, syscalls
@@ -61,6 +62,35 @@ def detect_capabilities() -> Capabilities:
         platform=platform.system(),
         architecture=platform.machine(),
     )
+
+
+class Readable(NamedTuple):
+    """The *paths* that a worker may read, and the folders whose names alone it may *list*."""
+
+    paths: tuple[str, ...]
+    listed: tuple[str, ...] = ()
+
+
+def readable() -> Readable:
+    """Return ``readable_roots`` without the installed wheel of solutions."""
+    roots = readable_roots()
+    found = (Path(root, SOLUTIONS_PACKAGE) for root in (*roots, *sys.path) if root)
+    secrets = {folder.resolve() for folder in found if folder.exists()}
+    parts = [_without(Path(root), secrets) for root in roots]
+    paths, listed = ([one for part in parts for one in part[kind]] for kind in (0, 1))
+    return Readable(tuple(dict.fromkeys(paths)), tuple(dict.fromkeys(listed)))
+
+
+def _without(top: Path, secrets: Collection[Path]) -> Readable:
+    """Divide the folder *top* if one of the *secrets* is in it."""
+    inside = top.resolve()
+    if inside in secrets:
+        return Readable(())
+    if not any(inside in secret.parents for secret in secrets):
+        return Readable((str(top),))
+    parts = [_without(entry, secrets) for entry in sorted(top.iterdir())]
+    paths, listed = ([one for part in parts for one in part[kind]] for kind in (0, 1))
+    return Readable(tuple(paths), (str(top), *listed))
 
 
 def readable_roots() -> tuple[str, ...]:

@@ -26,6 +26,7 @@ _SINCE: Final = ((1, (1 << 13) - 1), (2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV
 
 _READ: Final = _READ_FILE | _READ_DIR  # not _EXECUTE: mapping an extension module doesn't need it
 _KEEP: Final = _MAKE_DIR | _MAKE_REG | _REMOVE_DIR | _REMOVE_FILE | _REFER
+_LIST: Final = _READ_DIR
 _WRITE: Final = _READ | _WRITE_FILE | _TRUNCATE | _KEEP  # no links, devices, sockets, pipes
 _ON_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 
@@ -48,12 +49,14 @@ def abi_version() -> int:
         return 0
 
 
-def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
+def restrict(
+    readable: Iterable[Path], writable: Iterable[Path], listed: Iterable[Path] = ()
+) -> None:
     """Restrict this thread to reading below *readable* and writing, too, below *writable*.
 
-    A readable path that doesn't exist is skipped. The restriction also holds for threads that this
-    thread starts later. It needs no_new_privs. Raises ``SandboxError`` if there is no Landlock,
-    ``OSError`` if a call fails.
+    Below *listed*, it may read the names of files but no files. A readable path that doesn't exist
+    is skipped. The restriction also holds for threads that this thread starts later. It needs
+    no_new_privs. Raises ``SandboxError`` if there is no Landlock, ``OSError`` if a call fails.
     """
     abi = abi_version()
     if not abi:
@@ -64,6 +67,8 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
         for path in readable:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 _grant(ruleset, path, _READ)
+        for path in listed:
+            _grant(ruleset, path, _LIST)
         for path in writable:
             _grant(ruleset, path, _WRITE & handled_rights(abi))
         flags = _LOG_OFF if abi >= _QUIET_SINCE else 0

@@ -1,5 +1,8 @@
 """Limits the memory, the processor time and the lifetime of this process."""
 
+import contextlib
+import ctypes
+import gc
 import math
 import os
 import signal
@@ -13,6 +16,9 @@ if sys.platform != "win32":
     import resource
 
 MIB = 1 << 20
+_M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
+_LARGE_BLOCK: Final = 128 << 10  # glibc's first threshold
 _PR_SET_PDEATHSIG: Final = 1
 _STATM: Final = "/proc/self/statm"
 _PAGE: Final = os.sysconf("SC_PAGESIZE") if sys.platform == "linux" else 0
@@ -39,6 +45,30 @@ def set_limit(limit: int, value: int) -> None:
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(limit, (value, value))
+
+
+def return_freed_memory() -> None:
+    """Make the C library give large blocks back to the system as soon as they are freed."""
+    _mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)  # otherwise the threshold grows with each block
+
+
+def collect_memory() -> None:
+    """Free the memory of objects that refer to each other, and give it back to the system."""
+    gc.collect()
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError):  # musl has no such function
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def share_arenas() -> None:
+    """Let all threads use one arena, because glibc reserves 64 MiB of addresses for each arena."""
+    _mallopt(_M_ARENA_MAX, 1)
+
+
+def _mallopt(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError):  # musl has no such function
+            ctypes.CDLL(None).mallopt(option, value)
 
 
 def mapped_bytes() -> int:

@@ -40,7 +40,7 @@ NO_REQUEST = "it sends a reply without a request"
 NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # a definition that the kit reports
 _Message = TypeVar("_Message")
 
-_ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
+_ModuleVerb = Literal["read", "run", "has", "signature", "draw", "attempts"]
 _CallVerb = Literal["call", "new", "forward", "method", "gradients", "operators"]
 _StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load", "replace"]
 Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb]
@@ -242,7 +242,7 @@ VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
         **dict.fromkeys(("mode", "load", "replace"), (NoneType,)),
         **dict.fromkeys(("parameters", "shapes", "buffers", "state", "move"), _DICTIONARY),
         **dict.fromkeys(("gradients", "operators"), _DICTIONARY),
-        **dict.fromkeys(("run", "signature"), (ListValue,)),
+        **dict.fromkeys(("run", "signature", "attempts"), (ListValue,)),
         "read": (SourceValue,),
         "has": (bool,),
         "new": (ObjectValue,),

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from autograder.errors import LostProcessError
 from autograder.results import Status
+from autograder.sandbox.attempts import ATTEMPTS, Attempt
 from autograder.sandbox.cpu_deadline import CpuDeadline
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.process_limits import MIB
+from autograder.sandbox.process_limits import MIB, collect_memory
 from autograder.sandbox.protocol import (
     MAX_SOURCE_PARTS,
     BadMessageError,
@@ -38,10 +39,16 @@ WALL_CLOCK_FACTOR = 20
 # The grader's own processor time for one check, which needs about 0.1 s, and for one diagnosis:
 # the first diagnosis of an exercise runs all wrong programs, for some seconds.
 CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
+LARGE = MIB  # bytes of all replies of a submission; those of honest code have about 0.2 MiB
 
 
 class Session:
-    """Sends requests to the worker of one submission, and restarts it up to the limit."""
+    """Sends requests to the worker of one submission, and restarts it up to the limit.
+
+    The texts of a worker come from the first import, before any hidden input was sent, and stay the
+    same after a restart. With *quiet*, an earlier run may have seen hidden inputs and left a trace
+    of them, so only kinds and lines are kept.
+    """
 
     def __init__(
         self,
@@ -51,19 +58,23 @@ class Session:
         *,
         notebook: bool,
         client: int = 0,
+        quiet: bool = False,
     ) -> None:
         self.module = module
         self.notebook = notebook
+        self.quiet = quiet
         self.transcript: Transcript | None = None  # of the running check
         self.problems: tuple[Problem, ...] = ()
         self.syntax_sha256 = ""  # of the code without its names, comments and formatting
         self.was_killed = False  # whether a worker ended by SIGKILL, perhaps from outside
         self.lost: LostProcessError | None = None  # kept because the check would seem to fail
+        self.received = 0  # bytes of all replies
         self._fork_server = fork_server
         self._client = client
         self._cells = cells
         self._worker: Worker | None = None
         self._import_fault: Fault | None = None
+        self._is_imported = False  # once; texts of later imports are dropped
         self._exercise = ""
         self._failures: dict[str, list[Status]] = {}
         self._spent_seconds = 0.0
@@ -99,10 +110,12 @@ class Session:
         self._running_worker()
 
     def close(self) -> None:
-        """End the worker, if there is one."""
+        """End the worker, if there is one, and free the memory of large replies."""
         if self._worker is not None:
             self._worker.end()
             self._worker = None
+        if self.received > LARGE:
+            collect_memory()
 
     @contextmanager
     def followed_by(self, cell: bytes) -> Iterator["Session"]:
@@ -127,6 +140,16 @@ class Session:
             self._spent_seconds, self._wall_seconds = second._spent_seconds, second._wall_seconds
             self.was_killed = self.was_killed or second.was_killed
             self.lost = self.lost or second.lost
+
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Return what the running worker says that its code tried and the sandbox refused."""
+        if self._worker is None:
+            return ()
+        try:
+            said = decode(self.ask("attempts").value, lambda handle: handle)
+        except (Fault, BadMessageError):
+            return ()
+        return tuple(one for one in ATTEMPTS if isinstance(said, list) and one in said)
 
     def begin(self, exercise: str) -> None:
         """Start a check of *exercise*, which crashes and hangs count for, and clear the output.
@@ -218,10 +241,14 @@ class Session:
             try:
                 self._worker = self._start()
             except Fault as fault:
+                if self.quiet:
+                    fault.message = fault.public
                 self._import_fault = fault
                 raise
             finally:
-                self._printed_by_import, self._printed = self._printed, before
+                if not self._is_imported:
+                    self._printed_by_import = self._printed
+                self._is_imported, self._printed = True, before
         return self._worker
 
     def _start(self) -> Worker:
@@ -238,7 +265,8 @@ class Session:
         problems = self._load(worker, seconds, "run")
         try:
             found = msgspec.convert(decode(problems, lambda handle: handle), Problems)
-            self.problems = tuple(map(self._with_known_lines, found))
+            if not self._is_imported:
+                self.problems = tuple(map(self._quotable, found))
         except (BadMessageError, msgspec.ValidationError):  # student code has run: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disrupted the grader.") from None
@@ -266,18 +294,33 @@ class Session:
         deadline = CpuDeadline(worker.pid, granted, self._wall_seconds)
         start = time.monotonic()
         try:
-            return worker.ask(batch, verbs, deadline, allowance)
+            sent = worker.ask(batch, verbs, deadline, allowance)
         except Fault as fault:
             self._failures.setdefault(self._exercise, []).append(fault.status)
             self.was_killed = self.was_killed or worker.was_killed
             self._worker = None
             raise
+        else:
+            self.received += len(sent.body)
+            return sent
         finally:
             passed = time.monotonic() - start
             self._wall_seconds -= passed
             # Beyond its limit, the call waited for a processor, which is not charged.
             self._spent_seconds += min(passed, deadline.granted)
             self._printed = (self._printed + worker.take_printed())[-PRINTED_BYTES:]
+
+    def _quotable(self, problem: Problem) -> Problem:
+        """Return the parts of *problem*, from the first import, that a page may quote."""
+        problem = self._with_known_lines(problem)
+        if not self.quiet:
+            return problem
+        known = {definition.name for definition in self._definitions}
+        statement = problem.statement
+        if statement:
+            names = tuple(name for name in statement.names if name in known)
+            statement = replace(statement, names=names)
+        return replace(problem, type="", text="", code="", statement=statement)
 
     def _with_known_lines(self, problem: Problem) -> Problem:
         """Remove line numbers that the source does not have."""

@@ -36,23 +36,22 @@ from autograder.sandbox.name_bindings import (
     compiled,
     flat,
 )
+from autograder.sandbox.unusual_words import unusual, words_of_statements
 
 __all__ = ["COMPUTED", "Definition", "Use", "definitions", "parse", "reached_uses"]
 
 MAX_NAMES = 4_000  # definitions, their uses and methods; a hand-written file has hundreds
+MAX_ODD = 40  # words that honest modules do not need; a notice names the first ones
 MAX_STATEMENTS = 3_000  # of the module itself; a hand-written file has dozens
 MODULE = ""  # stands for objects without a name, and for objects that are passed to other code
 TOO_MANY = "(more names than are read)"
+ODD = "(odd)"  # stands for the words that honest modules do not need
 # These reach a function without its name, or call it where calls are not counted.
-_ODD_MODULES = frozenset(
-    {"asyncio", "builtins", "concurrent", "ctypes", "importlib", "inspect", "marshal"}
-    | {"multiprocessing", "pkgutil", "pydoc", "runpy", "threading", "_thread"}
-    | {"vars", "globals", "locals"}
-)
+_ODD_TABLES = frozenset({"vars", "globals", "locals"})
 _ODD_PARTS = frozenset(
     {"__dict__", "__globals__", "__builtins__", "__closure__", "__code__", "__getattribute__"}
     | {"__subclasses__", "_getframe", "get_objects", "get_referents", "get_referrers"}
-    | {"settrace", "setprofile", "_C", "overrides", "_python_dispatch"}
+    | {"settrace", "setprofile", "next_functions"}
 )
 
 
@@ -92,7 +91,7 @@ def _parse(cell: bytes) -> ast.Module | None:
 
 
 def definitions(trees: Sequence[ast.Module | None]) -> tuple[Definition, ...]:
-    """List the definitions of all cells; the last one may be that of ``MODULE``."""
+    """List the definitions of all cells; the last ones may be those of ``MODULE`` and ``ODD``."""
     statements = [node for tree in trees if tree is not None for node in tree.body]
     with warnings.catch_warnings():  # running the source shows them to the student
         warnings.simplefilter("ignore")
@@ -123,8 +122,7 @@ def reached_uses(
 
 def odd_words(known: Sequence[Definition]) -> tuple[Use, ...]:
     """List the words of a source that may hide which functions it calls; also ``TOO_MANY``."""
-    uses = (use for definition in known if definition.name == MODULE for use in definition.uses)
-    return tuple(use for use in uses if use.name == TOO_MANY or _odd_word(use.name) == use.name)
+    return next((definition.uses for definition in known if definition.name == ODD), ())
 
 
 class _Source:
@@ -132,6 +130,7 @@ class _Source:
 
     def __init__(self, statements: Sequence[ast.stmt]) -> None:
         self._left = MAX_NAMES
+        self._statements = statements[:MAX_STATEMENTS]
         self._is_complete = True  # whether every statement was read
         self._code: list[tuple[ast.stmt, CodeType]] = []
         every: list[Binding] = []
@@ -160,7 +159,7 @@ class _Source:
         self._read: dict[int, dict[str, Mention]] = {}  # by the id of the code
 
     def definitions(self) -> tuple[Definition, ...]:
-        """List the certain and possible definitions, and finally ``MODULE`` if it uses names."""
+        """List the certain and possible definitions, then ``MODULE`` and ``ODD`` if in use."""
         found: list[Definition] = []
         for name, bound in self._bindings.items():
             sure = self._certain[name]
@@ -171,8 +170,9 @@ class _Source:
                 found.append(self._definition(name, possible, certain=False))
             if self._left <= 0:
                 break
-        rest = self._rest()
-        return (*found, rest) if rest.uses else tuple(found)
+        passed_on = self._passed_on()
+        rest = (Definition(MODULE, 1, passed_on, assigned=True), self._odd_words(len(passed_on)))
+        return (*found, *(one for one in rest if one.uses))
 
     def _dotted(self, binding: Binding) -> str:
         """Return the dotted name of the imported object that *binding* gives a name, or ""."""
@@ -214,21 +214,24 @@ class _Source:
         self._left = max(0, self._left - len(kept) - len(named) - 1)
         return Definition(short(name), bound[0].line, kept, is_assigned, named, certain)
 
-    def _rest(self) -> Definition:
-        """Return the definition of ``MODULE``: odd words, and names passed to other code."""
-        odd: dict[str, Use] = {}
-        passed_on: dict[str, Use] = {}
-        for node, code in self._code:
+    def _odd_words(self, passed_on: int) -> Definition:
+        """Return the definition of ``ODD``, after *passed_on* names that were kept before."""
+        odd = {word: line for line, word in words_of_statements(self._statements, self._own)}
+        for _, code in self._code:
             for line, name, *_ in self._mentions_in(code).values():
                 if word := _odd_word(name, self._own):
-                    odd.setdefault(word, Use(line, word))
-            passed_on |= {use.name: use for use in self._passed_on(node, code)}
-        kept = tuple(islice(passed_on.values(), self._left))
-        if not (self._left and self._is_complete) or len(kept) < len(passed_on):
-            odd[TOO_MANY] = Use(1, TOO_MANY)
-        return Definition(MODULE, 1, (*odd.values(), *kept), assigned=True)
+                    odd.setdefault(word, line)
+        uses = [Use(line, short(word)) for word, line in odd.items()][:MAX_ODD]
+        if not self._is_complete or self._left <= passed_on:
+            uses.append(Use(1, TOO_MANY))
+        return Definition(ODD, 1, tuple(uses), assigned=True)
 
-    def _passed_on(self, node: ast.stmt, code: CodeType) -> Iterator[Use]:
+    def _passed_on(self) -> tuple[Use, ...]:
+        """Return the names that are passed to other code."""
+        found = {use.name: use for node, code in self._code for use in self._passed(node, code)}
+        return tuple(islice(found.values(), self._left))
+
+    def _passed(self, node: ast.stmt, code: CodeType) -> Iterator[Use]:
         """Yield the names of objects that a statement of the module may keep for other code."""
         if isinstance(node, DEFINITION):
             parts = [part for one in node.decorator_list for part in ast.walk(one)]
@@ -249,8 +252,11 @@ def _odd_word(name: str, own: Collection[str] = ()) -> str:
     The module's *own* names do not count.
     """
     parts = name.split(".")
-    if parts[0] in _ODD_MODULES and parts[0] not in own:
+    if parts[0] in _ODD_TABLES and parts[0] not in own:
         return parts[0]
     if parts[:2] == ["sys", "modules"]:
         return "sys.modules"
-    return next((part for part in parts if part in _ODD_PARTS), "")
+    if odd := next((part for part in parts if part in _ODD_PARTS), ""):
+        return odd
+    is_torchs = parts[0] == "torch" and "torch" not in own and COMPUTED not in parts
+    return unusual(name) if is_torchs else ""

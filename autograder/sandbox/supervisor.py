@@ -20,7 +20,8 @@ from autograder.disk import OwnedFolder
 from autograder.errors import LostProcessError
 from autograder.sandbox import protocol
 from autograder.sandbox.confinement import SandboxPolicy
-from autograder.sandbox.isolation import readable_roots, require_workers
+from autograder.sandbox.isolation import readable, require_workers
+from autograder.sandbox.namespaces import read_before
 from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStarted
@@ -63,7 +64,9 @@ class ForkServer:
         require_workers()
         self.isolation = isolation
         self.limits = limits
-        self._roots = readable_roots()
+        self._readable = readable()
+        if isolation == "full":
+            read_before(self._readable.paths)
         self._folder = OwnedFolder(remove_folder)  # holds the private folders of its workers
         self._ready: set[int] = set()
         self._prepares = False  # whether workers are started and removed between two checks
@@ -184,7 +187,8 @@ class ForkServer:
     def _policy(self, private: Path) -> SandboxPolicy:
         return SandboxPolicy(
             isolation=self.isolation,
-            readable=self._roots,
+            readable=self._readable.paths,
+            listed=self._readable.listed,
             private=str(private),
             memory_bytes=self.limits.memory_mib * MIB,
             file_bytes=self.limits.disk_mib * MIB,

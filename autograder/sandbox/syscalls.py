@@ -35,9 +35,9 @@ UNRESTRICTED: Final[Mapping[str, Numbers]] = _table(
     "mremap 25 216, brk 12 214",
     # descriptors
     "lseek 8 62, close 3 57, close_range 436 436, readv 19 65, writev 20 66, pread64 17 67",
-    "pwrite64 18 68, preadv 295 69, pwritev 296 70, dup 32 23, dup2 33 -, dup3 292 24, pipe 22 -",
-    "pipe2 293 59, poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72, fsync 74 82",
-    "fdatasync 75 83",
+    "pwrite64 18 68, preadv 295 69, pwritev 296 70, dup 32 23, dup2 33 -, dup3 292 24",
+    "poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72, fsync 74 82, fdatasync 75 83",
+    # no pipe: it advances a counter of the kernel, which a later worker could read
     "ftruncate 77 46",  # not `truncate`, which takes a path: Landlock covers it only since ABI 3
     # files; no link, symlink, mknod, chmod, chown, utime, xattr: Landlock lacks some of them
     "stat 4 -, lstat 6 -, fstat 5 80, newfstatat 262 79, statx 332 291, statfs 137 43",
@@ -106,6 +106,11 @@ def prctl(option: int, argument: int = 0) -> int:
 def unshare(flags: int) -> None:
     """Move this process into new namespaces; raise ``OSError`` if that fails."""
     _checked(_libc().unshare(flags), "unshare")
+
+
+def enter_namespace(descriptor: int, kind: int) -> None:
+    """Move this process, or its later children, into a namespace; raise ``OSError`` if it fails."""
+    _checked(_libc().setns(descriptor, kind), "setns")
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:

@@ -30,6 +30,7 @@ from autograder.sandbox.protocol import (
 
 CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
 FIRST_READ = 8192  # bytes; most messages have fewer
+_ALWAYS_OPEN = (os.devnull, "/proc/self/fd")  # see `confinement`
 CONFINED = framed(pack(Reply()), 0)  # sent once, before any student code runs
 
 
@@ -50,6 +51,8 @@ def prepare(executor: RequestExecutor, start: StartWorker, parent: int) -> None:
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
     executor.counters.watch_threads()
+    if start.policy.isolation == "full":
+        executor.attempts.watch(*start.policy.readable, start.policy.private, *_ALWAYS_OPEN)
     write(CONNECTION, CONFINED)
 
 

@@ -1,6 +1,7 @@
 """Finds the file that a student wants to check, and runs the suites that are available on it."""
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,14 +18,18 @@ from autograder.course import (
     is_handout,
     load,
 )
+from autograder.course_file import Limits
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.reports.feedback import SelfCheckFeedback
 from autograder.reports.feedback_builder import build_self_check
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult
+from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.spawned_workers import Workers, own_workers
+from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
 from autograder.student.progress import Progress, first_open
 from autograder.submission import Submission, collect
+from autograder.submission.collect import SUBMITTED
 
 NO_HIDDEN_SUITE = "The hidden suite is not here, because your instructor keeps it."
 
@@ -33,13 +38,14 @@ class CheckTarget(NamedTuple):
     """The *file* to check, the stage's folder with its *public* suite, and the *course*.
 
     *course* is set only if the hidden suite is to run, too. *hidden_is_here* is true if it could
-    run.
+    run. *is_others* is true if the file is another person's, whose code runs only in the sandbox.
     """
 
     file: Path
     public: Course
     course: Course | None
     hidden_is_here: bool
+    is_others: bool = False
 
     @property
     def stage(self) -> Stage:
@@ -70,11 +76,28 @@ def find_target(
         raise UsageError(_no_stage(folder))
     public = handout(folder)
     course = _with_hidden(public.stages[0].name, folder, root)
+    is_others = course is not None and _is_others(file or folder, folder, course)
     if hidden and course is None:
         msg = f"{NO_HIDDEN_SUITE} Leave out --hidden to run the public checks."
         raise UsageError(msg)
     file = file or student_file(folder, public.stages[0])
-    return CheckTarget(file, public, course if hidden else None, course is not None)
+    if course is not None and is_others:  # nothing next to the file is the course's
+        public = handout(course.stage(public.stages[0].name).assignment)
+    return CheckTarget(
+        file, public, course if hidden else None, course is not None, is_others=is_others
+    )
+
+
+def _is_others(path: Path, folder: Path, course: Course) -> bool:
+    """Whether *path* is a student's submission, in the instructor's copy of the course.
+
+    It is below ``submitted/``, or in a stage's *folder* that neither the course nor a learner's
+    `autograder start` has made.
+    """
+    own = course.stage(folder.name).assignment.resolve() if is_handout(folder) else None
+    if (course.root / SUBMITTED).resolve() in path.resolve().parents:
+        return True
+    return folder.resolve() != own and learner_folder.folder_around(folder) is None
 
 
 def _own_stage(name: str, start: Path) -> Stage | None:
@@ -186,8 +209,7 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
     if submission.code is None:
         raise UsageError(submission.problem)
     limits = (target.course or target.public).limits
-    # The code is the student's own, so isolation `process`, which prevents accidents, is enough.
-    with own_workers(limits) as fork_server:  # it forks before a suite is loaded
+    with _workers(target, limits) as fork_server:  # it forks before a suite is loaded
         results = [check_with_suite(target.public, submission, fork_server, public=True)]
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))
@@ -204,6 +226,17 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         hidden_points=record.hidden_points,
         hidden_is_here=target.hidden_is_here,
     )
+
+
+def _workers(target: CheckTarget, limits: Limits) -> AbstractContextManager[Workers]:
+    """Return workers for the code: it is the user's own, or runs as strictly as in grading."""
+    if not target.is_others:
+        return own_workers(limits)  # isolation `process`, which prevents accidents, is enough
+    hint = (
+        f"{target.file} is not in a folder that `autograder start` made, so its code runs only in "
+        "the sandbox, as in `autograder grade`."
+    )
+    return ForkServer(choose_isolation("full", target.public.root, hint), limits)
 
 
 def check_with_suite(

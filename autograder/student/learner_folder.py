@@ -56,7 +56,7 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     from the installed kit. Inside a learner's folder, *folder* is by default that folder. Raises
     ``UsageError`` if there are no files to copy or if *folder* can't be used.
     """
-    around = _around(here) if folder is None else None
+    around = folder_around(here) if folder is None else None
     sources, guide = _received(around.parent if around else here, root)
     shared = guide.parent / SHARED
     target = around or (folder or here / DEFAULT).resolve()
@@ -83,7 +83,7 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     return done
 
 
-def _around(here: Path) -> Path | None:
+def folder_around(here: Path) -> Path | None:
     """Return the learner's folder at or above *here*; None if there is none."""
     inside = here.resolve()
     for folder in (inside, *inside.parents):

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from autograder.course import LAB, Stage
+from autograder.results import Flag, FlagKind
 from autograder.submission.files import (
     CODE,
     NOTEBOOK,
@@ -32,8 +33,9 @@ MAX_MODULE = 2**20  # bytes; the longest honest module has about 20 KiB
 MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
 STAMP = "timestamp.txt"  # nbgrader writes it into every folder that it collects
 FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's key to the feedback page of a submission
-NO_LAB = f"No {LAB} was submitted"  # begins a notice that the class report counts
+NO_LAB = f"No {LAB} was submitted"  # begins a notice
 _MAX_NAMED = 10  # names in a sentence; `ignored` has more of them
+LAB_ALONE = Flag(FlagKind.NO_MODULE, "a lab was submitted without its module")
 _TYPED = "A text or a link was entered in the LMS. Only files are graded: upload the module."
 
 
@@ -55,6 +57,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     ignored: tuple[str, ...] = ()  # names of files that were not used, at most MAX_LISTED
     notices: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()  # for the instructor
     lab: SubmittedFile | None = None  # the notebook next to the module or in its place
     stamp: SubmittedFile | None = None  # nbgrader's timestamp.txt
     is_late: bool = False  # as marked by the LMS
@@ -88,6 +91,7 @@ class SelectedCode(msgspec.Struct, frozen=True):
     file: SubmittedFile
     code: Code
     notices: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
 def submissions(work: StudentWork, resolver: StageResolver) -> Iterator[Submission]:
@@ -167,10 +171,13 @@ def _read_notebook(
         start = f"You submitted the lab, not `{name}`."
         if not _mentions_exercise(own, stage):
             msg = f"{start} Submit {name}: your code belongs there."
-            raise UnusableFile(msg)
+            error = UnusableFile(msg)
+            error.flags = (LAB_ALONE,)
+            raise error
         start += f" The code cells of {notebook.label} were graded in its place."
     code = msgspec.structs.replace(selected.code, given=given)
-    return SelectedCode(notebook, code, (start, *selected.notices))
+    flags = [LAB_ALONE] if given or notebook.path.name.startswith("lab") else []
+    return SelectedCode(notebook, code, (start, *selected.notices), (*flags, *selected.flags))
 
 
 def _given_cells(stage: Stage, code: Code) -> tuple[int, ...]:
@@ -206,11 +213,11 @@ def _for_stage(
 ) -> Submission | None:
     """Return the submission for *stage*; None if it has no file."""
     candidates = own + unmatched if stage == resolver.default_stage else own
-    selected, problem = None, ""
+    selected, problem, flags = None, "", tuple[Flag, ...]()
     try:
         selected = select_code(stage, candidates, resolver)
     except UnusableFile as error:
-        problem = str(error)
+        problem, flags = str(error), error.flags
     if selected is None and not problem:
         if not own:
             return None
@@ -219,6 +226,7 @@ def _for_stage(
     submission = _submission(work, stage.name, own + unmatched, problem, selected)
     return msgspec.structs.replace(
         submission,
+        flags=(*submission.flags, *flags),
         lab=find_notebook(stage, candidates),
         stamp=_by_nbgrader(STAMP, stage, work, own, resolver),
         secret=_by_nbgrader(FEEDBACK_KEY, stage, work, own, resolver),
@@ -264,6 +272,7 @@ def _submission(
         problem=problem,
         ignored=abbreviated_list(ignored),
         notices=tuple(dict.fromkeys(notice for notice in notices if notice != problem)),
+        flags=selected.flags if selected else (),
         is_late=work.is_late,
     )
 
@@ -276,7 +285,11 @@ def note_missing_lab(submission: Submission, stages: Sequence[Stage]) -> Submiss
     if not stage.written_points:
         return submission
     notice = f"{NO_LAB}, so the written answers ({stage.written_points:g} points) count as missing."
-    return msgspec.structs.replace(submission, notices=(*submission.notices, notice))
+    return msgspec.structs.replace(
+        submission,
+        notices=(*submission.notices, notice),
+        flags=(*submission.flags, Flag(FlagKind.NO_LAB, notice)),
+    )
 
 
 def _by_nbgrader(
@@ -303,7 +316,9 @@ def _read(file: SubmittedFile, files: Sequence[SubmittedFile], *notices: str) ->
         text, changes = module_text(file.read(MAX_MODULE), file.label)
         code = Code(kind="module", cells=(text,), label=file.label)
         notices = (*notices, *changes)
-    return SelectedCode(file, code, (*notices, *_same_name(file, files)))
+    others = _same_name(file, files)
+    flags = tuple(Flag(FlagKind.SEVERAL_FILES, other) for other in others)
+    return SelectedCode(file, code, (*notices, *others), flags)
 
 
 def _is_stub(code: Code, stage: Stage) -> bool:

@@ -8,6 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from autograder.results import Flag
+
 MODULE = ".py"
 NOTEBOOK = ".ipynb"
 CODE = frozenset({MODULE, NOTEBOOK})
@@ -27,7 +29,12 @@ _GENERATED = frozenset({"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"})
 
 
 class UnusableFile(Exception):  # noqa: N818 - its text is a message to the student, not an error of the kit
-    """Raised for a file that can't be graded; the text tells the student what to do next."""
+    """Raised for a file that can't be graded; the text tells the student what to do next.
+
+    *flags* are for the instructor.
+    """
+
+    flags: tuple[Flag, ...] = ()
 
 
 class SubmittedFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer, expect
 from autograder.suite.student_proxy import Student
 
+MAX_WORDS = 3  # in a notice
 LIBRARIES = ("torch", "numpy", "scipy", "jax", "tensorflow")
 
 
@@ -123,8 +124,13 @@ def _is_own(use: Use, own: Collection[str]) -> bool:
     return owner == "self" or (last in own and owner.partition(".")[0] not in LIBRARIES)
 
 
-def doubts(definitions: Sequence[Definition], exercises: Sequence[str]) -> Iterator[str]:
-    """Yield notices for the instructor if the source hides which functions *exercises* call."""
+def doubts(
+    definitions: Sequence[Definition], exercises: Sequence[str], known: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield notices for the instructor if the source hides which functions *exercises* call.
+
+    The words *known* are in the course's own code, so they are usual.
+    """
     open_ = [name for name in exercises if looks_up_names(definitions, name)]
     if open_:
         yield (
@@ -132,12 +138,13 @@ def doubts(definitions: Sequence[Definition], exercises: Sequence[str]) -> Itera
             f"does not show which functions run in {', '.join(open_)}. An instructor should read "
             "the code."
         )
-    words = odd_words(definitions) if exercises else ()
-    for use in words[:1]:
-        what = f"uses `{use.name}` in line {use.line}"
-        what = "contains more names than the grader reads" if use.name == TOO_MANY else what
+    words = [use for use in odd_words(definitions) if use.name not in known] if exercises else []
+    shown = ", ".join(f"`{use.name}` in line {use.line}" for use in words[:MAX_WORDS])
+    if any(use.name == TOO_MANY for use in words):
+        shown = "more names than the grader reads"
+    if shown:
         yield (
-            f"The file {what}, so its source does not show which functions run. An instructor "
+            f"The file contains {shown}. Modules of this stage do not need that, so an instructor "
             "should read the code."
         )
 

@@ -11,12 +11,13 @@ from autograder.submission import Code, Submission
 from autograder.suite.in_process import solution_channel
 
 STAGE = "04"
+ONE, ANOTHER = "a secret of the course", "another secret of the course"
 
 
 def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.MonkeyPatch):
     """The inputs of the hidden checks of a stage differ between two secrets."""
     answers = []
-    for secret in ("one", "another"):
+    for secret in (ONE, ANOTHER):
         monkeypatch.setenv(SECRET_VARIABLE, secret)
         with open_suites(course, [course.stage(STAGE)]) as runner:
             answers.append(_hidden_answers(runner))
@@ -30,7 +31,7 @@ def test_two_secrets_give_the_same_grades(
 ):
     """Right and wrong submissions earn the same points under any secret."""
     graded = []
-    for secret in ("one", "another", ""):
+    for secret in (ONE, ANOTHER, ""):
         monkeypatch.setenv(SECRET_VARIABLE, secret)
         with open_suites(course, [course.stage(STAGE)], diagnose=False) as runner:
             results = [grade_one(runner, fork_server, one) for one in _class(course)]

@@ -16,6 +16,7 @@ from autograder.grading.grade import grade
 from autograder.grading.suite_runner import open_suites
 from autograder.results import Outcome, Status, SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.namespaces import access_times, has_process_numbers
 from autograder.sandbox.static_names import Use
 from autograder.suite.checks import CheckSpec, Layer
 from autograder.suite.student_proxy import Student
@@ -32,6 +33,7 @@ from tools.hostile_submissions import (
     hiding,
     honest_submission,
     hostile_submissions,
+    leaving_traces,
     runnable,
     said_next_to_hidden_inputs,
     watched,
@@ -140,6 +142,24 @@ def test_passes_no_probe(batch, attack):
 def test_nothing_of_the_second_run_is_in_the_record(batch, attack):
     """Texts that code sends when it sees a class of the solution are dropped."""
     assert b"CANARY" not in msgspec.json.encode(batch.results[attack])
+
+
+@pytest.mark.skipif(
+    not has_process_numbers() or access_times() != "unchanged",
+    reason="here only the texts are frozen, and the first ones differ between two runs",
+)
+def test_no_page_depends_on_hidden_inputs(tmp_path):
+    """Code that leaves traces of hidden inputs gets the same page under two secrets of a course."""
+    pages = []
+    for secret in ("a secret of the course", "another secret of the course"):
+        course = course_with_low_limits(tmp_path / secret, secret)
+        hostile = hostile_submissions(course, tmp_path / f"class of {secret}")
+        class_ = [one for one in hostile if one.student in leaving_traces()]
+        results = grade(course, class_, jobs=2, diagnose=False).submissions
+        pages.append([replace(one, audit=None) for one in results])
+
+    assert pages[0] == pages[1]
+    assert all("CANARY" in " ".join(one.notices) for one in pages[0])
 
 
 @pytest.mark.parametrize("attack", cases(attacks()))

@@ -130,18 +130,45 @@ def test_a_stage_for_practice_is_found_and_not_graded(write_course):
         course.graded_stage("0")
 
 
+@pytest.mark.parametrize("origin", ["file", "environment"])
+@pytest.mark.parametrize(
+    "short", [pytest.param("a", id="one-letter"), pytest.param("fifteen letters\n", id="fifteen")]
+)
+def test_a_short_secret_is_refused(tmp_path: Path, monkeypatch, short: str, origin: str):
+    """A secret of less than 16 bytes, which code could find by trying, is refused."""
+    monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
+    if origin == "file":
+        (tmp_path / ".course-secret").write_text(short)
+    else:
+        monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", short)
+
+    with pytest.raises(CourseError, match="it needs at least 16"):
+        course.course_secret(tmp_path)
+
+
+def test_an_empty_file_is_a_short_secret(tmp_path: Path, monkeypatch):
+    """An empty file is refused, because its author wanted a secret; an empty variable is none."""
+    monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", " ")
+    none = course.course_secret(tmp_path)
+    (tmp_path / ".course-secret").touch()
+
+    assert none == b""
+    with pytest.raises(CourseError, match="has 0 bytes"):
+        course.course_secret(tmp_path)
+
+
 def test_the_secret_is_read_from_environment_then_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """The environment variable comes first, then the file; without both there is no secret."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     nothing = course.course_secret(tmp_path)
-    (tmp_path / ".course-secret").write_text("from the file\n")
+    (tmp_path / ".course-secret").write_text("read from the file\n")
     file = course.course_secret(tmp_path)
     monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "from the environment")
 
     assert (nothing, file, course.course_secret(tmp_path)) == (
         b"",
-        b"from the file",
+        b"read from the file",
         b"from the environment",
     )

@@ -31,7 +31,7 @@ def test_public_hidden_inputs_are_mentioned(tiny: Course, monkeypatch: pytest.Mo
     """A course without a secret is mentioned, and can be graded."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     *_, public = doctor.examine(tiny)
-    (tiny.root / ".course-secret").write_text("hush")
+    (tiny.root / ".course-secret").write_text("known to no submission")
     *_, secret = doctor.examine(tiny)
 
     assert public.good
@@ -62,3 +62,33 @@ def test_what_submissions_may_write_is_mentioned(tiny, monkeypatch, available, w
 
     assert [finding.good for finding in findings] == [True]
     assert words in findings[0].text
+
+
+@pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
+@pytest.mark.parametrize(
+    ("numbers", "times", "words"),
+    [
+        pytest.param(
+            True, "unchanged", "constant process numbers; reading changes no", id="namespaces"
+        ),
+        pytest.param(False, "set before", "no PID namespace); files are read once", id="none"),
+    ],
+)
+def test_traces_between_workers_are_mentioned(tiny, monkeypatch, numbers, times, words):
+    """`doctor` reports what one worker can leave behind for a later one; a page quotes neither."""
+    monkeypatch.setattr("autograder.sandbox.namespaces.has_process_numbers", lambda: numbers)
+    monkeypatch.setattr("autograder.sandbox.namespaces.access_times", lambda: times)
+    [finding] = [one for one in doctor.examine(tiny) if "workers see" in one.text]
+
+    assert finding.good
+    assert words in finding.text
+
+
+def test_a_short_secret_is_a_bad_finding(tiny: Course, monkeypatch: pytest.MonkeyPatch):
+    """A secret that grading refuses is reported with what to do."""
+    monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
+    (tiny.root / ".course-secret").write_text("hush")
+    *_, secret = doctor.examine(tiny)
+
+    assert not secret.good
+    assert "has 4 bytes; it needs at least 16" in secret.text

@@ -1,5 +1,7 @@
 """Tests the group of all commands: its list, its errors and exit codes."""
 
+import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.core import TyperCommand
 from typer.main import get_group
 
 from autograder import __version__
@@ -32,6 +35,27 @@ def test_help_does_not_wait_for_torch():
 
     assert "Check exercises" in done.stdout
     assert done.stdout.splitlines()[-1] == "0 False False"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+@pytest.mark.parametrize(("name", "mode"), [("grade", 0o600), ("bundle", 0o600), ("hint", 0o644)])
+def test_files_about_persons_are_for_their_owner(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, mode: int
+):
+    """Records, pages and bundles are for their owner only, and files for learners as usual."""
+    file = tmp_path / "file"
+    command = TyperCommand(name, callback=file.touch)
+    monkeypatch.setattr("autograder.cli.command_group.load_command", lambda _name: command)
+    before = os.umask(0o022)
+    try:
+        result = invoke(name)
+        after = os.umask(before)
+    finally:
+        os.umask(before)
+
+    assert result.exit_code == 0, result.output
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+    assert after == 0o022
 
 
 def test_the_version_is_printed(invoke: Invoke):

@@ -88,6 +88,19 @@ def test_no_text_is_calculated(make: Callable[[str], str], word: str):
     assert len(cell) < 2 or cell[0] not in "=+-@\t\r"
 
 
+def test_a_formula_behind_a_semicolon_gets_an_apostrophe():
+    """A spreadsheet that divides cells at semicolons finds no formula in any part."""
+    assert csv_text("x;=HYPERLINK(A1&evil); -2+3;y") == "x;'=HYPERLINK(A1&evil);' -2+3;y"
+    assert csv_id("ada; lovelace") == "ada; lovelace"
+
+
+def test_every_text_cell_is_in_quotes():
+    """Texts are in quotes, and so are ids that begin with 0; numbers and empty cells are not."""
+    content = csv_content([("ada", "7.5", "", "0817", 'a "b"', "-2")])
+
+    assert content == b'"ada",7.5,,"0817","a ""b""",-2\r\n'
+
+
 def test_ids_that_differ_stay_different():
     """Ids that differ only in a space stay different."""
     assert csv_id("Ada  Lovelace") == "Ada  Lovelace"

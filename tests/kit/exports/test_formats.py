@@ -70,7 +70,7 @@ def test_the_only_stage_with_grades_needs_no_name(tiny: Course, worksheet: Path)
     grades = table_of_rows(row("ada_1", 1.5), most=2.0)
     made = FORMATS["moodle"].make(ExportRequest(course=tiny, grades=grades, download=worksheet))
 
-    assert b"Participant 1,1.5,2," in made.content
+    assert b'"Participant 1",1.5,2,' in made.content
 
 
 def test_the_gradebooks_grades_count_before_the_records(tiny: Course, record: Path):
@@ -104,7 +104,7 @@ def test_a_grade_table_is_made_of_the_record(tiny: Course, record: Path):
     request = ExportRequest(course=tiny, record=record)
     lines = find_format("canvas").make(request).content.decode().split()
 
-    assert any(line.startswith("ada,1,ada_1,") for line in lines)
+    assert any(line.startswith('"ada",1,"ada_1",') for line in lines)
 
 
 def test_without_record_and_gradebook_there_is_nothing_to_export(tiny: Course):

@@ -210,7 +210,7 @@ def test_semicolons_become_the_commas_that_moodle_wants():
     )
 
     assert moodle_grades(done.content)["11"] == 7.5
-    assert done.content.startswith(b"\xef\xbb\xbfIdentifier,")
+    assert done.content.startswith(b'\xef\xbb\xbf"Identifier",')
 
 
 def test_a_formula_of_a_student_is_in_a_remark():

@@ -141,7 +141,7 @@ def test_it_holds_what_grading_reads_and_nothing_of_a_class(tiny: Course):
             "submitted/ada/01_tiny/tiny.py": "hers",
             "autograded/ada/01_tiny/tiny.py": "hers",
             "reports/index.html": "marks",
-            ".course-secret": "sesame-4711\n",
+            ".course-secret": "sesame-4711-sesame\n",
             ".git/config": "remote",
             "tests/hidden/01_tiny/__pycache__/test_tiny.pyc": "",
             "tests/hidden/ready_made.toml": 'softmax = ["softmax"]\n',

@@ -166,7 +166,7 @@ def test_results_say_whether_hidden_inputs_were_secret(
     """The record states whether hidden inputs were secret."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     public = grade(tiny, class_[:1], isolation=detect_capabilities().level, jobs=1)
-    (tiny.root / ".course-secret").write_text("hush")
+    (tiny.root / ".course-secret").write_text("known to no submission")
     secret = grade(tiny, class_[:1], isolation=detect_capabilities().level, jobs=1)
 
     assert (public.hidden_inputs, secret.hidden_inputs) == ("public", "secret")
@@ -224,7 +224,9 @@ def grade_with(
     """Grade a class in two processes by a function of the student's name."""
 
     def grade_class(grade_student: Callable[[str], None], *students: str, jobs: int = 2) -> list:
-        def grade_one(_runner, _server, submission: Submission, _client: int) -> SubmissionResult:
+        def grade_one(
+            _runner, _server, submission: Submission, _client: int, **_options: bool
+        ) -> SubmissionResult:
             grade_student(submission.student)
             return SubmissionResult(
                 student=submission.student,
@@ -363,11 +365,15 @@ def test_a_fork_server_that_is_lost_during_a_check_fails_no_check(
 
 
 def test_a_submission_that_kills_itself_is_tried_twice(
-    tiny: Course, submit, fork_server: ForkServer, sessions: list[Session]
+    tiny: Course, submit, sessions: list[Session]
 ):
     """A submission that kills its worker twice is recorded as such."""
     code = "import os\nos.kill(os.getpid(), 9)\n"
-    with open_suites(tiny, tiny.stages) as runner:
+    with (
+        open_suites(tiny, tiny.stages) as runner,
+        ForkServer("process", tiny.limits) as fork_server,  # in a PID namespace it can't
+    ):
+        fork_server.wait_ready()
         result = grade_one(runner, fork_server, submit(code))
 
     assert (result.status, result.score, len(sessions)) == (Status.CRASHED, 0.0, 2)

@@ -53,7 +53,7 @@ def write(path: str, text: str = "new") -> Callable[[Path], object]:
         pytest.param(write("tests/hidden/conftest.py"), id="shared-fixtures"),
         pytest.param(append("course.toml", "\n[limits]\ncall_seconds = 4.0\n"), id="limits"),
         pytest.param(append("course.toml", "\n[reveal]\ndocumented_values = false\n"), id="reveal"),
-        pytest.param(write(".course-secret"), id="secret"),
+        pytest.param(write(".course-secret", "known to no submission"), id="secret"),
     ],
 )
 def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Path], object]):
@@ -107,7 +107,7 @@ def test_the_kit_and_what_is_installed_are_in_the_key(
 def test_the_secret_itself_is_nowhere(two: Course):
     """The settings in a record do not depend on the secret, not even by a digest."""
     public = Provenance(two, "full").settings
-    (two.root / ".course-secret").write_text("hush")
+    (two.root / ".course-secret").write_text("known to no submission")
 
     assert Provenance(two, "full").settings == public
 

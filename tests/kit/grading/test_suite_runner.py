@@ -1,6 +1,7 @@
 """Tests grading in one pytest session: outcomes, the attribution of errors, unusable suites."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -12,8 +13,10 @@ from autograder.errors import CourseError, GraderError
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
+from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
+from autograder.suite.checks import WrongAnswer
 from tests.kit.factories import CHAIN, SOLUTION, chain_files
 
 SUITE = "tests/hidden/01_tiny/test_tiny.py"
@@ -623,3 +626,17 @@ def test_the_public_suite_has_no_second_run(write_course, fork_server: ForkServe
 
     assert result.given == 0
     assert exercise_of(result, "quadruple").score == 0
+
+
+def test_a_large_wrong_reply_is_not_kept(tiny: Course, fork_server: ForkServer):
+    """Only the outcome of a check with large replies is kept, so that memory has a limit."""
+    code = SOLUTION.replace("return 2 * x", "return torch.zeros(1 << 19)")
+    session = Session(fork_server, "tiny", (code.encode(),), notebook=False)
+    with open_suites(tiny, tiny.stages) as runner, closing(session):
+        check = next(one for one in runner.checks("01_tiny") if one.spec.exercise == "double")
+        observation = runner.run(check.item, session)
+
+    assert isinstance(observation.error, WrongAnswer)
+    assert observation.error.__traceback__ is None
+    assert observation.answers == ()
+    assert session.received > 1 << 21

@@ -14,6 +14,8 @@ from autograder.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
+    Flag,
+    FlagKind,
     Outcome,
     Results,
     Status,
@@ -94,7 +96,8 @@ def test_missing_written_answers_are_counted(
 ):
     """The page counts and filters missing answers, and the terminal has a line for the stage."""
     notice = "No lab.ipynb was submitted, so the written answers (4 points) count as missing."
-    run = results(submission(check(), notices=(notice,)), submission(check(), student="bob"))
+    flags = (Flag(FlagKind.NO_LAB, notice),)
+    run = results(submission(check(), flags=flags), submission(check(), student="bob"))
     page = class_page(tiny, run)
 
     assert "without written answers 1" in words(page)

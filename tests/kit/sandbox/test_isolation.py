@@ -6,8 +6,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import typer
 
 import autograder
+from autograder.course_file import Limits
 from autograder.errors import SandboxError
 from autograder.sandbox import isolation
 from autograder.sandbox.isolation import (
@@ -16,6 +18,9 @@ from autograder.sandbox.isolation import (
     detect_capabilities,
     readable_roots,
 )
+from autograder.sandbox.protocol import ListValue
+from autograder.sandbox.session import Session
+from autograder.sandbox.supervisor import ForkServer
 
 needs_full = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason
@@ -77,6 +82,40 @@ def test_roots_must_not_hold_the_course(tmp_path, secret):
 def test_roots_may_lie_inside_the_course(tmp_path):
     """A .venv in the course's folder grants the .venv only."""
     check_roots([str(tmp_path / ".venv" / "lib")], tmp_path)
+
+
+def test_installed_solutions_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A worker may read everything else in folders that hold the wheel of solutions."""
+    packages = tmp_path / "lib" / "site-packages"
+    for name in ("torch", isolation.SOLUTIONS_PACKAGE):
+        (packages / name).mkdir(parents=True)
+    (tmp_path / "lib" / "os.py").touch()
+    roots = tuple(map(str, (tmp_path / "lib", packages)))
+    monkeypatch.setattr(isolation, "readable_roots", lambda: roots)
+    found = isolation.readable()
+
+    assert sorted(found.paths) == sorted(map(str, (packages / "torch", tmp_path / "lib" / "os.py")))
+    assert sorted(found.listed) == sorted(roots)
+
+
+@pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
+def test_a_worker_imports_packages_next_to_installed_solutions(monkeypatch: pytest.MonkeyPatch):
+    """A worker can't read the wheel of solutions, and imports any other package."""
+    monkeypatch.setattr(isolation, "SOLUTIONS_PACKAGE", "typer")  # any package that no worker needs
+    code = b"def read(name): return open(__import__('os').path.join(*name)).read(1)"
+    folder = Path(typer.__file__).parents[1]
+    with ForkServer("full", Limits()) as fork_server:
+        fork_server.wait_ready()
+        session = Session(fork_server, "tiny", (code + b"\nimport pytest, cmd",), notebook=False)
+        session.open()
+        names = (str(folder), "typer", "__init__.py"), (str(folder), "rich", "__init__.py")
+        replies = [
+            session.ask("call", name="read", args=(ListValue(items=name),)) for name in names
+        ]
+        session.close()
+
+    assert session.problems == ()
+    assert [reply.problem and reply.problem.type for reply in replies] == ["PermissionError", None]
 
 
 def test_a_machine_without_full_isolation_needs_the_flag(monkeypatch: pytest.MonkeyPatch):

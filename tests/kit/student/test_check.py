@@ -10,6 +10,7 @@ import pytest
 
 from autograder.course import Course, load
 from autograder.errors import UsageError
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.student import learner_folder
 from autograder.student.check import find_target
 from tools.wrong_programs import with_kind
@@ -70,6 +71,50 @@ def test_the_hidden_suite_needs_the_course(built: Course, received: Path):
     assert find_target("1", built.root, hidden=True).course is not None
     with pytest.raises(UsageError, match="your instructor keeps it"):
         find_target("", received, hidden=True)
+
+
+@pytest.mark.parametrize("place", ["submitted/mallory/01_tiny", "downloads/mallory/01_tiny"])
+def test_a_submission_runs_only_in_the_sandbox(built: Course, place: str):
+    """The course's own suite runs on the module of a student's folder in the course."""
+    folder = shutil.copytree(built.stages[0].assignment, built.root / place)
+    for target in (find_target("", folder), find_target(f"{place}/tiny.py", built.root)):
+        assert target.is_others
+        assert target.file == folder / "tiny.py"
+        assert target.stage.public_suite == built.stages[0].assignment / "test_public.py"
+
+
+def test_a_submission_without_a_suite_runs_only_in_the_sandbox(built: Course):
+    """A single file below submitted/ is another person's, and one elsewhere is the user's own."""
+    files = [built.root / folder / "tiny.py" for folder in ("submitted/mallory/01_tiny", "mine")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        shutil.copy(built.stages[0].assignment / "tiny.py", file)
+
+    assert [find_target(str(file), built.root).is_others for file in files] == [True, False]
+
+
+def test_ones_own_work_in_the_course_is_checked_as_before(built: Course):
+    """The course's assignments and a learner's folder inside a clone need no sandbox."""
+    learner_folder.start(built.root)
+    own = built.root / "my-work" / "01_tiny"
+
+    assert not find_target("1", built.root).is_others
+    assert not find_target("", built.stages[0].assignment).is_others
+    assert not find_target("", own).is_others
+
+
+@pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
+def test_a_submissions_other_files_do_not_run(built: Course, check):
+    """A student's conftest.py does not run, and the module can't write an instructor's files."""
+    place = built.root / "submitted" / "mallory" / "01_tiny"
+    folder = shutil.copytree(built.stages[0].assignment, place)
+    trap = f"open({str(built.root / 'trap')!r}, 'w').write('ran')\n"
+    for name in ("conftest.py", "test_public.py", "tiny.py"):
+        (folder / name).write_text(trap)
+    result = check(folder)
+
+    assert not (built.root / "trap").exists()
+    assert "PermissionError" in result.output
 
 
 def test_a_stage_that_is_not_built_says_so(tiny: Course):

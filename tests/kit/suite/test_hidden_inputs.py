@@ -44,6 +44,13 @@ def test_the_seed_of_a_worker_does_not_give_the_inputs():
     assert not torch.equal(inputs.normal(3, 2), guessed)
 
 
+def test_the_seed_of_a_worker_does_not_depend_on_the_secret():
+    """A worker could try all short secrets if its seed were derived from the secret."""
+    seeds = {HiddenInputs(secret, "01_tiny", "test_a").seed for secret in (b"one", b"two", b"")}
+
+    assert len(seeds) == 1
+
+
 def test_weights_are_named_as_parameters_are():
     """Two underscores in the name of a weight represent a dot."""
     weights = HiddenInputs(b"", "01_tiny", "test_a").weights(W_q=(3, 2), W_key__weight=(2, 3))

@@ -1,0 +1,212 @@
+"""Gives a worker its own view of process numbers and access times, where the kernel allows it.
+
+Both could carry a number from one worker to a later one: threads advance the kernel's counter of
+process numbers, and reading a file sets its access time, even below a folder that is read-only.
+"""
+
+import contextlib
+import ctypes
+import functools
+import os
+import stat
+import struct
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from autograder.sandbox import syscalls
+from autograder.sandbox.privileges import is_root
+
+NEW_MOUNTS, NEW_USER, NEW_PROCESSES = 0x20000, 0x10000000, 0x20000000
+_RECURSIVE, _PRIVATE, _SAFE = 1 << 14, 1 << 18, 2 | 4 | 8  # MS_NOSUID, MS_NODEV, MS_NOEXEC
+_MOUNT_SETATTR: Final = 442  # on both architectures, since Linux 5.12
+_HERE, _AT_RECURSIVE = -100, 0x8000
+_NO_TIMES, _ALL_TIMES = 0x10 | 0x80, 0x70  # MOUNT_ATTR_NOATIME and NODIRATIME; MOUNT_ATTR__ATIME
+_PR_SET_CHILD_SUBREAPER: Final = 36
+# Linux updates an access time that is older than a day. Half of it is left for a run.
+FRESH_SECONDS: Final = 12 * 3600
+
+Times = Literal["unchanged", "set before", "shared"]
+
+
+def enter_mounts() -> None:
+    """Enter a mount namespace, in which this process may mount and reading leaves no trace.
+
+    Raises ``OSError`` if the system allows no namespace.
+    """
+    try:
+        syscalls.unshare(NEW_MOUNTS)
+    except PermissionError:
+        become_user_of_namespace(NEW_MOUNTS)
+    syscalls.mount("none", "/", "", _RECURSIVE | _PRIVATE)  # else others would see the next ones
+    with contextlib.suppress(OSError):  # only root may do this; see `read_before`
+        _stop_access_times()
+    if os.getpid() == 1:  # `fork_apart` made this process
+        syscalls.mount("proc", "/proc", "proc", _SAFE)  # the old one shows numbers of the machine
+
+
+def become_user_of_namespace(others: int) -> None:
+    """Enter a user namespace, and the *others* in it, and keep this process's user and group."""
+    user, group = os.geteuid(), os.getegid()
+    syscalls.unshare(others | NEW_USER)
+    for name, text in (
+        ("setgroups", "deny"),  # the kernel requires this before it maps a group
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        Path("/proc/self", name).write_bytes(text.encode())
+
+
+def fork_apart() -> int:
+    """Fork as ``os.fork`` does, but the child is the first process of a new PID namespace.
+
+    Without such namespaces, it is an ordinary fork.
+    """
+    if not has_process_numbers():
+        return os.fork()
+    return _fork_as_root() if is_root() else _fork_twice()
+
+
+def parent_of_fork(parent: int) -> int:
+    """Return what ``os.getppid`` gives in a child of *parent*: 0 in a new PID namespace."""
+    return 0 if os.getpid() == 1 else parent
+
+
+@functools.cache
+def has_process_numbers() -> bool:
+    """Whether ``fork_apart`` makes a new PID namespace here."""
+
+    def attempt() -> None:
+        fork = _fork_as_root if is_root() else _fork_twice
+        if pid := fork():
+            os._exit(os.waitpid(pid, 0)[1] != 0)
+        enter_mounts()
+
+    return works(attempt)
+
+
+@functools.cache
+def access_times() -> Times:
+    """Return how traces in access times are prevented; ``shared`` if they are not."""
+
+    def attempt() -> None:
+        enter_mounts()
+        _stop_access_times()
+
+    if works(attempt):
+        return "unchanged"
+    return "set before" if sys.platform == "linux" else "shared"
+
+
+@functools.cache  # once for all workers of this process
+def read_before(roots: tuple[str, ...]) -> None:
+    """Read all below *roots* that a worker may read, if its own reading would leave a trace.
+
+    Afterwards the kernel updates an access time only if a day has passed (``relatime``).
+    """
+    if access_times() != "set before":
+        return
+    tops = dict.fromkeys(map(os.path.realpath, roots))
+    for top in tops:
+        if not any(str(parent) in tops for parent in Path(top).parents):
+            for path in _entries(top):
+                with contextlib.suppress(OSError):
+                    _read(path)
+
+
+def _entries(top: str) -> Iterator[str]:
+    if os.statvfs(top).f_flag & os.ST_NOATIME:
+        return
+    yield top
+    for folder, folders, files in os.walk(top):
+        yield from (f"{folder}/{name}" for name in (*folders, *files))
+
+
+def _read(path: str) -> None:
+    found = os.lstat(path)
+    if found.st_atime > max(found.st_mtime, found.st_ctime, time.time() - FRESH_SECONDS):
+        return
+    if stat.S_ISLNK(found.st_mode):
+        os.readlink(path)  # noqa: PTH115  # only the access matters
+    elif stat.S_ISDIR(found.st_mode):
+        os.listdir(path)  # noqa: PTH208  # only the access matters
+    elif stat.S_ISREG(found.st_mode):
+        file = os.open(path, os.O_RDONLY)
+        try:
+            os.read(file, 1)
+        finally:
+            os.close(file)
+
+
+def _stop_access_times() -> None:
+    attributes = ctypes.create_string_buffer(struct.pack("=QQQQ", _NO_TIMES, _ALL_TIMES, 0, 0), 32)
+    path = ctypes.create_string_buffer(b"/")
+    addresses = ctypes.addressof(path), ctypes.addressof(attributes)
+    syscalls.call(_MOUNT_SETATTR, _HERE, addresses[0], _AT_RECURSIVE, addresses[1], 32)
+
+
+def _fork_as_root() -> int:
+    """Fork while new children of this process belong to a new namespace."""
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    syscalls.unshare(NEW_PROCESSES)
+    pid = -1
+    try:
+        pid = os.fork()
+    finally:
+        if pid:
+            syscalls.enter_namespace(own, NEW_PROCESSES)
+        os.close(own)
+    return pid
+
+
+def _fork_twice() -> int:
+    """Fork through a process that enters the namespaces, because only root can leave them again.
+
+    The kernel gives the second fork to this process when the first one ends.
+    """
+    syscalls.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    number, to_number = os.pipe()
+    start, to_start = os.pipe()
+    between = os.fork()
+    if between:
+        os.close(to_number)
+        os.close(start)
+        os.waitpid(between, 0)
+        pid = os.read(number, 20)
+        os.close(number)
+        os.close(to_start)
+        if not pid:
+            msg = "no process could be started in a new PID namespace"
+            raise OSError(msg)
+        return int(pid)
+    try:
+        os.close(to_start)
+        become_user_of_namespace(NEW_PROCESSES)
+        if pid_inside := os.fork():
+            os.write(to_number, b"%d" % pid_inside)
+            os._exit(0)
+        os.read(start, 1)  # ends when the first fork is gone and the parent will not change again
+        for descriptor in (number, to_number, start):
+            os.close(descriptor)
+    except BaseException:  # noqa: BLE001  # a child never returns into its parent's code
+        os._exit(70)
+    return 0
+
+
+def works(attempt: Callable[[], None]) -> bool:
+    """Whether *attempt* succeeds in a separate process, because it may lose this one's user."""
+    if sys.platform != "linux":
+        return False
+    with warnings.catch_warnings():
+        # Python 3.12 warns if there are threads, but the child makes only system calls.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if not pid:
+        with contextlib.suppress(BaseException):
+            attempt()
+            os._exit(0)
+        os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
