@@ -35,11 +35,11 @@ def outcomes() -> OutcomeRecorder:
 
 @pytest.fixture
 def run(tiny: Course, outcomes: OutcomeRecorder, lent_fork_server: ForkServer) -> Run:  # noqa: ARG001  # used instead of a new one
-    """Run a suite of the tiny course without output, as `pytest SUITE` does."""
+    """Run suites without output, as `pytest SUITE` does; by default those in this folder."""
 
-    def run_suite(suite: Path) -> dict[str, str]:
+    def run_suite(*suites: Path) -> dict[str, str]:
         quiet = ["-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:cacheprovider"]
-        paths = ["-c", str(INI), "--rootdir", str(tiny.root), str(suite)]
+        paths = ["-c", str(INI), "--rootdir", str(tiny.root), *map(str, suites)]
         pytest.main([*quiet, *paths], plugins=[outcomes])
         return outcomes.ends
 
@@ -76,3 +76,13 @@ def test_the_public_suite_runs_on_the_module_next_to_it(run: Run, tiny: Course):
         "doubles_unseen_numbers": "passed",
         "scales_each_feature": "failed",
     }
+
+
+def test_plain_pytest_runs_in_a_folder_with_brackets(run: Run, tmp_path: Path, monkeypatch):
+    """Without a path, `pytest` runs in the current folder, also if its name contains a "["."""
+    folder = tmp_path / "course [2026]"
+    folder.mkdir()
+    (folder / f"test_{tmp_path.name}.py").write_text("def test_nothing():\n    pass\n", "utf-8")
+    monkeypatch.chdir(folder)
+
+    assert run() == {"nothing": "passed"}
