@@ -7,7 +7,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from autograder.errors import AutograderError, UnclearDownloadError
+from autograder.cli.output import tolerate_any_encoding
+from autograder.errors import AutograderError, UnclearDownloadError, library_error
 
 # The extra that installs each optional library, by the name under which it is imported.
 EXTRAS: Final = {
@@ -85,6 +86,11 @@ class CommandGroup(TyperGroup):
             for name, summary in summaries.items()
         }
 
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the command line, on output streams of any encoding."""
+        tolerate_any_encoding()
+        return super().main(*args, **settings)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command at the beginning of *args*, with its options and arguments."""
         ctx.meta[_WORDS] = tuple(args)
@@ -101,12 +107,11 @@ class CommandGroup(TyperGroup):
         except AutograderError as error:
             typer.echo(str(error), err=True)
             raise typer.Exit(1 if isinstance(error, UnclearDownloadError) else 2) from None
-        except ModuleNotFoundError as error:
-            library = (error.name or "").partition(".")[0]
-            if library not in EXTRAS:  # a bug, so keep the traceback
+        except Exception as error:
+            message = _lacking(ctx, error)
+            if not message:  # a bug, so keep the traceback
                 raise
-            install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
-            typer.echo(f"`autograder {_command(ctx)}` needs {library}: {install}", err=True)
+            typer.echo(message, err=True)
             raise typer.Exit(2) from None
 
 
@@ -114,6 +119,15 @@ def load_command(name: str) -> Any:
     """Import the command called *name*."""
     module = next(module for module, names in MODULES.items() if name in names)
     return get_group(import_module(f"autograder.cli.{module}").app).commands[name]
+
+
+def _lacking(ctx: Any, error: Exception) -> str:
+    """Return what to install if *error* means that a library is missing or can't be loaded."""
+    library = ((isinstance(error, ModuleNotFoundError) and error.name) or "").partition(".")[0]
+    if library in EXTRAS:
+        install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
+        return f"`autograder {_command(ctx)}` needs {library}: {install}"
+    return str(library_error(error) or "")
 
 
 def _command(ctx: Any) -> str:
