@@ -17,7 +17,7 @@ def module_text(data: bytes, label: str) -> tuple[bytes, tuple[str, ...]]:
     that all lines keep their numbers. Any other module stays as it is.
     """
     notices = []
-    if (text := _from_utf16(data)) is not None:
+    if (text := from_utf16(data)) is not None:
         data = text.encode()
         notices.append(f"{label} is in UTF-16 and was converted. Save it as UTF-8 next time.")
     if opening := _OPENING.match(data):
@@ -36,7 +36,7 @@ def _without_last_fence(data: bytes) -> bytes:
     return data[:start] + data[end:] if _CLOSING.fullmatch(data[start:end]) else data
 
 
-def _from_utf16(data: bytes) -> str | None:
+def from_utf16(data: bytes) -> str | None:
     """Decode *data* if it is UTF-16, with or without a byte order mark; otherwise return None.
 
     Without a mark, every second byte of code is zero in most places, and no character is NUL.
