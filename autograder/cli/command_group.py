@@ -1,5 +1,6 @@
 """Groups all commands, imports each one on use, and prints errors as messages."""
 
+import errno
 from importlib import import_module
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ EXTRAS: Final = {
     "nbgrader": "instructor",
     "yaml": "instructor",
 }
+MACHINE: Final = {  # errors of a disk that is full, or of a file that may not be used
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", 0),
+}  # fmt: skip
 _WORDS: Final = f"{__name__}.words"  # the context's key for the command's words
 
 # `--help` reads this table and is therefore quick: it imports no command.
@@ -108,7 +112,7 @@ class CommandGroup(TyperGroup):
             typer.echo(str(error), err=True)
             raise typer.Exit(1 if isinstance(error, UnclearDownloadError) else 2) from None
         except Exception as error:
-            message = _lacking(ctx, error)
+            message = _explained(ctx, error)
             if not message:  # a bug, so keep the traceback
                 raise
             typer.echo(message, err=True)
@@ -121,8 +125,14 @@ def load_command(name: str) -> Any:
     return get_group(import_module(f"autograder.cli.{module}").app).commands[name]
 
 
-def _lacking(ctx: Any, error: Exception) -> str:
-    """Return what to install if *error* means that a library is missing or can't be loaded."""
+def _explained(ctx: Any, error: Exception) -> str:
+    """Return what to do if a library or this machine, and not the kit, caused *error*."""
+    if isinstance(error, OSError) and error.errno in MACHINE:
+        return (
+            f"{error.filename or 'A file'} can't be read or written ({error.strerror}). "
+            f"`autograder {_command(ctx)}` stopped there. Free space, or use a folder of your own; "
+            "if another program holds the file, run the command again."
+        )
     library = ((isinstance(error, ModuleNotFoundError) and error.name) or "").partition(".")[0]
     if library in EXTRAS:
         install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"

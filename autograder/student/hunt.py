@@ -19,7 +19,7 @@ from rich.text import Text
 
 from autograder.course import Handout, Stage
 from autograder.course_file import CAPTION
-from autograder.disk import replace_file
+from autograder.disk import replace_file, retrying
 from autograder.errors import UsageError
 from autograder.reports.exercise_screen import exercise_screen
 from autograder.reports.feedback import counted
@@ -98,6 +98,7 @@ class Hunt:
         self._state = _read(self.folder / STATE, self._claims)
         self._code = LearnerCode(own, stage)
         self._wrong_modules = WrongModules(self._code, small_changes)
+        self.fault = ""  # a sentence if something could not be saved
 
     @property
     def is_new(self) -> bool:
@@ -242,7 +243,7 @@ class Hunt:
             one.name: all(check.outcome is Outcome.PASSED for check in one.checks)
             for one in result.exercises
         }
-        learner_folder.remember(self._stage.stub, self._stage, outcomes)
+        self.fault = learner_folder.remember(self._stage.stub, self._stage, outcomes)
         if not is_right(result):
             msg = f"A bug hunt needs a finished stage. See what is missing: autograder check {name}"
             raise UsageError(msg)
@@ -276,14 +277,18 @@ class Hunt:
         from autograder.student.pictures import LABELS, heatmap_figures  # noqa: PLC0415  # it is seldom needed
 
         labels = LABELS if picture.caption == CAPTION else ("", "")
-        with suppress(ModuleNotFoundError):  # the picture in the terminal shows the same
+        with suppress(ModuleNotFoundError, OSError):  # the picture in the terminal shows the same
             drawn = {"the wrong module": rows}
             [figure] = heatmap_figures(drawn, picture.tokens, picture.columns, labels=labels)
             figure.savefig(self.folder / PICTURE)
 
     def _save(self) -> None:
         text = json.dumps(msgspec.to_builtins(self._state))  # json keeps nan, msgspec does not
-        replace_file(self.folder / STATE, text.encode())
+        try:
+            replace_file(self.folder / STATE, text.encode())
+        except OSError as error:
+            file = self.folder / STATE
+            self.fault = f"This step is not remembered: {file} can't be written ({error.strerror})."
 
 
 def _read(file: Path, claims: Sequence[Claim]) -> HuntState | None:
@@ -301,7 +306,7 @@ def _read(file: Path, claims: Sequence[Claim]) -> HuntState | None:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text("utf-8")
+        return retrying(lambda: file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return ""
 

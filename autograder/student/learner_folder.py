@@ -24,7 +24,7 @@ from autograder.course import (
     is_handout,
     load,
 )
-from autograder.disk import replace_file
+from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
 
@@ -40,13 +40,14 @@ class Started:
     """The changes that `start` made: the *folder*, and its files by their paths in it.
 
     *kept* are files that the learner has changed. *replaced* are files of which a newer version was
-    copied.
+    copied. *fault* is a sentence if the progress could not be saved.
     """
 
     folder: Path
     added: list[Path] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     replaced: list[Path] = field(default_factory=list)
+    fault: str = ""
 
 
 def start(here: Path, folder: Path | None = None, root: Path | None = None) -> Started:
@@ -77,7 +78,10 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
         if guide.is_file():
             _copy(guide, Path(guide.name), done)
     except OSError as error:
-        msg = f"{error.filename} can't be written ({error.strerror}). Name another folder."
+        msg = (
+            f"{error.filename or target} can't be written ({error.strerror}). Free space there, or "
+            "name another folder. The same command continues where it stopped."
+        )
         raise UsageError(msg) from None
     _note_stubs(done)
     return done
@@ -102,6 +106,7 @@ def _note_stubs(done: Started) -> None:
                 progress.set_passed(Task(stage, exercise), passes=False)
             progress.set_checked(stage, digest_of(stage))
     progress.save()
+    done.fault = progress.fault
 
 
 def find(start: Path) -> Handout:
@@ -150,18 +155,19 @@ def gone(own: Handout) -> bool:
     return not own.root.is_dir()
 
 
-def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
+def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> str:
     """Save which exercises of *stage* pass in *file* to the progress of the learner's folder.
 
     *outcomes* maps each checked exercise to whether it passes. Nothing is saved if the folder has
-    no progress file, or if *file* is not in the folder of *stage*.
+    no progress file, or if *file* is not in the folder of *stage*. Return a sentence if the file
+    can't be written, otherwise "".
     """
     own = find_stages(file.parent)
     if own is None or not (own.root / PROGRESS_FILE).is_file():
-        return
+        return ""
     known = [one for one in own.stages if one.name == stage.name]
     if not known or file.resolve().parent != known[0].source:
-        return
+        return ""
     progress = Progress.read(own.root)
     mine = [Task(known[0], one) for one in known[0].exercises if one.name in outcomes]
     news = [progress.set_passed(task, passes=outcomes[task.exercise.name]) for task in mine]
@@ -169,6 +175,7 @@ def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
         news.append(progress.set_checked(known[0], digest_of(known[0])))
     if any(news):
         progress.save()
+    return progress.fault
 
 
 def location(task: Task) -> tuple[Path, int]:
@@ -307,8 +314,8 @@ def _copy(source: Path, name: Path, done: Started) -> None:
     is_course = name.parts[0] == SHARED or source.name.startswith("test_")
     theirs = source.suffix in {".py", ".ipynb"} and not is_course
     content = source.read_bytes()
-    present = target.read_bytes() if target.is_file() else None
-    unchanged = present == (original.read_bytes() if original.is_file() else None)
+    present = retrying(target.read_bytes) if target.is_file() else None
+    unchanged = present == (retrying(original.read_bytes) if original.is_file() else None)
     if theirs:
         _write_bytes(original, content)
     if present == content:
@@ -328,7 +335,7 @@ def _keep_copy(folder: Path, name: Path) -> Path:
     stamp = f"{name.stem}-{now:%Y%m%d-%H%M%S-%f}{name.suffix}"
     copy = folder / COPIES / name.parent / stamp
     copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder / name, copy)
+    retrying(lambda: shutil.copyfile(folder / name, copy))
     return copy
 
 
@@ -349,7 +356,7 @@ def _write_bytes(path: Path, content: bytes) -> None:
 def _text(path: Path) -> str:
     """Return the text of *path*; empty if it can't be read."""
     try:
-        return path.read_text("utf-8")
+        return retrying(lambda: path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return ""
 

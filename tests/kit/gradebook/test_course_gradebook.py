@@ -73,7 +73,7 @@ def test_a_late_submission_without_a_due_date_is_a_remark(course: Course, tmp_pa
 def test_a_time_that_cannot_be_read_is_a_notice(
     course: Course, write: WriteBook, graded: Made, work: StudentWork, text: str
 ):
-    """Work whose time can't be read is never silently in time: a notice says what to write."""
+    """Work whose time can't be read is never silently in time: a notice shows a valid form."""
     submitted = course.root / "submitted" / "ada" / STAGE
     submitted.mkdir(parents=True)
     (submitted / "tiny.py").write_text(SOLUTION)
