@@ -130,7 +130,7 @@ def _explained(ctx: Any, error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in MACHINE:
         return (
             f"{error.filename or 'A file'} can't be read or written ({error.strerror}). "
-            f"`autograder {_command(ctx)}` stopped there. Free space, or use a folder of your own; "
+            f"`autograder {_command(ctx)}` stopped there. Free space, or use another folder; "
             "if another program holds the file, run the command again."
         )
     library = ((isinstance(error, ModuleNotFoundError) and error.name) or "").partition(".")[0]

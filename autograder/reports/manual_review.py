@@ -21,7 +21,9 @@ _NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1
 # Notices of `submission` about a lab that was submitted without its module.
 _NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0,80} were graded")
 # Notices of `submission` about a choice among several files.
-_SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
+_SEVERAL_FILES: Final = re.compile(
+    r"\d+ (?:attempts were submitted|files are named)\b|.{1,200} is the released stub, unchanged"
+)
 # Python's message if the sandbox refuses a system call or a file outside the private folder.
 _REFUSED: Final = re.compile(r"PermissionError: (?:\[Errno \d+\] )?([^()\n]{1,120})")
 # The notice of `submission` about missing written answers.

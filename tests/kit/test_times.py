@@ -112,5 +112,5 @@ def test_a_time_is_printed_in_the_zone_of_the_course():
 
 @pytest.mark.parametrize("name", ["Nowhere/Town", "../../etc/passwd", "Etc", "\0", "PST"])
 def test_a_zone_that_does_not_exist_is_none(name: str):
-    """The name of no zone gives None, whatever its characters."""
+    """The name of no zone gives None, with any characters."""
     assert zone_named(name) is None

@@ -6,6 +6,7 @@ from autograder.reports.manual_review import first_problem, review_reasons
 from autograder.results import CheckResult, Outcome, Status, SubmissionResult
 from tests.kit.factories import MakeCheck, MakeSubmission
 
+STUB = "a.py is the released stub, unchanged, so a (mine).py was graded instead."
 ATTEMPTS = "2 attempts were submitted: a-1.py was uploaded last and was graded, not a.py."
 REFUSED = "line 2 raised PermissionError: [Errno 13] Permission denied: '/etc/shadow' (open(...))"
 NAMESAKES = "2 files are named a.py; b/a.py was graded. Submit one."
@@ -40,6 +41,7 @@ NAMESAKES = "2 files are named a.py; b/a.py was graded. Submit one."
             id="a-refused-system-call",
         ),
         pytest.param({"notices": (ATTEMPTS,)}, ATTEMPTS, id="several-attempts"),
+        pytest.param({"notices": (STUB,)}, STUB, id="stub-next-to-work"),
         pytest.param({"notices": (NAMESAKES,)}, NAMESAKES, id="several-files-of-one-name"),
     ],
 )
