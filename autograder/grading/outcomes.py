@@ -292,6 +292,9 @@ def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:
             line = "" if session.notebook else f" in line {definition.line}"
             message = (
                 f"{name} is set{line}, but it is not a class or a function once your file has run."
+                if definition.assigned
+                else f"{name} is defined{line}, but that line does not run when your file is "
+                'imported. Move it out of its block, such as `if __name__ == "__main__":`.'
             )
             return Fault(Status.MISSING, message)
     public = f"{name} is not defined in your file."

@@ -384,6 +384,14 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
             "",
             id="a-number",
         ),
+        pytest.param(
+            {"definitions": (Definition("double", 4, (), certain=False),)},
+            Status.MISSING,
+            "double is defined in line 4, but that line does not run when your file is imported. "
+            'Move it out of its block, such as `if __name__ == "__main__":`.',
+            "",
+            id="below-the-guard",
+        ),
     ],
 )
 def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, message: str, public: str):
