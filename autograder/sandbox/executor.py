@@ -62,7 +62,7 @@ class RequestExecutor:
         self._name = name
         self._notebook = notebook
         self._max_bytes = max_bytes
-        self.module = ModuleType("__main__" if notebook else name)  # as in Jupyter
+        self.module = ModuleType("__main__" if notebook else name)  # Jupyter does the same
         self.counters = CallCounters()
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
