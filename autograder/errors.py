@@ -111,6 +111,8 @@ def _failed_imports(error: Exception) -> Iterator[tuple[str, str]]:
     lacking = error.name if isinstance(error, ImportError) else _module_name(error)
     if lacking in _LIBRARIES and (at_module_level or isinstance(error, ModuleNotFoundError)):
         yield lacking, getattr(error, "path", None) or "no such module"
+    if str(error) == "Numpy is not available":  # torch was built for another version of it
+        yield "numpy", "torch can't use this version"
 
 
 def _module_name(error: Exception) -> str:

@@ -76,6 +76,9 @@ def raised_while_loading(source: str, module: str) -> Exception:
         pytest.param("raise ImportError('libtorch_cpu.so')", "torch", "torch", id="import"),
         pytest.param("None.nothing", "torch._C", "torch", id="attribute"),
         pytest.param("raise ImportError('ABI')", "numpy.core", "NumPy", id="numpy"),
+        pytest.param(
+            "raise RuntimeError('Numpy is not available')", "autograder.x", "NumPy", id="abi"
+        ),
         pytest.param("from torch import nothing_here", "autograder.x", "torch", id="old-torch"),
         pytest.param(
             "import types\ntypes.ModuleType('torch').Tensor", "autograder.x", "torch", id="empty"
