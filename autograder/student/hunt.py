@@ -19,7 +19,7 @@ from rich.text import Text
 
 from autograder.course import Handout, Stage
 from autograder.course_file import CAPTION
-from autograder.disk import replace_file, retrying
+from autograder.disk import replace_file
 from autograder.errors import UsageError
 from autograder.reports.exercise_screen import exercise_screen
 from autograder.reports.feedback import counted
@@ -30,6 +30,7 @@ from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
 from autograder.student import learner_folder
 from autograder.student.learner_code import LONGEST, LearnerCode, is_right
+from autograder.student.learner_folder import source_text
 from autograder.student.quiz import Claim, choose, claims_of, true_claims
 from autograder.student.stage_picture import PictureRows
 from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
@@ -116,7 +117,7 @@ class Hunt:
 
     def begin(self) -> None:
         """Write a wrong module for the learner; raise ``UsageError`` if the stage is not done."""
-        text = _text(self._stage.stub)
+        text = source_text(self._stage.stub)
         rows = self._right_picture(text)
         chosen = first_named(self._wrong_modules.search(text, rows))
         if chosen is None:
@@ -137,10 +138,10 @@ class Hunt:
         if not state.is_seen:
             return self._see(state, answer, width)
         if not state.is_fixed:
-            if _is_same_code(_text(self.module), state.wrong.text):
+            if _is_same_code(source_text(self.module), state.wrong.text):
                 unchanged = Text("You have not changed anything yet.", style="bold")
                 return Report([unchanged, "", *self._task()])
-            result = self._code.check(_text(self.module))
+            result = self._code.check(source_text(self.module))
             if not is_right(result):
                 return self._report_failure(result, width)
             state.is_fixed = True
@@ -213,7 +214,7 @@ class Hunt:
         return Report([*parts, "", *self._task()])
 
     def _catch(self, state: HuntState) -> Report:
-        text = _text(self.folder / TEST)
+        text = source_text(self.folder / TEST)
         test = f"{FOLDER}/{self._stage.name}/{TEST}"
         fixed: list[RenderableType] = [Text("✓ Fixed.", style="green"), *_solved(state)]
         again = Text(f"Then: autograder hunt {self._stage.name}", style="bold")
@@ -302,13 +303,6 @@ def _read(file: Path, claims: Sequence[Claim]) -> HuntState | None:
     true = true_claims(claims, found.wrong.rows, found.rows)
     known = all(0 <= index < len(claims) for index in found.choices)
     return found if known and bool(true) == bool({*true} & {*found.choices}) else None
-
-
-def _text(file: Path) -> str:
-    try:
-        return retrying(lambda: file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _is_same_code(text: str, other: str) -> bool:

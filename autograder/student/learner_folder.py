@@ -27,6 +27,7 @@ from autograder.course import (
 from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
+from autograder.submission.module_text import from_utf16
 
 DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
@@ -180,14 +181,14 @@ def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> str:
 
 def location(task: Task) -> tuple[Path, int]:
     """Return the learner's module and the line where the exercise begins; 0 if it is unknown."""
-    lines = span_of(_text(task.stage.stub), task.exercise.name)
+    lines = span_of(source_text(task.stage.stub), task.exercise.name)
     return task.stage.stub, lines[0] if lines else 0
 
 
 def reset(own: Handout, task: Task) -> Path | None:
     """Restore the stub of the exercise; return a copy of the module, or None if it was missing."""
     module = task.stage.stub
-    original = _text(own.root / ORIGINALS / _inside(own, module))
+    original = source_text(own.root / ORIGINALS / _inside(own, module))
     unwritten = span_of(original, task.exercise.name)
     if not unwritten:
         msg = (
@@ -199,11 +200,13 @@ def reset(own: Handout, task: Task) -> Path | None:
     if not module.exists():
         _write(module, original)
         return None
-    text = _text(module)
+    text = source_text(module)
     copy = _keep_copy(own.root, _inside(own, module))
     try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):  # the exercise can't be located in it
+        can_be_read = bool(ast.parse(text).body)
+    except (SyntaxError, ValueError):
+        can_be_read = False
+    if not can_be_read:  # the exercise can't be located in it
         _write(module, original)
         return copy
     stub = "".join(original.splitlines(keepends=True)[unwritten[0] - 1 : unwritten[1]])
@@ -218,7 +221,7 @@ def reset(own: Handout, task: Task) -> Path | None:
 def solution(task: Task, root: Path | None = None) -> str:
     """Return the solution of one exercise; raise ``UsageError`` if there is none."""
     stage = solved_stage(task.stage, root)
-    text = _text(stage.solution) if stage else ""
+    text = source_text(stage.solution) if stage else ""
     lines = span_of(text, task.exercise.name)
     if not lines:
         msg = (
@@ -353,12 +356,15 @@ def _write_bytes(path: Path, content: bytes) -> None:
     replace_file(path, content)
 
 
-def _text(path: Path) -> str:
-    """Return the text of *path*; empty if it can't be read."""
+def source_text(path: Path) -> str:
+    """Return the text of *path*, in UTF-8 or UTF-16; empty if it can't be read."""
     try:
-        return retrying(lambda: path.read_text("utf-8"))
+        data = retrying(path.read_bytes)
+        text = from_utf16(data)
+        text = data.decode("utf-8-sig") if text is None else text
     except (OSError, UnicodeDecodeError):
         return ""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def span_of(text: str, name: str) -> tuple[int, int] | None:
