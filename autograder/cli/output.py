@@ -16,7 +16,7 @@ from autograder.errors import UsageError
 from autograder.exports.export_file import ExportFile
 
 # What an encoding without the character prints, so that right and wrong stay different.
-_ASCII: Final = str.maketrans("✓✗●○·→←“”█▓▒░", "+x*o-><''##:.")
+_ASCII: Final = str.maketrans("✓✗●○·→←“”█▓▒░", "+x*o-><''##:'")
 _IN_ASCII: Final = "autograder-ascii"  # the name of the error handler
 
 
