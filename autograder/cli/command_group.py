@@ -127,17 +127,19 @@ def load_command(name: str) -> Any:
 
 def _explained(ctx: Any, error: Exception) -> str:
     """Return what to do if a library or this machine, and not the kit, caused *error*."""
+    library = ((isinstance(error, ModuleNotFoundError) and error.name) or "").partition(".")[0]
+    if library in EXTRAS:
+        install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
+        return f"`autograder {_command(ctx)}` needs {library}: {install}"
+    if found := library_error(error):
+        return str(found)
     if isinstance(error, OSError) and error.errno in MACHINE:
         return (
             f"{error.filename or 'A file'} can't be read or written ({error.strerror}). "
             f"`autograder {_command(ctx)}` stopped there. Free space, or use another folder; "
             "if another program holds the file, run the command again."
         )
-    library = ((isinstance(error, ModuleNotFoundError) and error.name) or "").partition(".")[0]
-    if library in EXTRAS:
-        install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
-        return f"`autograder {_command(ctx)}` needs {library}: {install}"
-    return str(library_error(error) or "")
+    return ""
 
 
 def _command(ctx: Any) -> str:

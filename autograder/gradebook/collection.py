@@ -4,12 +4,11 @@ An archive is copied as it is. The grader reads it later, within bounds.
 """
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec.structs import replace
-from nbgrader.api import Assignment, Gradebook, Student
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedNotebook
 from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder.course import Course, Stage
@@ -69,7 +68,9 @@ class Collection:
     def remarks(self, found: FoundSubmissions) -> list[str]:
         """Return a remark if submissions are marked as late and no penalty can follow."""
         late = [work.student for work in found.works if work.is_late]
-        return no_effect(self._setup.late, self.stage.name, self._due, late)
+        if late and self._due is None:
+            return [no_due_date(self.stage.name)]
+        return no_effect(self._setup.late, self.stage.name, late)
 
     def folder(self, student: str) -> Path:
         """Return the student's folder below ``submitted/``."""
@@ -126,20 +127,21 @@ def due_date(book: Gradebook, stage: str) -> dt.datetime | None:
     return assignment.duedate if assignment else None
 
 
-def no_effect(
-    late: AssignLatePenalties, stage: str, due: dt.datetime | None, students: Sequence[str]
-) -> list[str]:
+def is_marked_late(row: SubmittedNotebook) -> bool:
+    """Whether the time of *row* stands for a late mark, and no extension is known."""
+    submission = row.assignment
+    due, time = submission.assignment.duedate, submission.timestamp
+    return bool(due and not submission.extension and time == due + LATE_MARK)
+
+
+def no_effect(late: AssignLatePenalties, stage: str, students: Sequence[str]) -> list[str]:
     """Return a remark if the late marks of *students* have no effect, and how to change that."""
-    if not students:
-        return []
-    if due is None:
-        return [no_due_date(stage)]
     plugin, seconds = late.plugin_inst, LATE_MARK.total_seconds()
     try:
         penalties = [plugin.late_submission_penalty(one, _SCORE, seconds) for one in students]
     except Exception:  # noqa: BLE001  # the plugin is reported when scores are written
         return []
-    if any(penalties):
+    if any(penalties) or not students:
         return []
     remark = (
         f"{counted(len(students), 'late mark')} of {stage} can't lower a grade: the download gives "
@@ -170,18 +172,12 @@ def late_stamper(
 
     A submission is late if an LMS marks it as late.
     """
-    late: defaultdict[str, list[str]] = defaultdict(list)
-    for item in outlines:
-        if item.is_late and item.stage:
-            late[item.stage].append(item.student)
+    late = {item.stage for item in outlines if item.is_late and item.stage}
     due: dict[str, dt.datetime | None] = {}
-    remarks: list[str] = []
     if late:
-        setup = NbgraderSetup.of_course(course)
-        with setup.gradebook() as book:
+        with NbgraderSetup.of_course(course).gradebook() as book:
             due = {stage: due_date(book, stage) for stage in late}
-        for stage, students in sorted(late.items()):
-            remarks += no_effect(setup.late, stage, due[stage], students)
+    remarks = [no_due_date(stage) for stage in sorted(late) if due[stage] is None]
     return lambda found: _stamped(found, due.get(found.stage), course.zone), remarks
 
 

@@ -25,7 +25,7 @@ from autograder.gradebook.autograded_submission import (
     build_autograded,
     read_master,
 )
-from autograder.gradebook.collection import NO_TIME
+from autograder.gradebook.collection import NO_TIME, is_marked_late, no_effect
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.registration import outdated_grades, register
 from autograder.gradebook.score_rows import (
@@ -72,6 +72,7 @@ class Writer:
         self.registered = tuple(name for name in stages if changed[name])
         self._changes = ScoreChanges()
         self._totals = ScoreChanges("total")  # if manual scores or a penalty make them differ
+        self._marked: defaultdict[str, list[str]] = defaultdict(list)  # students, by stage
         self._untimed: list[str] = []  # remarks on times that can't be read
         _require_writable(self._setup.autograded_root)
 
@@ -95,6 +96,8 @@ class Writer:
         if self._totals.are_any:
             yield str(self._totals)
         yield from self._untimed
+        for stage, students in sorted(self._marked.items()):
+            yield from no_effect(self._setup.late, stage, students)
         with self._setup.gradebook() as book:
             yield from outdated_grades(book, self._setup.coursedir)
 
@@ -141,6 +144,8 @@ class Writer:
                 (new / name).chmod(READ_ONLY)
         book.db.commit()
         who = submission.student, stage.name
+        if is_marked_late(row):
+            self._marked[stage.name].append(submission.student)
         self._untimed += [
             f"{', '.join(who)}: {one}" for one in result.notices if one.startswith(NO_TIME)
         ]

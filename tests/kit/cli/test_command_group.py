@@ -215,7 +215,14 @@ def test_no_encoding_of_stdout_ends_a_command(tmp_path: Path, encoding: str):
 @pytest.mark.parametrize(
     "command", [("doctor",), ("check", "1"), ("grade", "tiny.py"), ("verify",)]
 )
-@pytest.mark.parametrize("source", ["raise OSError('[WinError 126] fbgemm.dll')", "None.lost"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise OSError('[WinError 126] fbgemm.dll')",
+        "raise PermissionError(13, 'Access is denied', 'torch.dll')",
+        "None.lost",
+    ],
+)
 def test_a_torch_that_cannot_be_loaded_is_one_message(
     built: Course, tmp_path: Path, command: tuple[str, ...], source: str
 ):

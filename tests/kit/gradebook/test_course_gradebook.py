@@ -103,8 +103,9 @@ def test_a_time_that_cannot_be_read_is_a_notice(
     ],
 )
 def test_late_marks_that_no_penalty_can_reach_are_a_remark(
-    course: Course, tmp_path: Path, settings: str, words: str
-):
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, tmp_path: Path,
+    settings: str, words: str,
+):  # fmt: skip
     """A late mark counts as one second; if that costs nothing, `collect` and `grade` say so."""
     query(course.root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
     add_settings(course, settings)
@@ -112,12 +113,13 @@ def test_late_marks_that_no_penalty_can_reach_are_a_remark(
     download.mkdir()
     (download / "adalovelace_LATE_11_501_tiny.py").write_text(SOLUTION)
     found = find(download, course.stages)
-    book = CourseGradebook(course)
-    _, remarks = book.stamped(LazySubmissions.of([found]))
+    collected = CourseGradebook(course).collection(course.stage(STAGE)).remarks(found)
+    marked = work(stamp=b"2026-11-01 10:00:01 UTC")
+    graded_remarks = write(graded(Scale=0, double=0), ada=marked).remarks
 
-    assert remarks == book.collection(course.stage(STAGE)).remarks(found)
-    assert bool(remarks) is bool(words)
-    assert words in "".join(remarks)
+    assert bool(collected) is bool(words)
+    assert words in "".join(collected)
+    assert list(graded_remarks) == collected
 
 
 def test_the_grade_table_has_the_stages_of_the_gradebook(course: Course):
