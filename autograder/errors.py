@@ -108,7 +108,8 @@ def _failed_imports(error: Exception) -> Iterator[tuple[str, str]]:
         if library in _LIBRARIES:
             yield library, f"{frame.f_code.co_filename}, line {line}"
     at_module_level = bool(modules) and frames[-1] == modules[-1]
-    lacking = error.name if isinstance(error, ImportError) else _module_name(error)
+    lacking = (error.name or "") if isinstance(error, ImportError) else _module_name(error)
+    lacking = lacking.partition(".")[0]
     if lacking in _LIBRARIES and (at_module_level or isinstance(error, ModuleNotFoundError)):
         yield lacking, getattr(error, "path", None) or "no such module"
     if str(error) == "Numpy is not available":  # torch was built for another version of it

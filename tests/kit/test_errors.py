@@ -84,6 +84,11 @@ def raised_while_loading(source: str, module: str) -> Exception:
             "import types\ntypes.ModuleType('torch').Tensor", "autograder.x", "torch", id="empty"
         ),
         pytest.param(
+            "raise ModuleNotFoundError('no package', name='torch.nn')",
+            *("autograder.x", "torch"),
+            id="own-file",
+        ),
+        pytest.param(
             "raise ModuleNotFoundError('no', name='torch')", "autograder.x", "torch", id="missing"
         ),
     ],
