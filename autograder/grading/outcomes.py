@@ -26,6 +26,7 @@ from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
 
 MAX_CANDIDATES = 300  # definitions of one file; a module that a student wrote has some dozens
+NUL = "source code string cannot contain null bytes"  # as Python says it
 NEAR = 0.8  # the least similarity of a misspelled name: CasualAttention has 0.93
 
 
@@ -235,6 +236,8 @@ def describe_problem(problem: Problem) -> str:
             f"{where} gives the name {names} to something that is not a class or a function; your "
             "definition was graded anyway. Choose another name in that line."
         )
+    if problem.kind == "not-compiled" and problem.text.startswith(NUL):
+        return "Your file contains NUL characters. Save it as text in UTF-8."
     if problem.kind == "not-compiled":
         error = f"{where} is not valid Python: {problem.type}{_text(problem)}"
         names = " and ".join(f"`{name}`" for name in _names(problem))

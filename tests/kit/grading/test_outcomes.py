@@ -185,6 +185,13 @@ def failed(
 
 
 BROKEN = failed(10, "double", kind="not-compiled", type="SyntaxError", text="oh", code="def (")
+NUL_BYTES = failed(
+    0,
+    "double",
+    kind="not-compiled",
+    type="SyntaxError",
+    text="source code string cannot contain null bytes",
+)
 EXERCISES = ("double", "Scale")
 
 
@@ -362,6 +369,13 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
             f"double is not defined: {describe_problem(BROKEN)}",
             "double is not defined: line 10 is not valid Python. Fix line 10 first.",
             id="syntax-error",
+        ),
+        pytest.param(
+            {"problems": (NUL_BYTES,)},
+            Status.IMPORT_ERROR,
+            "double is not defined: Your file contains NUL characters. Save it as text in UTF-8.",
+            "double is not defined: your file is not valid Python. Fix your file first.",
+            id="nul",
         ),
         pytest.param(
             {"definitions": (Definition("douple", 4, ()),)},
