@@ -7,6 +7,7 @@ off a limit unnoticed.
 import json
 import os
 from collections.abc import Iterator, Sequence
+from datetime import UTC, tzinfo
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from autograder.course_file import (
     read_toml,
 )
 from autograder.errors import CourseError, UsageError
+from autograder.times import zone_named
 
 COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
@@ -191,6 +193,11 @@ class Course(msgspec.Struct, frozen=True, dict=True):
     def grading(self) -> Grading:
         """The settings for grading submissions."""
         return self.file.grading
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone in which times are printed and, without a zone, read."""
+        return zone_named(self.file.timezone) or UTC
 
     @property
     def documented(self) -> Path:
@@ -367,6 +374,12 @@ def load(root: Path) -> Course:
         raise CourseError(msg)
     if SHARED in file.stages:
         msg = f"{path}: a stage can't be named {SHARED!r}, the folder that all stages share."
+        raise CourseError(msg)
+    if zone_named(file.timezone) is None:
+        msg = (
+            f"{path}: `timezone` is {file.timezone!r}, which this machine does not know. Use a "
+            'name such as "Europe/Berlin" or "UTC".'
+        )
         raise CourseError(msg)
     return Course(root, file)
 

@@ -2,10 +2,12 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile, gettempdir, mkdtemp
+from typing import TypeVar
 
 if sys.platform != "win32":
     import fcntl
@@ -13,7 +15,20 @@ if sys.platform != "win32":
 UNFINISHED = ".unfinished-"  # prefix of the files that an interrupted run may leave behind
 OWNED = "autograder-private-"  # prefix of the temporary folders of a run
 PRIVATE = "submission-"  # prefix of everything in these folders
+PAUSES = (0.05, 0.1, 0.2, 0.3)  # seconds; a virus scanner or a sync program holds a file as long
 PROBE = 2**20  # bytes, enough for the record of a class or about ten notebooks
+
+_Result = TypeVar("_Result")
+
+
+def retrying(action: Callable[[], _Result]) -> _Result:
+    """Return the result of *action*; try again within a second if another program holds a file."""
+    for pause in PAUSES:
+        try:
+            return action()
+        except PermissionError:
+            time.sleep(pause)
+    return action()
 
 
 def replace_file(file: Path, content: bytes) -> None:
@@ -25,23 +40,30 @@ def replace_file(file: Path, content: bytes) -> None:
 @contextmanager
 def replacing_file(file: Path) -> Iterator[Path]:
     """Yield the path of a draft, which replaces *file* at the end unless an exception occurs."""
-    with TemporaryDirectory(dir=file.parent, prefix=UNFINISHED) as folder:
+    place = TemporaryDirectory(dir=file.parent, prefix=UNFINISHED, ignore_cleanup_errors=True)
+    with place as folder:
         draft = Path(folder) / file.name
         yield draft
-        draft.replace(file)
+        retrying(lambda: draft.replace(file))
 
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder, which replaces *folder* at the end unless an exception occurs."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder.parent, prefix=UNFINISHED) as temporary:
-        new = Path(temporary) / "new"
+    place = TemporaryDirectory(dir=folder.parent, prefix=UNFINISHED, ignore_cleanup_errors=True)
+    with place as temporary:
+        new, old = Path(temporary) / "new", Path(temporary) / "old"
         new.mkdir()
         yield new
         if folder.exists():
-            os.replace(folder, Path(temporary) / "old")  # noqa: PTH105  # both arguments are folders
-        os.replace(new, folder)  # noqa: PTH105  # both arguments are folders
+            retrying(lambda: folder.replace(old))
+        try:
+            retrying(lambda: new.replace(folder))
+        except OSError:
+            if old.exists():
+                old.replace(folder)
+            raise
 
 
 class OwnedFolder:

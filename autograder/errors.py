@@ -4,6 +4,9 @@ Failures of student code raise none of them; they are outcomes (see ``results``)
 """
 
 import errno
+import platform
+import traceback
+from collections.abc import Iterator
 from typing import Final
 
 NO_MEMORY: Final = (  # parts of error messages of torch and of the system
@@ -14,6 +17,8 @@ NO_MEMORY: Final = (  # parts of error messages of torch and of the system
     "failed to map segment",
 )
 _RAISED_BY_LIBRARIES: Final = (RuntimeError, ImportError)
+_LIBRARIES: Final = {"torch": "torch", "numpy": "NumPy"}  # without them, nothing can be checked
+_MAX_REASON: Final = 400  # characters; NumPy explains a failed import on a whole page
 
 
 class AutograderError(Exception):
@@ -44,6 +49,10 @@ class OutOfMemoryError(LostProcessError):
     """Raised if a process has no memory left for a submission; a new one may grade it."""
 
 
+class LibraryError(AutograderError):
+    """Raised if torch or NumPy can't be loaded on this machine."""
+
+
 class UsageError(AutograderError):
     """Raised if a command is called with an argument or a file that it can't use."""
 
@@ -68,6 +77,48 @@ def require_memory(error: BaseException | None) -> None:
     if lacks_memory(error):
         msg = f"The grading process has no memory left ({type(error).__name__}: {error})."
         raise OutOfMemoryError(msg) from error
+
+
+def library_error(error: Exception) -> LibraryError | None:
+    """Return what to do about *error* if it means that torch or NumPy can't be loaded.
+
+    Where it was raised decides: in the import of the library, or in one of the kit's modules that
+    lacks a name of it.
+    """
+    found = [*_failed_imports(error)]
+    if not found:
+        return None
+    library, place = found[-1]
+    reason = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON]
+    return LibraryError(
+        f"{_LIBRARIES[library]} can't be loaded: {reason} ({place}). The kit needs it to run code. "
+        f"Install it again: python -m pip install --force-reinstall {library}. "
+        "On Windows, also install Microsoft's Visual C++ Redistributable. If the file named here "
+        f"is your own, rename it. This is Python {platform.python_version()} on "
+        f"{platform.system()} {platform.machine()}."
+    )
+
+
+def _failed_imports(error: Exception) -> Iterator[tuple[str, str]]:
+    """Yield each library whose import led to *error*, with the file and line, outermost first."""
+    frames = [*traceback.walk_tb(error.__traceback__)]
+    modules = [item for item in frames if item[0].f_code.co_name == "<module>"]
+    for frame, line in modules:
+        library = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if library in _LIBRARIES:
+            yield library, f"{frame.f_code.co_filename}, line {line}"
+    at_module_level = bool(modules) and frames[-1] == modules[-1]
+    lacking = (error.name or "") if isinstance(error, ImportError) else _module_name(error)
+    lacking = lacking.partition(".")[0]
+    if lacking in _LIBRARIES and (at_module_level or isinstance(error, ModuleNotFoundError)):
+        yield lacking, getattr(error, "path", None) or "no such module"
+    if str(error) == "Numpy is not available":  # torch was built for another version of it
+        yield "numpy", "torch can't use this version"
+
+
+def _module_name(error: Exception) -> str:
+    """Return the name of the module that lacks an attribute; empty for any other error."""
+    return str(getattr(getattr(error, "obj", None), "__name__", ""))
 
 
 def _says_no_memory(error: BaseException) -> bool:

@@ -145,9 +145,13 @@ def _damaged(file: object, error: msgspec.MsgspecError) -> UsageError:
 
 
 class ScoreChanges:
-    """Counts the scores that differ from earlier scores, and lists the first of them."""
+    """Counts the scores that differ from earlier scores, and lists the first of them.
 
-    def __init__(self) -> None:
+    *what* is the noun for one of them.
+    """
+
+    def __init__(self, what: str = "score") -> None:
+        self._what = what
         self._compared = 0
         self._changed = 0
         self._named: list[tuple[str, str, float, float]] = []
@@ -177,7 +181,7 @@ class ScoreChanges:
         ]
         more = self._changed - len(named)
         listing = "; ".join([*named, *([f"{more} more"] if more else [])])
-        count = f"{self._changed} of {self._compared} earlier scores changed"
+        count = f"{self._changed} of {self._compared} earlier {self._what}s changed"
         return f"{count}{': ' if listing else ''}{listing}."
 
 

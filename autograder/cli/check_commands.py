@@ -41,9 +41,10 @@ def check(
     target = checking.find_target(name, here, course_folder, hidden=hidden)
     feedback = checking.check(target)
     outcomes = {exercise.name: exercise.first is None for exercise in feedback.exercises}
-    learner_folder.remember(target.file, target.stage, outcomes)
+    fault = learner_folder.remember(target.file, target.stage, outcomes)
     width, colour = output.terminal()
     typer.echo(self_check_text(feedback, here, width, colour=colour), nl=False)
+    output.print_remarks(filter(None, [fault]))
     if not feedback.complete:
         raise typer.Exit(1)
 
@@ -84,6 +85,7 @@ def hunt(
             typer.echo(render(report.parts, width, colour=colour), nl=False)
         if report.asks:
             typer.echo(f"Answer with: autograder hunt {stage} --answer NUMBER")
+        output.print_remarks(filter(None, [bug_hunt.fault]))
     if not report.done:
         raise typer.Exit(1)
 

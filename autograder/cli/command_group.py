@@ -1,5 +1,6 @@
 """Groups all commands, imports each one on use, and prints errors as messages."""
 
+import errno
 import os
 from importlib import import_module
 from typing import Any, Final
@@ -8,7 +9,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from autograder.errors import AutograderError, UnclearDownloadError
+from autograder.cli.output import tolerate_any_encoding
+from autograder.errors import AutograderError, UnclearDownloadError, library_error
 
 # The extra that installs each optional library, by the name under which it is imported.
 EXTRAS: Final = {
@@ -19,6 +21,9 @@ EXTRAS: Final = {
     "nbgrader": "instructor",
     "yaml": "instructor",
 }
+MACHINE: Final = {  # errors of a disk that is full, or of a file that may not be used
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", 0),
+}  # fmt: skip
 _WORDS: Final = f"{__name__}.words"  # the context's key for the command's words
 
 # `--help` reads this table and is therefore quick: it imports no command.
@@ -89,6 +94,11 @@ class CommandGroup(TyperGroup):
             for name, summary in summaries.items()
         }
 
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the command line, on output streams of any encoding."""
+        tolerate_any_encoding()
+        return super().main(*args, **settings)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command at the beginning of *args*, with its options and arguments."""
         ctx.meta[_WORDS] = tuple(args)
@@ -109,12 +119,11 @@ class CommandGroup(TyperGroup):
         except AutograderError as error:
             typer.echo(str(error), err=True)
             raise typer.Exit(1 if isinstance(error, UnclearDownloadError) else 2) from None
-        except ModuleNotFoundError as error:
-            library = (error.name or "").partition(".")[0]
-            if library not in EXTRAS:  # a bug, so keep the traceback
+        except Exception as error:
+            message = _explained(ctx, error)
+            if not message:  # a bug, so keep the traceback
                 raise
-            install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
-            typer.echo(f"`autograder {_command(ctx)}` needs {library}: {install}", err=True)
+            typer.echo(message, err=True)
             raise typer.Exit(2) from None
         finally:
             os.umask(before)
@@ -124,6 +133,23 @@ def load_command(name: str) -> Any:
     """Import the command called *name*."""
     module = next(module for module, names in MODULES.items() if name in names)
     return get_group(import_module(f"autograder.cli.{module}").app).commands[name]
+
+
+def _explained(ctx: Any, error: Exception) -> str:
+    """Return what to do if a library or this machine, and not the kit, caused *error*."""
+    library = ((isinstance(error, ModuleNotFoundError) and error.name) or "").partition(".")[0]
+    if library in EXTRAS:
+        install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
+        return f"`autograder {_command(ctx)}` needs {library}: {install}"
+    if found := library_error(error):
+        return str(found)
+    if isinstance(error, OSError) and error.errno in MACHINE:
+        return (
+            f"{error.filename or 'A file'} can't be read or written ({error.strerror}). "
+            f"`autograder {_command(ctx)}` stopped there. Free space, or use another folder; "
+            "if another program holds the file, run the command again."
+        )
+    return ""
 
 
 def _command(ctx: Any) -> str:

@@ -44,6 +44,7 @@ def start(
     output.print_lines(f"updated {path}" for path in done.replaced)
     output.print_lines(f"kept your {path}" for path in done.kept)
     typer.echo(f"Next: autograder watch{'' if here.is_relative_to(done.folder) else f' {shown}'}")
+    output.print_remarks(filter(None, [done.fault]))
 
 
 @app.command()
@@ -59,6 +60,7 @@ def hint(
     shown = state.next_hint(task, number)
     typer.echo(f"{task.key}, hint {shown} of {len(task.exercise.hints)}:")
     typer.echo(task.exercise.hints[shown - 1] or "This copy has no hints file.")
+    output.print_remarks(filter(None, [state.fault]))
 
 
 @app.command("next")
@@ -118,6 +120,7 @@ def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
     typer.echo(f"{task.key} is as you received it.")
     if copy is not None:
         typer.echo(f"A copy of your file: {copy}")
+    output.print_remarks(filter(None, [state.fault]))
 
 
 @app.command()
@@ -143,6 +146,7 @@ def solution(
         state.gave_up.add(task.key)
         state.save()
     typer.echo(text)
+    output.print_remarks(filter(None, [state.fault]))
 
 
 def _task(exercise: str) -> tuple[Handout, Progress, Task]:

@@ -1,15 +1,43 @@
 """Prints lines, remarks, progress and exports for all commands."""
 
+import codecs
 import os
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterable
+from io import TextIOWrapper
 from pathlib import Path
+from typing import Final
 
 import typer
 
 from autograder.errors import UsageError
 from autograder.exports.export_file import ExportFile
+
+# What an encoding without the character prints, so that right and wrong stay different.
+_ASCII: Final = str.maketrans("✓✗●○·→←“”█▓▒░", "+x*o-><''##:'")
+_IN_ASCII: Final = "autograder-ascii"  # the name of the error handler
+
+
+def tolerate_any_encoding() -> None:
+    """Let stdout and stderr replace characters that their encoding lacks.
+
+    On Windows, a redirection, Git Bash and the log of a server have an old encoding of one byte.
+    """
+    codecs.register_error(_IN_ASCII, _in_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=_IN_ASCII)
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Return ASCII characters for those that can't be encoded, and where to continue."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_ASCII)
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "replace").decode()
+    return plain, error.end
 
 
 def print_lines(lines: Iterable[str]) -> None:

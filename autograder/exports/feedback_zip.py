@@ -27,6 +27,7 @@ from autograder.reports.html import feedback_page
 from autograder.results import Results, SubmissionResult, add
 from autograder.stored_results import scores_of
 from autograder.submission.download_names import ParsedName, parse_download_name, parse_name
+from autograder.times import LATE_MARK, shown_time
 
 Platform = Literal["canvas", "moodle"]
 
@@ -90,8 +91,12 @@ def download_names(path: Path) -> tuple[str, ...]:
         raise UsageError(msg) from error
 
 
-def final_grade(score: Score, exercises: Collection[str]) -> FinalGrade:
-    """Return the grade in the gradebook; cells that are not in *exercises* are written answers."""
+def final_grade(score: Score, exercises: Collection[str], zone: dt.tzinfo = dt.UTC) -> FinalGrade:
+    """Return the grade in the gradebook, with times in *zone*.
+
+    Cells that are not in *exercises* are written answers.
+    """
+    submitted, late = _submitted(score, zone)
     checked = [cell for name, cell in score.exercises.items() if name in exercises]
     return FinalGrade(
         score=score.score,
@@ -104,8 +109,8 @@ def final_grade(score: Score, exercises: Collection[str]) -> FinalGrade:
             for name, (points, most) in score.exercises.items()
             if name not in exercises
         ),
-        submitted=_minute(score.timestamp),
-        late=_late(score.timestamp, score.duedate),
+        submitted=submitted,
+        late=late,
     )
 
 
@@ -201,7 +206,7 @@ def _page(
         course,
         result,
         name=names.get(result.student) or in_gradebook,
-        grade=final_grade(score, exercises) if score else None,
+        grade=final_grade(score, exercises, course.zone) if score else None,
     )
 
 
@@ -240,17 +245,26 @@ def _is_whole_download(item: Path) -> bool:
     return zipfile.is_zipfile(item) and not parse_download_name(item.name).platform
 
 
-def _minute(timestamp: str) -> str:
-    time = _time(timestamp)
-    return f"{time:%Y-%m-%d %H:%M} UTC" if time else ""
+def _submitted(score: Score, zone: dt.tzinfo) -> tuple[str, str]:
+    """Return when the work was submitted, and how late that was; "" for what is unknown.
 
-
-def _late(timestamp: str, duedate: str) -> str:
-    """Return how late a submission was; "" if it was in time or a time is unknown."""
-    time, due = _time(timestamp), _time(duedate)
+    Canvas gives no time, only a mark.
+    """
+    time, due, extended = map(_time, (score.timestamp, score.duedate, score.extended))
     if time is None or due is None or time <= due:
-        return ""
-    minutes = max(1, int((time - due).total_seconds()) // 60)
+        return (shown_time(time, zone) if time else ""), ""
+    until = f" (your own deadline is {shown_time(extended, zone)})" if extended else ""
+    if time == due + LATE_MARK:
+        return "", f"after the deadline, as Canvas marks it{until}"
+    late = time - (extended or due)
+    if extended and late <= dt.timedelta(0):
+        return shown_time(time, zone), f"within your extension to {shown_time(extended, zone)}"
+    deadline = "your extended deadline" if extended else "the deadline"
+    return shown_time(time, zone), f"{_duration(late)} after {deadline}"
+
+
+def _duration(time: dt.timedelta) -> str:
+    minutes = max(1, int(time.total_seconds()) // 60)
     days, rest = divmod(minutes, 24 * 60)
     parts = ((days, "d"), (rest // 60, "h"), (rest % 60, "min"))
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
@@ -262,4 +276,4 @@ def _time(text: str) -> dt.datetime | None:
         time = dt.datetime.fromisoformat(text)
     except ValueError:
         return None
-    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
+    return time.astimezone(dt.UTC).replace(tzinfo=None) if time.tzinfo else time

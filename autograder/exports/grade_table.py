@@ -25,7 +25,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     *score* is *raw* minus *penalty*. *exercises* maps names to ``(score, max_score)``. If nothing
     of the submission could be graded, *is_ungraded* is true, and ``settle_ungraded`` decides
-    whether its points count.
+    whether its points count. Times are in UTC; *extended* is the due date with an extension.
     """
 
     raw: float | None
@@ -35,6 +35,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     exercises: Mapping[str, tuple[float | None, float]] = {}
     timestamp: str = ""
     duedate: str = ""
+    extended: str = ""
     is_ungraded: bool = False
 
 

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from autograder.authoring.lab_notebook import Notebook
+from autograder.gradebook.answer_pictures import ATTACHMENT, attach_pictures
 from autograder.submission.notebook import student_cells
 
 MAX_SOURCE = 64 * 1024  # characters of one code cell
@@ -28,8 +29,6 @@ Cell = dict[str, Any]
 
 JOINER = "\N{WORD JOINER}"
 MAX_TEXT = 64 * 1024  # characters of one Markdown cell; an essay has about ten thousand
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif"})  # not SVG, which can contain scripts
-MAX_IMAGE = 4 * 2**20  # characters of base64
 
 # All HTML markup begins in one of these ways: `<script`, `</p`, `<!--`, `<?`.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
@@ -46,9 +45,8 @@ _COMMAND = re.compile(
     r"|renewcommand|newenvironment|renewenvironment|DeclareMathOperator|html|special|input|include"
     r"|csname|catcode|mmlToken|toggle|action|bbox|texttip|mathtip|tooltip|begingroup)"
 )
-_NAME = r"[A-Za-z0-9_.\-]{1,200}"  # characters that an address does not escape
 # Matches `![text](attachment:name)`, or the bracket in `](url)` and in `]: url`.
-_LINK = re.compile(rf"(?<!\\)!\[[^\[\]]*\]\(attachment:(?P<name>{_NAME})\)|\](?=[(:])")
+_LINK = re.compile(rf"(?<!\\)!\[[^\[\]]*\]\(attachment:(?P<name>{ATTACHMENT})\)|\](?=[(:])")
 
 
 class CellOutput(NamedTuple):
@@ -215,8 +213,8 @@ def _own_cell(cell: Cell, number: int) -> Cell:
 def _sanitized_text(kind: str, cell: Cell) -> Cell:
     if kind == "code":
         return {"source": cell["source"][:MAX_SOURCE]}
-    images = safe_images(cell.get("attachments"))
-    text: Cell = {"source": escape_markdown(cell["source"], images)}
+    source, images = attach_pictures(cell["source"], cell.get("attachments"))
+    text: Cell = {"source": escape_markdown(source, images)}
     return text | ({"attachments": images} if images else {})
 
 
@@ -265,25 +263,3 @@ def escape_markdown(text: str, images: Collection[str] = ()) -> str:
 def _disable_link(images: Collection[str], match: re.Match[str]) -> str:
     whole = match[0]
     return whole if match["name"] in images else whole.replace("]", f"]{JOINER}")
-
-
-def safe_images(attachments: Any) -> dict[str, dict[str, str]]:
-    """Return the attachments of a cell that are pictures and can't contain active content."""
-    if not isinstance(attachments, dict):
-        return {}
-    kept: dict[str, dict[str, str]] = {}
-    for name, forms in attachments.items():
-        if isinstance(forms, dict) and re.fullmatch(_NAME, name):
-            images = {kind: data for kind, data in forms.items() if _is_image(kind, data)}
-            if images:
-                kept[name] = images
-    return kept
-
-
-def _is_image(kind: str, data: object) -> bool:
-    return (
-        kind in IMAGES
-        and isinstance(data, str)
-        and len(data) <= MAX_IMAGE
-        and re.fullmatch(r"[A-Za-z0-9+/=\n]*", data) is not None
-    )

@@ -23,6 +23,7 @@ from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 from autograder.submission.assemble import MAX_NOTEBOOK, NO_LAB
 from autograder.submission.files import SubmittedFile, UnusableFile
+from autograder.submission.module_text import from_utf16
 
 MAX_TEXT = 200  # bytes of nbgrader's timestamp.txt and submission_secret.txt
 NO_NOTEBOOK = "No notebook was submitted, so the written answers count as missing."
@@ -70,7 +71,7 @@ def build_autograded(
     if submission.code is not None and submission.module is not None:
         source = submission.module.decode("utf-8", "replace")
         notebook = append_module(notebook, submission.code.label, source)
-    timestamp, secret = _text_of(submission.stamp).strip(), _text_of(submission.secret)
+    timestamp, secret = text_of(submission.stamp).strip(), text_of(submission.secret)
     return AutogradedSubmission(notebook, points, blank, timestamp, secret)
 
 
@@ -140,11 +141,13 @@ def _plain_output(lines: list[str]) -> CellOutput:
     return CellOutput(render("plain.html", lines=lines), "\n".join(lines))
 
 
-def _text_of(file: SubmittedFile | None) -> str:
-    """Return the text of a file that nbgrader wrote, or "" if it can't be read."""
+def text_of(file: SubmittedFile | None) -> str:
+    """Return the text of a small file that nbgrader or an editor wrote; "" if it can't be read."""
     if file is None:
         return ""
     try:
-        return file.read(MAX_TEXT).decode("utf-8", "replace")
+        data = file.read(MAX_TEXT)
     except UnusableFile:
         return ""
+    text = from_utf16(data)  # Windows' editors write it, and put a mark in front of UTF-8
+    return (data.decode("utf-8-sig", "replace") if text is None else text).strip("\ufeff")

@@ -4,15 +4,18 @@ An archive is copied as it is. The grader reads it later, within bounds.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec.structs import replace
-from nbgrader.api import Assignment, Gradebook, Student
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedNotebook
+from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder.course import Course, Stage
 from autograder.disk import replacing_folder
+from autograder.gradebook.autograded_submission import text_of
 from autograder.gradebook.connection import NbgraderSetup
+from autograder.reports.feedback import counted
 from autograder.sanitize import MAX_SENTENCE, line
 from autograder.submission import Submission
 from autograder.submission.archive import MAX_TOTAL
@@ -22,7 +25,11 @@ from autograder.submission.files import StudentWork, SubmittedFile, UnusableFile
 from autograder.submission.lazy_submissions import SubmissionOutline
 from autograder.submission.names import EARLIER, superseded
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
+from autograder.times import LATE_MARK, parse_time
 
+NO_TIME = "timestamp.txt holds no time that can be read"  # the beginning of a notice
+_SHOWN = 40  # characters of a time that can't be read
+_SCORE = 10.0  # points with which a penalty is tried
 NOT_COLLECTED = "not_collected.txt"  # lists the files that were not collected, with the reasons
 _STUDENT = ("id", "first_name", "last_name", "email", "lms_user_id")  # columns of a gradebook
 # Files with these names are not collected, because nbgrader would trust a student's copy.
@@ -59,9 +66,11 @@ class Collection:
         return written, remarks
 
     def remarks(self, found: FoundSubmissions) -> list[str]:
-        """Return a remark if submissions are marked as late but the stage has no due date."""
-        is_late = any(work.is_late for work in found.works)
-        return [no_due_date(self.stage.name)] if is_late and self._due is None else []
+        """Return a remark if submissions are marked as late and no penalty can follow."""
+        late = [work.student for work in found.works if work.is_late]
+        if late and self._due is None:
+            return [no_due_date(self.stage.name)]
+        return no_effect(self._setup.late, self.stage.name, late)
 
     def folder(self, student: str) -> Path:
         """Return the student's folder below ``submitted/``."""
@@ -118,9 +127,34 @@ def due_date(book: Gradebook, stage: str) -> dt.datetime | None:
     return assignment.duedate if assignment else None
 
 
+def is_marked_late(row: SubmittedNotebook) -> bool:
+    """Whether the time of *row* stands for a late mark, and no extension is known."""
+    submission = row.assignment
+    due, time = submission.assignment.duedate, submission.timestamp
+    return bool(due and not submission.extension and time == due + LATE_MARK)
+
+
+def no_effect(late: AssignLatePenalties, stage: str, students: Sequence[str]) -> list[str]:
+    """Return a remark if the late marks of *students* have no effect, and how to change that."""
+    plugin, seconds = late.plugin_inst, LATE_MARK.total_seconds()
+    try:
+        penalties = [plugin.late_submission_penalty(one, _SCORE, seconds) for one in students]
+    except Exception:  # noqa: BLE001  # the plugin is reported when scores are written
+        return []
+    if any(penalties) or not students:
+        return []
+    remark = (
+        f"{counted(len(students), 'late mark')} of {stage} can't lower a grade: the download gives "
+        f"no time, so this work counts as one second late, and {type(plugin).__name__} subtracts "
+        "nothing for one second. Change its options in nbgrader_config.py, or write the time of "
+        f"submission into {STAMP} of the student's folder below submitted/."
+    )
+    return [remark]
+
+
 def late_stamp(due: dt.datetime) -> str:
     """Return a time one second after *due*, for a submission that an LMS only marks as late."""
-    return f"{due + dt.timedelta(seconds=1)} UTC"
+    return f"{due + LATE_MARK} UTC"
 
 
 def no_due_date(stage: str) -> str:
@@ -144,12 +178,24 @@ def late_stamper(
         with NbgraderSetup.of_course(course).gradebook() as book:
             due = {stage: due_date(book, stage) for stage in late}
     remarks = [no_due_date(stage) for stage in sorted(late) if due[stage] is None]
-    return lambda submission: _stamped(submission, due.get(submission.stage)), remarks
+    return lambda found: _stamped(found, due.get(found.stage), course.zone), remarks
 
 
-def _stamped(submission: Submission, due: dt.datetime | None) -> Submission:
-    if not submission.is_late or due is None:
+def note_unreadable_time(submission: Submission, zone: dt.tzinfo) -> Submission:
+    """Add a notice to *submission* if its ``timestamp.txt`` holds no time that can be read."""
+    if submission.stamp is None or parse_time(text := text_of(submission.stamp), zone):
         return submission
+    quoted = f" (“{line(text, _SHOWN)}”)" if text.strip() else ""
+    notice = (
+        f"{NO_TIME}{quoted}, so it is unknown whether the work was late. Write the time into "
+        f"{STAMP} as in “2026-11-21 09:30:00 UTC” or “2026-11-21 10:30:00 +0100”; then grade again."
+    )
+    return replace(submission, notices=(*submission.notices, notice))
+
+
+def _stamped(submission: Submission, due: dt.datetime | None, zone: dt.tzinfo) -> Submission:
+    if not submission.is_late or due is None:
+        return note_unreadable_time(submission, zone)
     text = late_stamp(due).encode()
     stamp = SubmittedFile(path=PurePosixPath(STAMP), label=STAMP, read=lambda _limit: text)
     return replace(submission, stamp=stamp)

@@ -111,6 +111,9 @@ def set_options(config: Any, file: str | Path) -> None:
     course = load(root)
     _put_tools_on_path()
     config.CourseDirectory.root = str(root)
+    if not {"%", "?"}.isdisjoint(str(root)):  # nbgrader does not escape them in the address
+        url = sqlalchemy.engine.URL.create("sqlite", database=str(root / "gradebook.db"))
+        config.CourseDirectory.db_url = str(url)
     config.CourseDirectory.course_id = course.id
     config.CourseDirectory.release_directory = ASSIGNMENTS
     config.ClearMarkScheme.enforce_metadata = False  # the locked question contains the mark scheme

@@ -1,11 +1,13 @@
 """Grades the submissions of a class in the sandbox, for ``nbgrader autograde``."""
 
 import contextlib
+import datetime as dt
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatch
+from functools import partial
 from glob import glob
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn, get_args
 
 from nbgrader.api import MissingEntry
@@ -17,13 +19,17 @@ from traitlets import Enum
 from autograder.course import Course, Stage, load
 from autograder.course_file import Isolation
 from autograder.errors import AutograderError, UsageError
+from autograder.gradebook.autograded_submission import text_of
+from autograder.gradebook.collection import note_unreadable_time
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.score_rows import NOTEBOOK, parse_timestamp
+from autograder.gradebook.score_rows import NOTEBOOK
 from autograder.gradebook.writer import Writer
 from autograder.reports.feedback import counted
 from autograder.sandbox.isolation import choose_isolation
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import STAMP, note_missing_lab
+from autograder.submission.files import SubmittedFile, read_regular
+from autograder.times import parse_time
 
 LESS_ISOLATION = (
     'To grade with less isolation, write `c.Autograde.isolation = "process"` at the end of '
@@ -90,14 +96,15 @@ class SandboxedAutograde(Autograde):
         from autograder.grading.grade import grade  # noqa: PLC0415  # imports torch
 
         setup = NbgraderSetup(self.config, self.coursedir)
-        due = [student for student in folders if self._is_due(setup, stage, student)]
+        due = [student for student in folders if self._is_due(setup, stage, student, course.zone)]
         failures: dict[str, Exception] = {}
         submissions: list[Submission] = []
         for student in due:
             try:
                 self._require_student(setup, student)
                 found = collect_one(folders[student], student, stage, course.stages)
-                submissions.append(note_missing_lab(found, [stage]))
+                found = note_missing_lab(found, [stage])
+                submissions.append(note_unreadable_time(found, course.zone))
             except UsageError as error:
                 failures[student] = error
         if submissions:
@@ -131,15 +138,15 @@ class SandboxedAutograde(Autograde):
             )
         return level
 
-    def _is_due(self, setup: NbgraderSetup, stage: Stage, student: str) -> bool:
+    def _is_due(self, setup: NbgraderSetup, stage: Stage, student: str, zone: dt.tzinfo) -> bool:
         """Whether *student* is not graded yet, or submitted again, or ``--force`` was given."""
         if student in self.coursedir.student_id_exclude.split(","):
             return False
         graded = setup.autograded(student, stage.name)
         if self.force or not graded.exists():
             return True
-        new = _read_timestamp(Path(self._format_source(stage.name, student)))
-        old = _read_timestamp(graded)
+        new = _read_timestamp(Path(self._format_source(stage.name, student)), zone)
+        old = _read_timestamp(graded, zone)
         if new is not None and old is not None and new > old:
             return True
         self.log.info("Skipping %s: graded already, see --force", student)
@@ -188,8 +195,7 @@ class RefuseUnprotected(NbGraderPreprocessor):
         raise NbGraderException(msg)
 
 
-def _read_timestamp(folder: Path) -> Any:
-    try:
-        return parse_timestamp((folder / STAMP).read_text("utf-8", "replace").strip())
-    except OSError:
-        return None
+def _read_timestamp(folder: Path, zone: dt.tzinfo) -> dt.datetime | None:
+    read = partial(read_regular, folder / STAMP)
+    file = SubmittedFile(path=PurePosixPath(STAMP), label=STAMP, read=read)
+    return parse_time(text_of(file), zone)

@@ -74,7 +74,7 @@ class CourseGradebook:
 
     def extend(self, student: str, stage: Stage, when: str) -> list[str]:
         """Extend the due date of *student* in *stage* to *when*; return lines on what changed."""
-        return grant_extension(self._setup, student, stage.name, when)
+        return grant_extension(self._setup, student, stage.name, when, self._course.zone)
 
     def grade_table(self) -> GradeTable:
         """Read every score of the gradebook."""

@@ -114,7 +114,7 @@ def grade_table_of_gradebook(
             {cell.name: cell.max_points for cell in cells.values() if cell.stage == stage},
             grades[submission.id],
             penalty,
-            (_text(submission.timestamp), _text(due[stage])),
+            submission,
         )
         is_ungraded = submission.id in ungraded
         scores[submission.student_id][stage] = replace(score, is_ungraded=is_ungraded)
@@ -195,7 +195,7 @@ def _grades(
 
 
 def _score(
-    limits: Mapping[str, float], points: Mapping[str, float], penalty: float, times: tuple[str, str]
+    limits: Mapping[str, float], points: Mapping[str, float], penalty: float, submission: Any
 ) -> Score:
     raw = add(points.values())
     return Score(
@@ -204,8 +204,9 @@ def _score(
         score=max(0.0, add((raw, -penalty))),
         max_score=add(limits.values()),
         exercises={name: (points.get(name), limit) for name, limit in limits.items()},
-        timestamp=times[0],
-        duedate=times[1],
+        timestamp=_text(submission.timestamp),
+        duedate=_text(submission.assignment.duedate),
+        extended=_text(submission.duedate) if submission.extension else "",
     )
 
 

@@ -1,8 +1,6 @@
 """Writes the rows of one student's lab into nbgrader's database; the caller commits them."""
 
 import datetime as dt
-import re
-import warnings
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +15,6 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import parse_utc
 
 from autograder.course import LAB
 from autograder.errors import UsageError
@@ -25,22 +22,14 @@ from autograder.results import add
 
 NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id in every stage
 NO_RESPONSE = "No response."  # the comment that nbgrader itself writes on an unchanged answer cell
-# A time as written by nbgrader or in ISO 8601. The zone may only be a name or an offset, because
-# dateutil opens a file if a zone looks like a path, even after a colon.
-_TIME = re.compile(
-    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
-    r"( ?([A-Za-z]{1,10}|[+-]\d\d(:?\d\d)?)| [A-Za-z_]{1,30}(/[A-Za-z0-9_+-]{1,30}){1,2})?",
-    re.ASCII,
-)
 
 
 def submitted_notebook(
-    book: Gradebook, stage: str, student: str, timestamp: str
+    book: Gradebook, stage: str, student: str, moment: dt.datetime | None
 ) -> SubmittedNotebook:
     """Return the row of one student's lab; add the row and its grades if they are missing.
 
-    *timestamp* is the text of nbgrader's ``timestamp.txt``. If it is not a valid time, the time
-    already stored is kept.
+    *moment* is the time of submission, in UTC. If it is unknown, the time already stored is kept.
     """
     db = book.db
     if db.get(Student, student) is None:
@@ -52,9 +41,8 @@ def submitted_notebook(
         submission = SubmittedAssignment(**keys)
         db.add(submission)
         db.flush()
-    time = parse_timestamp(timestamp)
-    if time is not None:
-        submission.timestamp = time
+    if moment is not None:
+        submission.timestamp = moment
     notebook = next(item for item in assignment.notebooks if item.name == NOTEBOOK)
     keys = {"notebook_id": notebook.id, "assignment_id": submission.id}
     row = db.query(SubmittedNotebook).filter_by(**keys).one_or_none()
@@ -100,6 +88,13 @@ def auto_points(row: SubmittedNotebook) -> float | None:
     return add(scores) if scores else None
 
 
+def total_points(row: SubmittedNotebook) -> float | None:
+    """Return the points of *row* with manual scores and the penalty; None if never graded."""
+    if auto_points(row) is None:
+        return None
+    return add([*map(_score, row.grades), -(row.late_submission_penalty or 0.0)])
+
+
 def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
     """Set the penalty that the course's late plugin computes, as nbgrader does.
 
@@ -121,19 +116,6 @@ def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
         name = type(late.plugin_inst).__name__
         msg = f"The late plugin {name} failed: {type(error).__name__}: {error}"
         raise UsageError(msg) from error
-
-
-def parse_timestamp(text: str) -> dt.datetime | None:
-    """Parse nbgrader's timestamp as UTC without a time zone; return None if it is not valid."""
-    if not _TIME.fullmatch(text):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # dateutil warns if it does not know a zone
-            moment: dt.datetime = parse_utc(text)
-            return moment
-    except (ValueError, OverflowError):
-        return None
 
 
 def _score(grade: Any) -> float:

@@ -4,6 +4,7 @@ No other module writes scores. The scores of each student are committed together
 comments are never changed.
 """
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from autograder.gradebook.autograded_submission import (
     build_autograded,
     read_master,
 )
+from autograder.gradebook.collection import NO_TIME, is_marked_late, no_effect
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.registration import outdated_grades, register
 from autograder.gradebook.score_rows import (
@@ -31,6 +33,7 @@ from autograder.gradebook.score_rows import (
     set_auto_scores,
     set_late_penalty,
     submitted_notebook,
+    total_points,
 )
 from autograder.grading.run import Written
 from autograder.results import SubmissionResult
@@ -38,6 +41,7 @@ from autograder.stored_results import ScoreChanges
 from autograder.submission import Submission
 from autograder.submission.assemble import FEEDBACK_KEY, STAMP
 from autograder.submission.lazy_submissions import SubmissionOutline
+from autograder.times import parse_time
 
 READ_ONLY = 0o444  # nbgrader's permissions for graded files
 _NO_CHANGE = sqlalchemy.text("UPDATE assignment SET name = name WHERE 1 = 0")
@@ -67,6 +71,9 @@ class Writer:
             book.db.rollback()
         self.registered = tuple(name for name in stages if changed[name])
         self._changes = ScoreChanges()
+        self._totals = ScoreChanges("total")  # if manual scores or a penalty make them differ
+        self._marked: defaultdict[str, list[str]] = defaultdict(list)  # students, by stage
+        self._untimed: list[str] = []  # remarks on times that can't be read
         _require_writable(self._setup.autograded_root)
 
     def write(
@@ -86,6 +93,11 @@ class Writer:
         """Yield one line on the scores that changed, then one on each outdated grade."""
         if changes := str(self._changes):
             yield changes
+        if self._totals.are_any:
+            yield str(self._totals)
+        yield from self._untimed
+        for stage, students in sorted(self._marked.items()):
+            yield from no_effect(self._setup.late, stage, students)
         with self._setup.gradebook() as book:
             yield from outdated_grades(book, self._setup.coursedir)
 
@@ -117,20 +129,29 @@ class Writer:
             raise UsageError(msg)
         stage = self._course.stage(submission.stage)
         autograded = build_autograded(stage, self._masters[stage.name], submission, result)
-        row = submitted_notebook(book, stage.name, submission.student, autograded.timestamp)
+        moment = parse_time(autograded.timestamp, self._course.zone)
+        row = submitted_notebook(book, stage.name, submission.student, moment)
         folder = self._setup.autograded(submission.student, stage.name)
         changed = _changed_cells(folder / stage.lab.name, autograded.notebook)
-        before = auto_points(row)
+        before = auto_points(row), total_points(row)
         set_auto_scores(book, row, autograded.points, autograded.blank, changed)
-        after = auto_points(row)
         set_late_penalty(row, self._setup.late)
+        after = auto_points(row), total_points(row)
         book.db.flush()
         with replacing_folder(folder) as new:
-            for name, content in _files(stage, submission, autograded):
+            for name, content in _files(stage, submission, autograded, moment):
                 (new / name).write_bytes(content)
                 (new / name).chmod(READ_ONLY)
         book.db.commit()
-        self._changes.add(submission.student, stage.name, before, after)
+        who = submission.student, stage.name
+        if is_marked_late(row):
+            self._marked[stage.name].append(submission.student)
+        self._untimed += [
+            f"{', '.join(who)}: {one}" for one in result.notices if one.startswith(NO_TIME)
+        ]
+        self._changes.add(*who, before[0], after[0])
+        if (before[0], after[0]) != (before[1], after[1]):
+            self._totals.add(*who, before[1], after[1])
 
 
 @contextmanager
@@ -188,12 +209,15 @@ def reject_duplicates(
 
 
 def _files(
-    stage: Stage, submission: Submission, autograded: AutogradedSubmission
+    stage: Stage,
+    submission: Submission,
+    autograded: AutogradedSubmission,
+    moment: dt.datetime | None,
 ) -> Iterator[tuple[str, bytes]]:
     yield stage.lab.name, lab_notebook.encode(autograded.notebook)
     if submission.module is not None:
         yield stage.stub.name, submission.module
-    if autograded.timestamp:
-        yield STAMP, autograded.timestamp.encode()
+    if moment:
+        yield STAMP, f"{moment} UTC".encode()
     if autograded.secret:  # nbgrader also copies it into feedback/
         yield FEEDBACK_KEY, autograded.secret.encode()

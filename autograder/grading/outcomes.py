@@ -33,6 +33,7 @@ GRADED_AGAIN = (
     "The first grading was interrupted and this is the second one, which quotes no text of your "
     "code, such as the text of an exception."
 )
+NUL = "source code string cannot contain null bytes"  # as Python says it
 NEAR = 0.8  # the least similarity of a misspelled name: CasualAttention has 0.93
 
 
@@ -289,6 +290,8 @@ def describe_problem(problem: Problem) -> str:
             f"{where} gives the name {names} to something that is not a class or a function; your "
             "definition was graded anyway. Choose another name in that line."
         )
+    if problem.kind == "not-compiled" and problem.text.startswith(NUL):
+        return "Your file contains NUL characters. Save it as text in UTF-8."
     if problem.kind == "not-compiled":
         why = f": {problem.type}{_text(problem)}" if problem.type else ""
         error = f"{where} is not valid Python{why}"
@@ -348,6 +351,9 @@ def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:
             line = "" if session.notebook else f" in line {definition.line}"
             message = (
                 f"{name} is set{line}, but it is not a class or a function once your file has run."
+                if definition.assigned
+                else f"{name} is defined{line}, but that line does not run when your file is "
+                'imported. Move it out of its block, such as `if __name__ == "__main__":`.'
             )
             return Fault(Status.MISSING, message)
     public = f"{name} is not defined in your file."

@@ -22,6 +22,8 @@ STANDALONE: "pytest.StashKey[StandaloneContext]" = pytest.StashKey()
 def pytest_configure(config: pytest.Config) -> None:
     """Register the fixtures of checks."""
     config.pluginmanager.register(fixtures, "autograder-checks")
+    if config.args == [str(config.invocation_params.dir)]:
+        config.args = ["."]  # the same folder, whose path pytest can't read if it contains a "["
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

@@ -5,8 +5,9 @@ hooks are used: hooks of an item may also be called after the session has ended.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -27,23 +28,31 @@ CHECK: Final = (__name__, "_call")  # the module and the function that call a ch
 
 @contextmanager
 def collected_suites(
-    root: Path, top: Path, suites: Sequence[Path], context: SuiteContext
+    root: Path, top: Path, suites: Sequence[Path], context: SuiteContext, *, public: bool = False
 ) -> Iterator["CollectedSuites"]:
     """Collect *suites* with pytest; their fixtures end with the block.
 
-    Fixtures get their values from *context*. No ``conftest.py`` above the folder *top* runs. Raises
+    Fixtures get their values from *context*. No ``conftest.py`` above the folder *top* runs, and
+    none at all next to a *public* suite, where it would be the learner's own. Raises
     ``CourseError`` if a suite can't be collected.
     """
     found, printed = CollectedSuites(context), StringIO()
+    for suite in suites:
+        if not suite.is_file():
+            msg = f"The suites can't be collected. {suite} is missing."
+            raise CourseError(msg)
+    near = os.path.commonpath([suite.parent for suite in suites])
     # Only files that ``provenance`` hashes may run, because they affect grades.
-    folders = ["--rootdir", str(root), "--confcutdir", str(top)]
+    folders = [f"--rootdir={os.path.relpath(root, near)}", f"--confcutdir={top}"]
+    options = ["-c", str(INI), *folders, *(["--noconftest"] if public else [])]
     with pytest.MonkeyPatch.context() as environment:  # ignores the user's settings
         environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         environment.delenv("PYTEST_ADDOPTS", raising=False)
         environment.delenv("PYTEST_PLUGINS", raising=False)
-        with redirect_stdout(printed), redirect_stderr(printed):
-            options = ["-c", str(INI), *folders, *map(str, suites)]
-            end = pytest.main(options, plugins=[fixtures, found])
+        # pytest reads "[", "::" and "$" in a path as syntax; a path from here has none of them
+        with redirect_stdout(printed), redirect_stderr(printed), chdir(near):
+            names = [os.path.relpath(suite, near) for suite in suites]
+            end = pytest.main([*options, *names], plugins=[fixtures, found])
     if end == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if found.collection_errors or end not in _COLLECTED:

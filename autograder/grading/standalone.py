@@ -21,6 +21,7 @@ from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import collect
+from autograder.submission.module_text import module_text
 from autograder.suite.checks import spec_of
 from autograder.suite.student_proxy import Channel
 
@@ -46,7 +47,8 @@ class StandaloneContext(SuiteContext):
             next_to_suite = item.path.with_name(f"{stage.module}.py")
             module = next_to_suite if is_public(item) else stage.solution
             server = self._started(public=is_public(item))
-            session = Session(server, stage.module, (module.read_bytes(),), notebook=False)
+            text, _ = module_text(module.read_bytes(), module.name)
+            session = Session(server, stage.module, (text,), notebook=False)
             self._sessions[item.path] = self.opened.enter_context(closing(session))
         return self._sessions[item.path]
 

@@ -54,11 +54,13 @@ from autograder.sandbox.static_names import definitions, odd_words, parse
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.submission.notebook import code_cells
+from autograder.suite import records
 from autograder.suite.checks import CollectedCheck, Layer, collected_check, read_rules, spec_of
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
 from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
+from autograder.suite.public_record import PublicRecord
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel
 
@@ -76,18 +78,33 @@ def open_suites(
 ) -> Iterator["SuiteRunner"]:
     """Collect the hidden (or public) suites of *stages* once; yield their runner.
 
-    Raises ``CourseError`` if a suite can't be collected or has no check.
+    Raises ``CourseError`` if a suite can't be collected or has no check, and ``UsageError`` if a
+    public suite lacks some of its checks.
     """
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     context = context or SuiteContext(course)
     top = course.root if public else course.documented.parent
-    with collected_suites(course.root, top, suites, context) as found:
+    with collected_suites(course.root, top, suites, context, public=public) as found:
         runner = SuiteRunner(course, context, found, public=public, diagnose=diagnose)
         for stage in stages:
             if not runner.checks(stage.name):
                 msg = f"The suite of {stage.name} has no checks."
                 raise CourseError(msg)
+            if public:
+                _require_all_checks(stage, add(runner.points(stage).values()))
         yield runner
+
+
+def _require_all_checks(stage: Stage, points: float) -> None:
+    """Raise ``UsageError`` if the checks of the public suite, worth *points*, are not all there."""
+    record = records.find(stage.records, "replies", PublicRecord)
+    every = add([record.points, -record.hidden_points]) if record else 0.0
+    if points < every:
+        msg = (
+            f"{stage.public_suite} lacks some of its checks (those here are worth {points:g} of "
+            f"{every:g} points). {records.RESTORE}."
+        )
+        raise UsageError(msg)
 
 
 @dataclass

@@ -124,7 +124,8 @@ class WrittenAnswer(msgspec.Struct, frozen=True):
 class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
     """The gradebook's data about a submission; *score* is the sum of the points minus *penalty*.
 
-    *submitted* and *late* are empty if unknown; *late* is also empty if the submission was in time.
+    *submitted* and *late* are phrases, empty if unknown; *late* is also empty if the submission was
+    in time.
     """
 
     score: float | None

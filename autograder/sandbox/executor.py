@@ -63,7 +63,7 @@ class RequestExecutor:
         self._name = name
         self._notebook = notebook
         self._max_bytes = max_bytes
-        self.module = ModuleType(name)
+        self.module = ModuleType("__main__" if notebook else name)  # Jupyter does the same
         self.counters = CallCounters()
         self.attempts = Attempts()
         self._runner = StatementRunner(vars(self.module))

@@ -1,12 +1,12 @@
 """Describes exceptions of student code: the kind of problem and its line."""
 
 import contextlib
+import dis
 import errno
 import linecache
 import re
 import traceback
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from itertools import islice
 from types import TracebackType
 
@@ -16,8 +16,7 @@ from autograder.errors import NO_MEMORY
 from autograder.sandbox.protocol import MAX_NAMES, MAX_TEXT, NAME, Problem, ProblemKind, Statement
 from autograder.sandbox.statements import FailedStatement
 
-# In a NotImplementedError of torch: a function lacks a dtype, or a module lacks its forward.
-BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
+RAISES = dis.opmap["RAISE_VARARGS"]  # of `raise` and `assert`
 DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # the private folder is full, or one file is too large
 
 
@@ -49,25 +48,15 @@ class ProblemReader:
         place, line = [("", 0), *self._lines(error.__traceback__)][-1]
         if isinstance(error, SyntaxError) and error.filename in self.files:
             place, line, text = error.filename or "", error.lineno or 0, error.msg or text
+        raised_here = is_raised_in(self.files, error)
         return Problem(
-            kind=_kind(error, text),
+            kind=_kind(error, text, raised_here=raised_here),
             type=type(error).__name__[:80],
             text=text[:MAX_TEXT],
             place=place,
             line=line,
             code=linecache.getline(place, line).strip()[:200],
-            refusal=isinstance(error, ValueError) or self._is_raised_here(error.__traceback__),
-        )
-
-    def _is_raised_here(self, trace: TracebackType | None) -> bool:
-        """Whether a ``raise`` or ``assert`` of the student's own file raised the exception."""
-        last = deque(traceback.walk_tb(trace), maxlen=1)
-        return any(
-            frame.f_code.co_filename in self.files
-            and linecache.getline(frame.f_code.co_filename, line)
-            .strip()
-            .startswith(("raise", "assert"))
-            for frame, line in last
+            refusal=isinstance(error, ValueError) or raised_here,
         )
 
     def _lines(self, trace: TracebackType | None) -> list[tuple[str, int]]:
@@ -77,14 +66,27 @@ class ProblemReader:
         return [place for place in places if place[0] in self.files]
 
 
+def is_raised_in(files: Container[str], error: BaseException) -> bool:
+    """Whether a ``raise`` or ``assert`` in one of *files* raised *error*.
+
+    An operator or a method of torch has no frame, but its instruction is not a ``raise``.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename not in files:
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISES
+
+
 def statement_at(place: str, line: int, names: Iterable[str]) -> Statement:
     """Return the statement at *line*, with those of its *names* that may be sent."""
     known = (name for name in names if re.search(NAME, name))
     return Statement(place, line, tuple(islice(known, MAX_NAMES)))
 
 
-def _kind(error: BaseException, text: str) -> ProblemKind:
-    if isinstance(error, NotImplementedError) and not any(words in text for words in BY_TORCH):
+def _kind(error: BaseException, text: str, *, raised_here: bool) -> ProblemKind:
+    if isinstance(error, NotImplementedError) and raised_here:  # torch raises this error too
         return "not-implemented"
     if isinstance(error, MemoryError) or any(words in text for words in NO_MEMORY):
         return "out-of-memory"

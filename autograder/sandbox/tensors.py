@@ -24,6 +24,7 @@ DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in _DTYPES}
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # numpy handles small arrays in a third of torch's time, but has no bfloat16.
 _ARRAYS = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
+torch.from_numpy(np.zeros(0))  # if torch can't use this NumPy, the import fails, and no check
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
 MAX_DEPTH = 8  # levels of nested lists; the kit's deepest reply, the list of definitions, has 4
 

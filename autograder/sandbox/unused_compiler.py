@@ -1,9 +1,10 @@
-"""Avoids the import of torch's compiler and of SymPy, which takes seconds of a worker's time.
+"""Avoids torch's compiler and the import of SymPy, which take seconds of a worker's time.
 
 Optimizers and ``torch.func.grad`` import the compiler, ``torch._dynamo``, on first use, only to
 mark functions that it must not compile. A backward pass from a given gradient imports the module of
 symbolic shapes, and with it SymPy, only to compare two shapes. Small modules answer these calls,
-until code needs any other name.
+until code needs any other name. ``torch.compile`` returns its argument, which then runs
+uncompiled: the compiler starts other programs, which the sandbox does not allow.
 """
 
 import contextlib
@@ -50,7 +51,8 @@ class _Submodules(MetaPathFinder, Loader):
 
 
 def postpone_compiler() -> None:
-    """Let torch import its compiler and SymPy only if code needs them."""
+    """Let torch import its compiler and SymPy only if code needs them, and compile nothing."""
+    vars(torch)["compile"] = _uncompiled
     if COMPILER not in sys.modules:
         vars(torch)["_dynamo"] = sys.modules[COMPILER] = _Postponed(COMPILER)  # as by an import
         vars(sys.modules[COMPILER]).update(
@@ -63,6 +65,10 @@ def postpone_compiler() -> None:
     if SHAPES not in sys.modules:
         sys.modules[SHAPES] = _Postponed(SHAPES)
         vars(sys.modules[SHAPES]).update(sym_eq=_sym_eq, expect_true=_expect_true)
+
+
+def _uncompiled(model: Any = None, **_: object) -> Any:
+    return _unchanged if model is None else model
 
 
 def _unchanged(function: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:

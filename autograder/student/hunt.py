@@ -30,6 +30,7 @@ from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
 from autograder.student import learner_folder
 from autograder.student.learner_code import LONGEST, LearnerCode, is_right
+from autograder.student.learner_folder import source_text
 from autograder.student.quiz import Claim, choose, claims_of, true_claims
 from autograder.student.stage_picture import PictureRows
 from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
@@ -55,6 +56,7 @@ import {module}
 def test_result():
     raise NotImplementedError("write your test here, and end it with an assert")
 '''
+UNWRITTEN: Final = "NotImplementedError: write your test here"  # torch raises this type, too
 
 
 class HuntState(msgspec.Struct):
@@ -97,6 +99,7 @@ class Hunt:
         self._state = _read(self.folder / STATE, self._claims)
         self._code = LearnerCode(own, stage)
         self._wrong_modules = WrongModules(self._code, small_changes)
+        self.fault = ""  # a sentence if something could not be saved
 
     @property
     def is_new(self) -> bool:
@@ -114,7 +117,7 @@ class Hunt:
 
     def begin(self) -> None:
         """Write a wrong module for the learner; raise ``UsageError`` if the stage is not done."""
-        text = _text(self._stage.stub)
+        text = source_text(self._stage.stub)
         rows = self._right_picture(text)
         chosen = first_named(self._wrong_modules.search(text, rows))
         if chosen is None:
@@ -135,10 +138,10 @@ class Hunt:
         if not state.is_seen:
             return self._see(state, answer, width)
         if not state.is_fixed:
-            if _is_same_code(_text(self.module), state.wrong.text):
+            if _is_same_code(source_text(self.module), state.wrong.text):
                 unchanged = Text("You have not changed anything yet.", style="bold")
                 return Report([unchanged, "", *self._task()])
-            result = self._code.check(_text(self.module))
+            result = self._code.check(source_text(self.module))
             if not is_right(result):
                 return self._report_failure(result, width)
             state.is_fixed = True
@@ -211,12 +214,12 @@ class Hunt:
         return Report([*parts, "", *self._task()])
 
     def _catch(self, state: HuntState) -> Report:
-        text = _text(self.folder / TEST)
+        text = source_text(self.folder / TEST)
         test = f"{FOLDER}/{self._stage.name}/{TEST}"
         fixed: list[RenderableType] = [Text("✓ Fixed.", style="green"), *_solved(state)]
         again = Text(f"Then: autograder hunt {self._stage.name}", style="bold")
         right = self._code.run_tests(text, state.right)
-        if "NotImplementedError" in right.why:
+        if UNWRITTEN in right.why:
             todo = Text(f"Now write a test that would have caught it: {test}")
             return Report([*fixed, "", todo, again])
         if not right.ran or right.caught:
@@ -241,7 +244,7 @@ class Hunt:
             one.name: all(check.outcome is Outcome.PASSED for check in one.checks)
             for one in result.exercises
         }
-        learner_folder.remember(self._stage.stub, self._stage, outcomes)
+        self.fault = learner_folder.remember(self._stage.stub, self._stage, outcomes)
         if not is_right(result):
             msg = f"A bug hunt needs a finished stage. See what is missing: autograder check {name}"
             raise UsageError(msg)
@@ -275,14 +278,18 @@ class Hunt:
         from autograder.student.pictures import LABELS, heatmap_figures  # noqa: PLC0415  # it is seldom needed
 
         labels = LABELS if picture.caption == CAPTION else ("", "")
-        with suppress(ModuleNotFoundError):  # the picture in the terminal shows the same
+        with suppress(ModuleNotFoundError, OSError):  # the picture in the terminal shows the same
             drawn = {"the wrong module": rows}
             [figure] = heatmap_figures(drawn, picture.tokens, picture.columns, labels=labels)
             figure.savefig(self.folder / PICTURE)
 
     def _save(self) -> None:
         text = json.dumps(msgspec.to_builtins(self._state))  # json keeps nan, msgspec does not
-        replace_file(self.folder / STATE, text.encode())
+        try:
+            replace_file(self.folder / STATE, text.encode())
+        except OSError as error:
+            file = self.folder / STATE
+            self.fault = f"This step is not remembered: {file} can't be written ({error.strerror})."
 
 
 def _read(file: Path, claims: Sequence[Claim]) -> HuntState | None:
@@ -296,13 +303,6 @@ def _read(file: Path, claims: Sequence[Claim]) -> HuntState | None:
     true = true_claims(claims, found.wrong.rows, found.rows)
     known = all(0 <= index < len(claims) for index in found.choices)
     return found if known and bool(true) == bool({*true} & {*found.choices}) else None
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _is_same_code(text: str, other: str) -> bool:

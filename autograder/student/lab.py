@@ -164,9 +164,6 @@ class Lab:
         try:
             with _time_limit(CELL_SECONDS):
                 yield
-        except NotImplementedError:
-            are = "they are" if len(exercises) > 1 else "it is"
-            _give_up(f"First write {names}: this cell runs once {are} implemented.")
         except NotReadyError as error:
             _give_up(f"This cell waits for {names}. {error}")
         except _OutOfTimeError as error:
@@ -177,8 +174,11 @@ class Lab:
                 f"Does a loop in {names} never end?"
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001  # half-written code may raise anything
+            are = "they are" if len(exercises) > 1 else "it is"
             _give_up(
-                f"This cell could not run with your current {names} "
+                f"First write {names}: this cell runs once {are} implemented."
+                if _is_unwritten(error, self._file)
+                else f"This cell could not run with your current {names} "
                 f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
             )
 
@@ -285,6 +285,15 @@ def _time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _is_unwritten(error: BaseException, file: Path | None) -> bool:
+    """Whether a ``raise NotImplementedError`` in *file* or in the cell itself ended the cell."""
+    from autograder.sandbox.problem_reader import is_raised_in  # noqa: PLC0415  # imports torch
+
+    trace = error.__traceback__  # its first frame is `needs`, the second the cell
+    cell = trace.tb_next.tb_frame.f_code.co_filename if trace and trace.tb_next else ""
+    return isinstance(error, NotImplementedError) and is_raised_in({cell, str(file)}, error)
 
 
 def _give_up(reason: str) -> None:

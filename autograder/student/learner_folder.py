@@ -24,9 +24,10 @@ from autograder.course import (
     is_handout,
     load,
 )
-from autograder.disk import replace_file
+from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
+from autograder.submission.module_text import from_utf16
 
 DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
@@ -40,13 +41,14 @@ class Started:
     """The changes that `start` made: the *folder*, and its files by their paths in it.
 
     *kept* are files that the learner has changed. *replaced* are files of which a newer version was
-    copied.
+    copied. *fault* is a sentence if the progress could not be saved.
     """
 
     folder: Path
     added: list[Path] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     replaced: list[Path] = field(default_factory=list)
+    fault: str = ""
 
 
 def start(here: Path, folder: Path | None = None, root: Path | None = None) -> Started:
@@ -77,7 +79,10 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
         if guide.is_file():
             _copy(guide, Path(guide.name), done)
     except OSError as error:
-        msg = f"{error.filename} can't be written ({error.strerror}). Name another folder."
+        msg = (
+            f"{error.filename or target} can't be written ({error.strerror}). Free space there, or "
+            "name another folder. The same command continues where it stopped."
+        )
         raise UsageError(msg) from None
     _note_stubs(done)
     return done
@@ -102,6 +107,7 @@ def _note_stubs(done: Started) -> None:
                 progress.set_passed(Task(stage, exercise), passes=False)
             progress.set_checked(stage, digest_of(stage))
     progress.save()
+    done.fault = progress.fault
 
 
 def find(start: Path) -> Handout:
@@ -150,18 +156,19 @@ def gone(own: Handout) -> bool:
     return not own.root.is_dir()
 
 
-def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
+def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> str:
     """Save which exercises of *stage* pass in *file* to the progress of the learner's folder.
 
     *outcomes* maps each checked exercise to whether it passes. Nothing is saved if the folder has
-    no progress file, or if *file* is not in the folder of *stage*.
+    no progress file, or if *file* is not in the folder of *stage*. Return a sentence if the file
+    can't be written, otherwise "".
     """
     own = find_stages(file.parent)
     if own is None or not (own.root / PROGRESS_FILE).is_file():
-        return
+        return ""
     known = [one for one in own.stages if one.name == stage.name]
     if not known or file.resolve().parent != known[0].source:
-        return
+        return ""
     progress = Progress.read(own.root)
     mine = [Task(known[0], one) for one in known[0].exercises if one.name in outcomes]
     news = [progress.set_passed(task, passes=outcomes[task.exercise.name]) for task in mine]
@@ -169,18 +176,19 @@ def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
         news.append(progress.set_checked(known[0], digest_of(known[0])))
     if any(news):
         progress.save()
+    return progress.fault
 
 
 def location(task: Task) -> tuple[Path, int]:
     """Return the learner's module and the line where the exercise begins; 0 if it is unknown."""
-    lines = span_of(_text(task.stage.stub), task.exercise.name)
+    lines = span_of(source_text(task.stage.stub), task.exercise.name)
     return task.stage.stub, lines[0] if lines else 0
 
 
 def reset(own: Handout, task: Task) -> Path | None:
     """Restore the stub of the exercise; return a copy of the module, or None if it was missing."""
     module = task.stage.stub
-    original = _text(own.root / ORIGINALS / _inside(own, module))
+    original = source_text(own.root / ORIGINALS / _inside(own, module))
     unwritten = span_of(original, task.exercise.name)
     if not unwritten:
         msg = (
@@ -192,11 +200,13 @@ def reset(own: Handout, task: Task) -> Path | None:
     if not module.exists():
         _write(module, original)
         return None
-    text = _text(module)
+    text = source_text(module)
     copy = _keep_copy(own.root, _inside(own, module))
     try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):  # the exercise can't be located in it
+        can_be_read = bool(ast.parse(text).body)
+    except (SyntaxError, ValueError):
+        can_be_read = False
+    if not can_be_read:  # the exercise can't be located in it
         _write(module, original)
         return copy
     stub = "".join(original.splitlines(keepends=True)[unwritten[0] - 1 : unwritten[1]])
@@ -211,7 +221,7 @@ def reset(own: Handout, task: Task) -> Path | None:
 def solution(task: Task, root: Path | None = None) -> str:
     """Return the solution of one exercise; raise ``UsageError`` if there is none."""
     stage = solved_stage(task.stage, root)
-    text = _text(stage.solution) if stage else ""
+    text = source_text(stage.solution) if stage else ""
     lines = span_of(text, task.exercise.name)
     if not lines:
         msg = (
@@ -307,8 +317,8 @@ def _copy(source: Path, name: Path, done: Started) -> None:
     is_course = name.parts[0] == SHARED or source.name.startswith("test_")
     theirs = source.suffix in {".py", ".ipynb"} and not is_course
     content = source.read_bytes()
-    present = target.read_bytes() if target.is_file() else None
-    unchanged = present == (original.read_bytes() if original.is_file() else None)
+    present = retrying(target.read_bytes) if target.is_file() else None
+    unchanged = present == (retrying(original.read_bytes) if original.is_file() else None)
     if theirs:
         _write_bytes(original, content)
     if present == content:
@@ -328,7 +338,7 @@ def _keep_copy(folder: Path, name: Path) -> Path:
     stamp = f"{name.stem}-{now:%Y%m%d-%H%M%S-%f}{name.suffix}"
     copy = folder / COPIES / name.parent / stamp
     copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder / name, copy)
+    retrying(lambda: shutil.copyfile(folder / name, copy))
     return copy
 
 
@@ -346,12 +356,15 @@ def _write_bytes(path: Path, content: bytes) -> None:
     replace_file(path, content)
 
 
-def _text(path: Path) -> str:
-    """Return the text of *path*; empty if it can't be read."""
+def source_text(path: Path) -> str:
+    """Return the text of *path*, in UTF-8 or UTF-16; empty if it can't be read."""
     try:
-        return path.read_text("utf-8")
+        data = retrying(path.read_bytes)
+        text = from_utf16(data)
+        text = data.decode("utf-8-sig") if text is None else text
     except (OSError, UnicodeDecodeError):
         return ""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def span_of(text: str, name: str) -> tuple[int, int] | None:

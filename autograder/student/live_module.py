@@ -13,6 +13,7 @@ from typing import Any
 
 from autograder.errors import AutograderError
 from autograder.sanitize import line
+from autograder.submission.module_text import module_text
 
 MAX_ERROR = 200  # characters of an exception, on one line
 
@@ -80,7 +81,8 @@ class LiveModule:
         sys.modules[self._file.stem] = self._module  # dataclasses and pickle look there
         linecache.checkcache(str(self._file))
         try:
-            exec(compile(text, str(self._file), "exec"), vars(self._module))  # noqa: S102  # the student's own file, in the student's own kernel
+            source, _ = module_text(text, self._file.name)
+            exec(compile(source, str(self._file), "exec"), vars(self._module))  # noqa: S102  # the student's own file, in the student's own kernel
         except SyntaxError as error:
             what = line(str(error.msg), MAX_ERROR)
             where = f"{self._file.name}, line {error.lineno}"

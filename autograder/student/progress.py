@@ -54,7 +54,8 @@ class Progress:
     """Passed exercises, hints that were shown, and exercises given up, by ``Task.key``.
 
     *checked* maps each stage to the digest of its module when all exercises were last checked.
-    *unknown* keeps the fields that another version has written.
+    *unknown* keeps the fields that another version has written. *fault* is a sentence if the file
+    could not be written last time.
     """
 
     file: Path
@@ -64,6 +65,7 @@ class Progress:
     checked: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, Any] = field(default_factory=dict)
     is_on_disk: bool = field(default=False, compare=False)
+    fault: str = field(default="", compare=False)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -114,7 +116,10 @@ class Progress:
         return known is not None and known != digest_of(stage)
 
     def save(self) -> None:
-        """Write the file atomically; raise ``UsageError`` if that fails."""
+        """Write the file atomically; if that fails, note it in *fault*.
+
+        A command prints its answer, and then the fault.
+        """
         fields = self.unknown | {
             "format_version": 1,
             "passed": sorted(self.passed),
@@ -125,9 +130,10 @@ class Progress:
         try:
             replace_file(self.file, f"{json.dumps(fields, indent=2)}\n".encode())
         except OSError as error:
-            msg = f"Your progress can't be written to {self.file} ({error.strerror})."
-            raise UsageError(msg) from None
-        self.is_on_disk = True
+            why = error.strerror or type(error).__name__
+            self.fault = f"This is not remembered: {self.file} can't be written ({why})."
+            return
+        self.is_on_disk, self.fault = True, ""
 
     def next_hint(self, task: Task, number: int | None = None) -> int:
         """Record that the next hint of *task*, or hint *number*, is shown; return its number."""

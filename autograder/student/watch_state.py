@@ -119,6 +119,7 @@ class Watch:
         if key == "h" and not gone(self.own):
             self._read_progress()
             self.progress.next_hint(self.task)
+            self.notice = self.progress.fault
         elif key in {"n", "p"}:
             self.move(1 if key == "n" else -1)
         elif key == "r":
@@ -210,20 +211,27 @@ class Watch:
         self.broken = [*others, task] if not passes and (is_news or was_broken) else others
         if not is_news:
             return False
-        self.progress.save()
+        self._save()
         return passes
 
     def _is_checked(self, stage: Stage, digest: str) -> None:
         if not gone(self.own) and self.progress.set_checked(stage, digest):
-            self.progress.save()
+            self._save()
+
+    def _save(self, notice: str = "") -> None:
+        """Save the progress; show *notice*, or that the file can't be written."""
+        self.progress.save()
+        self.notice = self.progress.fault or notice or self.notice
 
     def _read_progress(self) -> None:
-        """Read changes of another command; write a lost or damaged file again."""
-        if gone(self.own):
+        """Read changes of another command; write a lost or damaged file again.
+
+        While the file can't be written, only this object knows the progress.
+        """
+        if gone(self.own) or self.progress.fault:
             return
         found = Progress.read(self.own.root)
         if self.progress.is_on_disk and not found.is_on_disk:
-            self.progress.save()
-            self.notice = RESTORED
+            self._save(RESTORED)
         else:
             self.progress = found

@@ -256,7 +256,7 @@ def _unsafe(member: zipfile.ZipInfo) -> str:
         "has no name": not PurePosixPath(name).parts,
         "is a link or a special file": stat.S_IFMT(member.external_attr >> 16) not in _PLAIN_KINDS,
         "is encrypted": member.flag_bits & _ENCRYPTED,
-        "is not compressed by deflate": member.compress_type not in _METHODS,
+        "is not compressed by deflate (try Explorer, Finder)": member.compress_type not in _METHODS,
         f"is compressed more than {MAX_RATIO}:1": member.file_size > largest,
     }
     return next((reason for reason, applies in reasons.items() if applies), "")

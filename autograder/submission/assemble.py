@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -11,6 +12,7 @@ from autograder.course import LAB, Stage
 from autograder.results import Flag, FlagKind
 from autograder.submission.files import (
     CODE,
+    MAX_LISTED,
     NOTEBOOK,
     StudentWork,
     SubmittedFile,
@@ -126,7 +128,7 @@ def select_code(
 
     Raises ``UnusableFile`` if the chosen file can't be used.
 
-    The module comes before the notebook, unless it is the unchanged stub and the notebook defines
+    The module comes before the notebook, unless it is the unchanged stub and another file defines
     an exercise. If no module has the stage's name, the only other module is used, but next to a
     notebook only if it defines an exercise.
     """
@@ -139,20 +141,39 @@ def select_code(
         return _read_notebook(stage, notebook, files) if notebook else None
     is_renamed = module.path.name != name
     selected = _read(module, files, *[f"{module.label} was graded as {name}."] * is_renamed)
-    if notebook is None or not _is_stub(selected.code, stage):
-        return selected
-    notice = (
-        f"{module.label} is the released stub, unchanged, so the code cells of {notebook.label} "
-        "were graded instead."
-    )
-    try:
-        other = _read(notebook, files, notice)
-    except UnusableFile as error:
-        return msgspec.structs.replace(selected, notices=(*selected.notices, str(error)))
-    if not _defines_exercise(other.code, stage):
-        return selected
-    code = msgspec.structs.replace(other.code, given=_given_cells(stage, other.code))
-    return msgspec.structs.replace(other, code=code)
+    return _instead_of_stub(selected, stage, files) if _is_stub(selected.code, stage) else selected
+
+
+def _instead_of_stub(
+    stub: SelectedCode, stage: Stage, files: Sequence[SubmittedFile]
+) -> SelectedCode:
+    """Return the only other file that defines an exercise, else *stub*, the unchanged module.
+
+    Sync programs write such files under names of their own choice.
+    """
+    start = f"{stub.file.label} is the released stub, unchanged"
+    faults, found = [], []
+    others = [one for one in files if one is not stub.file and one.suffix in CODE]
+    for file in sorted(others, key=lambda one: len(one.path.parts))[:MAX_LISTED]:
+        what = "the code cells of " * (file.suffix == NOTEBOOK) + file.label
+        were = "were" if file.suffix == NOTEBOOK else "was"
+        try:
+            other = _read(file, files, f"{start}, so {what} {were} graded instead.")
+        except UnusableFile as error:
+            faults += [str(error)] * (file is find_notebook(stage, files))
+            continue
+        if _defines_exercise(other.code, stage) and not _is_stub(other.code, stage):
+            found.append(other)
+    if len(found) == 1 and not is_earlier(found[0].file):
+        code = msgspec.structs.replace(found[0].code, given=_given_cells(stage, found[0].code))
+        flag = Flag(FlagKind.SEVERAL_FILES, found[0].notices[0])
+        return msgspec.structs.replace(found[0], code=code, flags=(flag, *found[0].flags))
+    if found:
+        names = ", ".join(abbreviated_list([one.file.label for one in found], _MAX_NAMED))
+        faults.append(f"{start}, and was graded. Other files define the exercises: {names}.")
+        flag = Flag(FlagKind.SEVERAL_FILES, faults[-1])
+        stub = msgspec.structs.replace(stub, flags=(*stub.flags, flag))
+    return msgspec.structs.replace(stub, notices=(*stub.notices, *faults))
 
 
 def _read_notebook(
@@ -327,7 +348,8 @@ def _is_stub(code: Code, stage: Stage) -> bool:
     except OSError:  # not built yet; `verify` reports it
         return False
     # By lines, because editors and LMSs change line endings.
-    return code.cells[0].splitlines() == stub.splitlines()
+    own = code.cells[0].removeprefix(BOM_UTF8)
+    return code.kind == "module" and own.splitlines() == stub.splitlines()
 
 
 def _defines_exercise(code: Code, stage: Stage) -> bool:

@@ -59,6 +59,15 @@ def test_a_stage_cannot_have_the_name_of_the_shared_folder(tiny: Course):
         course.load(tiny.root)
 
 
+def test_a_time_zone_must_exist(tiny: Course):
+    """A zone in ``course.toml`` that this machine does not know is reported with an example."""
+    path = tiny.root / "course.toml"
+    path.write_text(path.read_text("utf-8") + 'timezone = "Europe/Nowhere"\n', "utf-8")
+
+    with pytest.raises(CourseError, match='Use a name such as "Europe/Berlin"'):
+        course.load(tiny.root)
+
+
 def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
     """The message about an unknown stage lists every stage of the course."""
     with pytest.raises(UsageError, match=r"'99'.*01_tiny"):

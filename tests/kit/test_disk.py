@@ -34,6 +34,62 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
+def refuse(monkeypatch: pytest.MonkeyPatch, times: int) -> list[float]:
+    """Refuse to replace paths as often as *times*, as Windows does; return the pauses."""
+    pauses: list[float] = []
+    replace, left = Path.replace, [times]
+
+    def refusing(self: Path, target: Path) -> Path:
+        if self.name == "old" or not left[0]:
+            return replace(self, target)
+        left[0] -= 1
+        raise PermissionError(13, "Access is denied", str(self))
+
+    monkeypatch.setattr(Path, "replace", refusing)
+    monkeypatch.setattr("autograder.disk.time.sleep", pauses.append)
+    return pauses
+
+
+def test_a_file_that_is_held_for_a_moment_is_replaced(tmp_path: Path, monkeypatch):
+    """A file that another program holds for a moment is replaced within a second."""
+    pauses = refuse(monkeypatch, times=2)
+    replace_file(tmp_path / "a.txt", b"new")
+
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+    assert len(pauses) == 2
+    assert sum(pauses) < 1
+
+
+def test_a_file_that_stays_held_is_an_error(tmp_path: Path, monkeypatch):
+    """After a second without success, the error of the system is raised."""
+    pauses = refuse(monkeypatch, times=99)
+    with pytest.raises(PermissionError, match="Access is denied"):
+        replace_file(tmp_path / "a.txt", b"new")
+
+    assert sum(pauses) < 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch):
+    """If only the second of two renames fails, the old folder is put back."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "old.txt").touch()
+    renamed = Path.replace
+    monkeypatch.setattr("autograder.disk.PAUSES", ())
+
+    def refusing(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            raise PermissionError(13, "Access is denied", str(self))
+        return renamed(self, target)
+
+    monkeypatch.setattr(Path, "replace", refusing)
+    with pytest.raises(PermissionError), replacing_folder(folder) as new:
+        (new / "new.txt").touch()
+
+    assert [path.name for path in folder.iterdir()] == ["old.txt"]
+
+
 def test_a_folder_is_replaced_as_a_whole(tmp_path: Path):
     """A replaced folder holds no file of the old one."""
     folder = tmp_path / "deep" / "folder"

@@ -1,11 +1,11 @@
-"""Tests that an error caused by lack of memory is recognized in every form."""
+"""Tests that lack of memory, and a library that can't be loaded, are recognized in every form."""
 
 import errno
 
 import pytest
 import torch
 
-from autograder.errors import OutOfMemoryError, lacks_memory, require_memory
+from autograder.errors import OutOfMemoryError, lacks_memory, library_error, require_memory
 from autograder.results import Status
 from autograder.sandbox.faults import Raised
 from autograder.suite.checks import WrongAnswer
@@ -58,3 +58,51 @@ def test_other_errors_are_none(error: Exception | None):
     """An exception with the words of a student's code does not count as a lack of memory."""
     assert not lacks_memory(error)
     require_memory(error)
+
+
+def raised_while_loading(source: str, module: str) -> Exception:
+    """Return the exception that *source* raises as the content of *module*."""
+    try:
+        exec(compile(source, f"{module}.py", "exec"), {"__name__": module})  # noqa: S102  # the sources are in this file
+    except Exception as error:  # noqa: BLE001  # every exception counts
+        return error
+    pytest.fail("nothing was raised")
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "library"),
+    [
+        pytest.param("raise OSError('WinError 126: fbgemm.dll')", "torch", "torch", id="dll"),
+        pytest.param("raise ImportError('libtorch_cpu.so')", "torch", "torch", id="import"),
+        pytest.param("None.nothing", "torch._C", "torch", id="attribute"),
+        pytest.param("raise ImportError('ABI')", "numpy.core", "NumPy", id="numpy"),
+        pytest.param(
+            "raise RuntimeError('Numpy is not available')", "autograder.x", "NumPy", id="abi"
+        ),
+        pytest.param("from torch import nothing_here", "autograder.x", "torch", id="old-torch"),
+        pytest.param(
+            "import types\ntypes.ModuleType('torch').Tensor", "autograder.x", "torch", id="empty"
+        ),
+        pytest.param(
+            "raise ModuleNotFoundError('no package', name='torch.nn')",
+            *("autograder.x", "torch"),
+            id="own-file",
+        ),
+        pytest.param(
+            "raise ModuleNotFoundError('no', name='torch')", "autograder.x", "torch", id="missing"
+        ),
+    ],
+)
+def test_a_library_that_cannot_be_loaded_is_named(source: str, module: str, library: str):
+    """An import of torch or NumPy that fails names the library, the reason and the remedy."""
+    error = raised_while_loading(source, module)
+    found = library_error(error)
+
+    assert str(found).startswith(f"{library} can't be loaded: {type(error).__name__}")
+    assert "python -m pip install" in str(found)
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "import torch\ntorch.zeros(2) @ torch.zeros(3)"])
+def test_another_error_is_not_blamed_on_a_library(source: str):
+    """An exception that torch raises in a call, or that has nothing to do with it, stays a bug."""
+    assert library_error(raised_while_loading(source, "autograder.x")) is None

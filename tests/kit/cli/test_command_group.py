@@ -215,3 +215,52 @@ def test_a_command_imports_what_it_needs(words: list[str]):
     )
 
     assert done.stdout.splitlines()[-1] == "False False"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437", "gbk", "ascii", "latin-1"])
+def test_no_encoding_of_stdout_ends_a_command(tmp_path: Path, encoding: str):
+    """Marks that an encoding lacks are replaced by ASCII, differently for right and wrong."""
+    script = (
+        "from autograder.cli.output import tolerate_any_encoding\n"
+        "tolerate_any_encoding()\nprint('✓ right ✗ wrong … → 🙂')\n"
+    )
+    (tmp_path / "print_marks.py").write_text(script, "utf-8")
+    done = subprocess.run(  # noqa: S603  # this Python, on the lines above
+        [sys.executable, tmp_path / "print_marks.py"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=True,
+    )
+
+    assert done.stdout.startswith(b"+ right x wrong ")
+
+
+@pytest.mark.parametrize(
+    "command", [("doctor",), ("check", "1"), ("grade", "tiny.py"), ("verify",)]
+)
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise OSError('[WinError 126] fbgemm.dll')",
+        "raise PermissionError(13, 'Access is denied', 'torch.dll')",
+        "None.lost",
+    ],
+)
+def test_a_torch_that_cannot_be_loaded_is_one_message(
+    built: Course, tmp_path: Path, command: tuple[str, ...], source: str
+):
+    """Commands that need torch say that it can't be loaded and what to do, without a traceback."""
+    (tmp_path / "libraries").mkdir()
+    (tmp_path / "libraries" / "torch.py").write_text(source)
+    (built.root / "tiny.py").write_text("")
+    done = subprocess.run(  # noqa: S603  # this Python, with the words above
+        [sys.executable, "-m", "autograder", *command],
+        cwd=built.root,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "libraries")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "torch can't be loaded" in done.stderr

@@ -1,5 +1,6 @@
 """Tests commands for the exercises in a learner's own folder."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,3 +97,63 @@ def test_a_solution_is_for_those_who_solved_or_gave_up(run: Run, folder: Path, b
     assert "does not pass yet. Try `autograder hint 01_tiny/double` first" in refused
     assert "def double" in shown
     assert Progress.read(folder / "mine").gave_up == {DOUBLE}
+
+
+NO_ROOM = OSError(errno.ENOSPC, "No space left on device")
+REMARK = "This is not remembered: "
+
+
+@pytest.fixture
+def unwritable(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run commands in a learner's folder in which no progress can be saved."""
+
+    def refuse(_file: Path, _content: bytes) -> None:
+        raise NO_ROOM
+
+    monkeypatch.setattr("autograder.student.progress.replace_file", refuse)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        pytest.param(("hint",), "How much is twice?", id="hint"),
+        pytest.param(("reset", "double"), "is as you received it.", id="reset"),
+        pytest.param(("solution", "double", "--i-give-up"), "def double", id="solution"),
+        pytest.param(("start",), "holds your stages", id="start"),
+    ],
+)
+def test_an_answer_comes_before_what_is_not_remembered(
+    unwritable: Run, built: Course, words: tuple[str, ...], answer: str
+):
+    """If the progress can't be saved, a command gives its answer, then one remark."""
+    course = ("--course", str(built.root)) if words[0] in {"solution", "start"} else ()
+    output = unwritable(*words, *course)
+
+    assert 0 <= output.index(answer) < output.index(REMARK)
+    assert output.count(REMARK) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(NO_ROOM, id="disk-full"),
+        pytest.param(PermissionError(errno.EACCES, "Permission denied", "tiny.py"), id="refused"),
+        pytest.param(OSError(errno.EROFS, "Read-only file system", "tiny.py"), id="read-only"),
+    ],
+)
+@pytest.mark.parametrize("words", [("reset", "double"), ("start", "other")])
+def test_a_file_that_cannot_be_written_is_one_message(
+    run: Run, built: Course, monkeypatch: pytest.MonkeyPatch, error: OSError, words: tuple[str, ...]
+):
+    """A full disk or a read-only folder ends a command with one sentence, without a traceback."""
+
+    def refuse(_file: Path, _content: bytes) -> None:
+        raise error
+
+    monkeypatch.setattr("autograder.student.learner_folder.replace_file", refuse)
+    course = ("--course", str(built.root)) if words[0] == "start" else ()
+    output = run(*words, *course, code=2)
+
+    assert f"({error.strerror})" in output
+    assert "Traceback" not in output

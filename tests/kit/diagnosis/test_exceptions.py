@@ -302,6 +302,15 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
         "pdb.Pdb(stdin=io.StringIO(), stdout=io.StringIO()).set_trace()",
         "stops in the debugger",
     ),
+    ("device_not_here", "torch.zeros(2, device='mps')", "asks for a GPU"),
+    ("device_not_here", "torch.zeros(2, device='xpu')", "asks for a GPU"),
+    ("device_not_here", "A.to('mps')", "asks for a GPU"),
+    ("device_not_here", "torch.Generator(device='mps')", "asks for a GPU"),
+    (
+        "device_not_here",  # as torch raises it if it was built for CUDA
+        "exec('raise RuntimeError(\"Found no NVIDIA driver on your system.\")')",
+        "asks for a GPU",
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ import io
 import re
 import zipfile
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -205,6 +206,53 @@ def test_in_time_is_not_late():
     grade = final_grade(Score(raw=1.0, score=1.0, max_score=1.0, timestamp="x"), ())
 
     assert (grade.submitted, grade.late, grade.written) == ("", "", ())
+
+
+MARKED = "after the deadline, as Canvas marks it"
+DUE, SECOND = "2026-11-20 23:00:00", "2026-11-20 23:00:01"
+
+
+@pytest.mark.parametrize(
+    ("time", "extended", "phrases"),
+    [
+        pytest.param(SECOND, "", ("", MARKED), id="mark"),
+        pytest.param(
+            SECOND,
+            "2026-11-23 23:00:00",
+            (
+                "",
+                f"{MARKED} (your own deadline is 2026-11-24 00:00 CET)",
+            ),
+            id="mark-and-extension",
+        ),
+        pytest.param(
+            "2026-11-22 10:00:00",
+            "2026-11-23 23:00:00",
+            ("2026-11-22 11:00 CET", "within your extension to 2026-11-24 00:00 CET"),
+            id="in-time-by-extension",
+        ),
+        pytest.param(
+            "2026-11-22 10:00:00",
+            "2026-11-21 23:00:00",
+            ("2026-11-22 11:00 CET", "11 h after your extended deadline"),
+            id="late-in-spite-of-extension",
+        ),
+        pytest.param(
+            "2026-11-22 10:00:00",
+            "",
+            ("2026-11-22 11:00 CET", "1 d 11 h after the deadline"),
+            id="late",
+        ),
+    ],
+)
+def test_a_page_states_only_times_that_are_known(
+    time: str, extended: str, phrases: tuple[str, str]
+):
+    """A late mark states no time, an extension counts, and times are in the course's zone."""
+    score = Score(raw=1.0, score=1.0, max_score=1.0, timestamp=time, duedate=DUE, extended=extended)
+    grade = final_grade(score, (), ZoneInfo("Europe/Berlin"))
+
+    assert (grade.submitted, grade.late) == phrases
 
 
 def test_the_same_record_gives_the_same_bytes(tiny: Course, moodle_class: Results):

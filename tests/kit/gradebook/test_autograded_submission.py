@@ -180,6 +180,16 @@ def test_a_task_waits_if_there_is_a_notebook(
     ("stamp", "kept"),
     [
         pytest.param(b"2026-10-31 09:00:00 UTC", "2026-10-31 09:00:00.000000", id="utc"),
+        pytest.param(
+            b"\xef\xbb\xbf2026-10-31 09:00:00 UTC\r\n", "2026-10-31 09:00:00.000000", id="windows"
+        ),
+        pytest.param(
+            "2026-10-31 09:00 UTC".encode("utf-16"), "2026-10-31 09:00:00.000000", id="utf-16"
+        ),
+        pytest.param(
+            "2026-10-31 09:00 UTC".encode("utf-16-le"), "2026-10-31 09:00:00.000000", id="no-mark"
+        ),
+        pytest.param(b"2026-10-31 00:30 +0100", "2026-10-30 23:30:00.000000", id="offset"),
         pytest.param(b"\xff\xfe broken", None, id="bytes"),
         pytest.param(b"", None, id="empty"),
         pytest.param(b"soon", None, id="words"),

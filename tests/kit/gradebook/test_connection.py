@@ -14,7 +14,7 @@ import pytest
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 
-from autograder.course import Course
+from autograder.course import Course, load
 from autograder.errors import CourseError, UsageError
 from autograder.gradebook.connection import NbgraderSetup, set_options
 from autograder.gradebook.writer import Writer
@@ -217,3 +217,14 @@ def test_a_gradebook_that_is_locked_after_the_grading_loses_nothing(
     assert "locked by another program" in output
     assert "1 submission is in the gradebook." in again
     assert (len(calls), rows(class_.root)["double"].auto) == (1, 5.0)
+
+
+@pytest.mark.parametrize("name", ["50%25 done", "what?", "[1] #2 'a' \"b\" $HOME", "Übung 🙂"])
+def test_the_gradebook_is_in_the_folder_of_the_course(tiny: Course, tmp_path: Path, name: str):
+    """The database of a course is in its own folder, with any characters in the path."""
+    moved = load(tiny.root.rename(tmp_path / name))
+    with NbgraderSetup.of_course(moved).gradebook():
+        pass
+
+    assert (tmp_path / name / "gradebook.db").is_file()
+    assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -1,18 +1,14 @@
 """Tests one student's rows in the gradebook: those that the kit sets, and those that it keeps."""
 
-import datetime as dt
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 
 from autograder.course import Course
-from autograder.gradebook.score_rows import parse_timestamp
 from tests.kit.factories import (
     LATE,
     STAGE,
@@ -118,60 +114,6 @@ def test_a_new_student_gets_a_row(course: Course, write: WriteBook, graded: Made
     assert query(course.root, "select id from student order by id") == [
         ("ada",), ("o'hara, \N{PARTY POPPER}",),
     ]  # fmt: skip
-
-
-MOMENT = dt.datetime(2026, 11, 1, 10, 0, 0, 123456)  # noqa: DTZ001  # nbgrader keeps UTC without a zone
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("2026-11-01 10:00:00 UTC", dt.datetime(2026, 11, 1, 10), id="utc"),  # noqa: DTZ001  # nbgrader keeps UTC without a zone
-        pytest.param(
-            "2026-11-01 10:00:00 America/Los_Angeles",
-            dt.datetime(2026, 11, 1, 18),  # noqa: DTZ001  # UTC without a zone
-            id="place",
-        ),
-        pytest.param("2026-11-01T10:00:00+01:00", dt.datetime(2026, 11, 1, 9), id="iso"),  # noqa: DTZ001  # UTC without a zone
-        pytest.param("", None, id="empty"),
-        pytest.param("yesterday", None, id="words"),
-        pytest.param("9" * 100, None, id="digits"),
-        pytest.param("2026-13-45 99:99:99 UTC", None, id="no-such-day"),
-        pytest.param("0001-01-01 00:00:00 Asia/Tokyo", None, id="before-year-1"),
-        pytest.param("2026-11-01 10:00:00 999999999999", None, id="far-off-zone"),
-        pytest.param("\0", None, id="nul"),
-        pytest.param("2026-11-01 10:00:00 /usr/share/zoneinfo/UTC", None, id="path-of-a-file"),
-        pytest.param("2026-11-01 10:00:00 ../../../etc/passwd", None, id="path-of-another-file"),
-        pytest.param("2026-11-01 10:00:00 :/usr/share/zoneinfo/UTC", None, id="path-after-a-colon"),
-        pytest.param("2026-11-01 10:00:00.123456 UTC", MOMENT, id="as-nbgrader-writes-it"),
-        pytest.param("2026-11-01T10:00:00.123456Z", MOMENT, id="iso-in-utc"),
-    ],
-)
-def test_a_timestamp_is_read_as_nbgrader_reads_it(text: str, expected: dt.datetime | None):
-    """A text that is not a time gives None, never an error."""
-    found = parse_timestamp(text)
-
-    assert found == expected
-
-
-@settings(max_examples=100)
-@given(
-    st.text(max_size=40)
-    | st.lists(st.sampled_from([*"0123456789-:/., +TZ", " UTC", "2026", "am", "Mon", "May", "h"]))
-    .map("".join)
-)  # fmt: skip
-def test_any_text_is_a_timestamp_or_none(text: str):
-    """Any text in a timestamp file gives a time or None, and no error."""
-    found = parse_timestamp(text)
-
-    assert found is None or found.tzinfo is None
-
-
-def test_a_timestamp_with_an_unknown_zone_gives_no_warning():
-    """A timestamp with an unknown time zone gives no warning."""
-    expected = dt.datetime(2026, 11, 1, 10)  # noqa: DTZ001  # nbgrader keeps UTC without a zone
-
-    assert parse_timestamp("2026-11-01 10:00:00 B") == expected
 
 
 def test_an_earlier_time_stays(course: Course, write: WriteBook, graded: Made, work: StudentWork):

@@ -174,6 +174,21 @@ def test_a_regrade_says_whose_scores_changed(write: WriteBook, graded: Made):
     )
 
 
+def test_a_total_that_a_penalty_changes_is_reported(
+    course: Course, write: WriteBook, graded: Made, work: StudentWork
+):
+    """A total that changed although no check did, such as by a late penalty, has its own line."""
+    query(course.root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
+    add_settings(course, 'c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    write(graded("ada"), graded("bob"))
+    again = write(graded("ada"), graded("bob"), ada=work("ada", stamp=LATE))
+
+    assert again.remarks == (
+        "0 of 2 earlier scores changed.",
+        f"1 of 1 earlier totals changed: ada, {STAGE}: 10 → 0 (-10).",
+    )
+
+
 def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_lab: WriteLab):
     """A grade by old points is listed until its submission is graded again."""
     write(graded("ada"), graded("bob"))

@@ -185,6 +185,13 @@ def failed(
 
 
 BROKEN = failed(10, "double", kind="not-compiled", type="SyntaxError", text="oh", code="def (")
+NUL_BYTES = failed(
+    0,
+    "double",
+    kind="not-compiled",
+    type="SyntaxError",
+    text="source code string cannot contain null bytes",
+)
 EXERCISES = ("double", "Scale")
 
 
@@ -364,6 +371,13 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
             id="syntax-error",
         ),
         pytest.param(
+            {"problems": (NUL_BYTES,)},
+            Status.IMPORT_ERROR,
+            "double is not defined: Your file contains NUL characters. Save it as text in UTF-8.",
+            "double is not defined: your file is not valid Python. Fix your file first.",
+            id="nul",
+        ),
+        pytest.param(
             {"definitions": (Definition("douple", 4, ()),)},
             Status.MISSING,
             "double is not defined in your file; did you mean `douple`?",
@@ -383,6 +397,14 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
             "double is set in line 4, but it is not a class or a function once your file has run.",
             "",
             id="a-number",
+        ),
+        pytest.param(
+            {"definitions": (Definition("double", 4, (), certain=False),)},
+            Status.MISSING,
+            "double is defined in line 4, but that line does not run when your file is imported. "
+            'Move it out of its block, such as `if __name__ == "__main__":`.',
+            "",
+            id="below-the-guard",
         ),
     ],
 )

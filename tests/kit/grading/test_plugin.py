@@ -37,7 +37,7 @@ def outcomes() -> OutcomeRecorder:
 
 @pytest.fixture
 def run(tiny: Course, outcomes: OutcomeRecorder, lent_fork_server: ForkServer) -> Run:  # noqa: ARG001  # used instead of a new one
-    """Run a suite of the tiny course without output, as `pytest SUITE` does."""
+    """Run suites without output, as `pytest SUITE` does; by default those in this folder."""
 
     def run_suite(*suites: Path, mode: str = "importlib") -> dict[str, str]:
         quiet = ["-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:cacheprovider"]
@@ -139,3 +139,13 @@ def test_a_damaged_record_leaves_the_sentence_of_the_check(
     run(tiny.stages[0].public_suite)
 
     assert "records.bin" in outcomes.shown
+
+
+def test_plain_pytest_runs_in_a_folder_with_brackets(run: Run, tmp_path: Path, monkeypatch):
+    """Without a path, `pytest` runs in the current folder, also if its name contains a "["."""
+    folder = tmp_path / "course [2026]"
+    folder.mkdir()
+    (folder / f"test_{tmp_path.name}.py").write_text("def test_nothing():\n    pass\n", "utf-8")
+    monkeypatch.chdir(folder)
+
+    assert run() == {"nothing": "passed"}

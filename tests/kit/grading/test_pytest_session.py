@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.errors import CourseError
+from autograder.errors import CourseError, UsageError
 from autograder.grading.context import SuiteContext
 from autograder.grading.pytest_session import CollectedSuites, collected_suites
 from autograder.grading.suite_runner import open_suites
@@ -59,6 +59,41 @@ def test_the_users_pytest_settings_have_no_effect(tiny: Course, monkeypatch: pyt
 
     assert len(checks) == 3
     assert os.environ["PYTEST_ADDOPTS"] == "--no-such-option"
+
+
+ODD_FOLDERS = ("course [2026]", "a::b", "50% #1 $HOME", "-o", "Übung 'ß' \"é\" 🙂")
+
+
+@pytest.mark.parametrize("name", ODD_FOLDERS)
+def test_a_course_may_be_in_a_folder_of_any_name(tmp_path: Path, tiny: Course, name: str):
+    """A suite is collected in any folder, also if the name has a meaning in pytest's syntax."""
+    suite = tmp_path / name / "01_tiny" / f"test_{tmp_path.name}.py"
+    suite.parent.mkdir(parents=True)
+    suite.write_text("def test_nothing():\n    pass\n", "utf-8")
+    before = Path.cwd()
+    with collected_suites(suite.parents[1], tmp_path, [suite], SuiteContext(tiny)) as found:
+        collected = [item.path for item in found.items]
+
+    assert collected == [suite]
+    assert Path.cwd() == before
+
+
+def test_a_learners_conftest_is_not_part_of_the_public_suite(built: Course):
+    """A `conftest.py` next to a public suite neither stops it nor removes checks."""
+    stage = built.stages[0]
+    stage.public_suite.with_name("conftest.py").write_text("import module_that_is_missing\n")
+    with open_suites(built, [stage], public=True) as runner:
+        assert len(runner.checks(stage.name)) == 3
+
+
+def test_a_public_suite_that_lacks_checks_is_refused(built: Course):
+    """A public suite that has lost checks is reported; otherwise all that is left would pass."""
+    suite = built.stages[0].public_suite
+    suite.write_text(suite.read_text("utf-8").rpartition("\n\n\n@check(")[0], "utf-8")
+    opened = open_suites(built, built.stages, public=True)
+
+    with pytest.raises(UsageError, match=r"lacks some of its checks .*autograder start"), opened:
+        pass
 
 
 @pytest.fixture

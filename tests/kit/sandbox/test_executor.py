@@ -283,6 +283,14 @@ def test_the_line_of_an_exception_is_the_students_own():
     assert (problem.place, problem.line, problem.code) == ("tiny.py", 4, "return torch.cat(x)")
 
 
+def test_in_a_notebook_the_code_below_the_guard_runs():
+    """As in Jupyter, a notebook is the main module, so code below its guard is defined."""
+    guarded = "if __name__ == '__main__':\n    def f():\n        return 1\n"
+
+    assert value(asking(guarded, "")("call", name="f")) == 1
+    assert value(asking(guarded)("has", name="f")) is False
+
+
 def test_in_a_notebook_cell_and_line_are_reported():
     """In a notebook, a problem contains the cell and the line in that cell."""
     ask = asking("x = 1", "%time\ndef f():\n    return 1 / 0\n")

@@ -58,6 +58,34 @@ def test_a_refusal_differs_from_an_accident(source: str, refusal: bool):  # noqa
     assert problem_of(source).refusal is refusal
 
 
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        pytest.param("raise NotImplementedError\n", "not-implemented", id="stub"),
+        pytest.param("raise NotImplementedError(\n    'later'\n)\n", "not-implemented", id="text"),
+        pytest.param("def f(): raise NotImplementedError\nf()\n", "not-implemented", id="one-line"),
+        pytest.param(
+            "try:\n    1 / 0\nexcept Exception as e:\n    raise NotImplementedError from e\n",
+            "not-implemented",
+            id="from",
+        ),
+        pytest.param(
+            "import torch\ntorch.zeros(2, device='meta').tolist()\n", "raised", id="method-of-torch"
+        ),
+        pytest.param(
+            "import torch\ntorch.zeros(2).to_sparse().softmax(0)\n",
+            "raised",
+            id="operator-of-torch",
+        ),
+        pytest.param("from torch import nn\nnn.Module()(1)\n", "raised", id="no-forward"),
+        pytest.param("import io\nio.IOBase().seek(0)\n", "raised", id="standard-library"),
+    ],
+)
+def test_only_the_students_own_raise_means_not_written(source: str, kind: str):
+    """A NotImplementedError marks a stub only if a ``raise`` of the file itself raised it."""
+    assert problem_of(source).kind == kind
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG])
 def test_a_full_disk_has_its_own_kind(code: int):
     """A full private folder has its own kind of problem."""

@@ -78,6 +78,27 @@ def test_code_that_needs_the_compiler_gets_it(code: str):
     assert module_after(code) == IMPORTED
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param("@torch.compile\ndef double(x):\n    return 2 * x", id="decorator"),
+        pytest.param(
+            "@torch.compile(fullgraph=True, dynamic=False)\ndef double(x):\n    return 2 * x",
+            id="decorator-with-options",
+        ),
+        pytest.param("double = torch.compile(lambda x: 2 * x, mode='max-autotune')", id="call"),
+        pytest.param(
+            "double = torch.nn.Linear(1, 1)\ndouble.compile()\n"
+            "double.weight.data.fill_(2.0)\ndouble.bias.data.zero_()",
+            id="method-of-a-module",
+        ),
+    ],
+)
+def test_compiled_code_runs_uncompiled(code: str):
+    """`torch.compile` changes nothing, so the compiler is not even imported."""
+    assert module_after(f"{code}\nassert double(torch.ones(1)).tolist() == [2.0]") == POSTPONED
+
+
 def test_a_gradient_from_a_given_one_does_not_import_sympy():
     """Both calls are right, and a gradient of the wrong shape still raises torch's exception."""
     code = (

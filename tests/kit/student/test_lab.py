@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import torch
 from matplotlib import pyplot as plt
 
 from autograder.course import load
@@ -309,6 +310,14 @@ def test_a_cell_names_what_is_not_written(
         raise NotImplementedError
 
     assert capsys.readouterr().out.startswith(said)
+
+
+def test_an_operation_that_torch_lacks_is_not_unwritten_code(capsys: pytest.CaptureFixture[str]):
+    """Torch raises NotImplementedError too, for code that is written."""
+    with Lab().needs("project"):
+        torch.zeros(2, device="meta").tolist()
+
+    assert capsys.readouterr().out.startswith("This cell could not run with your current `project`")
 
 
 class Unprintable(Exception):

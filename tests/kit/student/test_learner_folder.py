@@ -213,12 +213,34 @@ def test_reset_gives_one_exercise_back(own: Path):
     assert copy.read_text() == solved
 
 
-@pytest.mark.parametrize("text", ["def broken(", None], ids=["syntax-error", "deleted"])
-def test_reset_of_a_module_that_cannot_be_read_gives_it_back(own: Path, text):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_reset_keeps_the_rest_of_a_module_in_any_encoding(own: Path, encoding: str):
+    """`reset` and the line of an exercise know a module that Windows' editors saved."""
+    module = own / "01_tiny" / "tiny.py"
+    solved = module.read_text() + "\n\nMINE = 1\n"
+    module.write_text(solved, encoding, newline="\r\n")
+    handout = learner_folder.find(own)
+    _, line = learner_folder.location(tasks(handout)[0])
+    learner_folder.reset(handout, tasks(handout)[0])
+
+    assert solved.splitlines()[line - 1].startswith("def double")
+    assert module.read_text("utf-8") == solved
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b"def broken(", id="syntax-error"),
+        pytest.param(None, id="deleted"),
+        pytest.param(b"", id="empty"),
+        pytest.param("# Übung\nx = 1\n".encode("cp1252"), id="other-encoding"),
+    ],
+)
+def test_reset_of_a_module_that_cannot_be_read_gives_it_back(own: Path, text: bytes | None):
     """`reset` of a module that is damaged or missing restores the whole module."""
     module = own / "01_tiny" / "tiny.py"
     stub = module.read_text()
-    module.write_text(text) if text else module.unlink()
+    module.unlink() if text is None else module.write_bytes(text)
     handout = learner_folder.find(own)
     learner_folder.reset(handout, tasks(handout)[0])
 

@@ -24,6 +24,13 @@ def test_a_saved_file_is_used_at_once(file: Path):
     assert (before, module.answer) == (1, 2)
 
 
+def test_a_file_in_utf_16_is_used(file: Path):
+    """A file that Windows' Notepad saved in UTF-16 is used like any other."""
+    file.write_text("answer = 'ä'\n", "utf-16")
+
+    assert LiveModule(file).answer == "ä"
+
+
 def test_an_unchanged_file_runs_once(file: Path):
     """Two uses see the same objects, so that a layer from one fits the other."""
     file.write_text("answer = object()\n")

@@ -86,10 +86,17 @@ def test_fields_of_another_version_are_kept(progress: Progress, tmp_path: Path):
     assert found["passed"] == ["a/b"]
 
 
-def test_a_folder_that_cannot_be_written_is_one_message(tmp_path: Path):
-    """For a folder that cannot be written, one message names the file."""
-    with pytest.raises(UsageError, match="can't be written to"):
-        Progress(tmp_path / "gone" / PROGRESS_FILE).save()
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path):
+    """If the file can't be written, a sentence with its name is kept, and nothing is raised."""
+    file = tmp_path / "own" / PROGRESS_FILE
+    progress = Progress(file)
+    progress.save()
+    fault = progress.fault
+    file.parent.mkdir()
+    progress.save()
+
+    assert fault.startswith(f"This is not remembered: {file} can't be written (")
+    assert progress.fault == ""
 
 
 def test_one_more_hint_each_time(progress: Progress, course: Course):

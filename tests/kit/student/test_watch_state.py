@@ -347,3 +347,21 @@ def test_a_pass_always_says_what_comes_next(own: Path):
 
     assert "Next: SelfAttention_v1. Press n to go on." in again
     assert state.task.exercise.name == "SelfAttention_v1"
+
+
+def test_a_folder_that_cannot_be_written_does_not_end_watch(own: Path, monkeypatch):
+    """Answers and hints are shown if the progress can't be saved, and a line says so."""
+
+    def refuse(file: Path, _content: bytes) -> None:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    monkeypatch.setattr("autograder.student.progress.replace_file", refuse)
+    state = Watch(handouts(own), KnownAnswers(FIRST))
+    state.begin()
+    after_check = shown(state)
+    state.press("h")
+
+    assert "This is not remembered:" in after_check
+    assert "This is not remembered:" in shown(state)
+    assert FIRST in state.progress.passed
+    assert state.progress.hints == {state.task.key: 1}

@@ -358,3 +358,53 @@ def test_an_archive_that_cannot_be_read_is_the_problem(collected, write, class_,
     ada, _ = collected(class_, attention)
 
     assert "could not be read (File is not a zip file). Make a new zip" in ada.problem
+
+
+CONFLICT_COPIES = (
+    "self_attention-LAPTOP-4K2QJ.py",
+    "self_attention (Ada's conflicted copy 2026-11-21).py",
+    "self_attention.sync-conflict-20261121-101500-ABCDEFG.py",
+    "self_attention (1).py",
+    "old/self_attention.py",
+    "final/attention.py",
+    "answer.py",
+)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "with-a-mark"])
+@pytest.mark.parametrize("name", CONFLICT_COPIES)
+def test_work_next_to_an_untouched_stub_is_graded(collected, write, class_, name, mark):
+    """If the module is the stub, the only other file that defines an exercise is graded."""
+    write("alice/02_self_attention/self_attention.py", mark + STUB)
+    write(f"alice/02_self_attention/{name}", WORK.encode())
+    write("alice/02_self_attention/helpers.py", b"def plot(x):\n    pass\n")
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.module == WORK.encode()
+    assert submission.notices[0].startswith("self_attention.py is the released stub, unchanged")
+
+
+def test_several_files_next_to_an_untouched_stub_are_named(collected, write, class_):
+    """If several other files define an exercise, none of them is chosen, and all are named."""
+    write("alice/02_self_attention/self_attention.py", STUB)
+    for name in ("one.py", "two.py"):
+        write(f"alice/02_self_attention/{name}", WORK.encode())
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.module == STUB
+    [notice] = submission.notices
+    assert notice.startswith("self_attention.py is the released stub, unchanged, and was graded.")
+    assert notice.endswith("Other files define the exercises: one.py, two.py.")
+
+
+def test_a_stub_next_to_files_without_exercises_is_only_a_stub(collected, write, class_):
+    """A stub next to a copy of itself and a helper gives no notice about other work."""
+    write("alice/02_self_attention/self_attention.py", STUB)
+    write("alice/02_self_attention/backup.py", STUB)
+    write("alice/02_self_attention/helpers.py", b"def plot(x):\n    pass\n")
+
+    [submission] = collected(class_ / "alice")
+
+    assert (submission.module, submission.notices) == (STUB, ())

@@ -27,6 +27,13 @@ def test_utf_16_is_read_as_text(encoding, mark):
     assert module_text(mark + WORK.encode(encoding), "work.py") == (WORK.encode(), (UTF16,))
 
 
+def test_utf_16_without_a_mark_is_read_with_many_letters_of_other_scripts():
+    """Comments in another script, whose bytes are not zero, do not hide UTF-16 without a mark."""
+    work = "".join(f"# 注意力机制的第{number}行\n" for number in range(50)) + WORK
+
+    assert module_text(work.encode("utf-16-le"), "work.py") == (work.encode(), (UTF16,))
+
+
 @pytest.mark.parametrize("line", ["# -*- coding: utf-16 -*-", "\n# vim: fileencoding=utf-16"])
 def test_a_declared_utf_16_no_longer_holds(line):
     """After the conversion, Python reads a module that declares UTF-16."""
