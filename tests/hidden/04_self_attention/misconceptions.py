@@ -34,6 +34,22 @@ MISCONCEPTIONS = (
         question="Which shape should a matrix have when it is drawn?",
     ),
     Misconception(
+        id="keeps_the_weights_trainable",
+        exercise="SelfAttentionV1",
+        swaps=in_each(
+            QKV,
+            "self.{} = nn.Parameter(torch.randn(shape), requires_grad=False)",
+            "self.{} = nn.Parameter(torch.randn(shape))",
+        ),
+        explanation="The parameters are trainable, but they must be frozen.",
+        question="Should a gradient be computed for these matrices?",
+        when=(
+            "calls Parameter",
+            "no passes requires_grad",
+            "no calls requires_grad_",
+        ),
+    ),
+    Misconception(
         id="names_the_weights_otherwise",
         exercise="SelfAttentionV1",
         swaps=(

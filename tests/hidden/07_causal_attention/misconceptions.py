@@ -22,6 +22,20 @@ MISCONCEPTIONS = (
         question="What does softmax do with a zero, and what does a plain division do with it?",
     ),
     Misconception(
+        id="divides_by_the_sums_before_the_mask",
+        exercise="mask_then_renormalize",
+        swaps=(("masked.sum(dim=-1, keepdim=True)", "weights.sum(dim=-1, keepdim=True)"),),
+        explanation=(
+            "Each row is divided by the sum of its weights before the mask; it must be divided by "
+            "the sum of those that are left."
+        ),
+        question="What do the visible weights of the first row sum to?",
+        when=(
+            "divides",
+            "takes a sum",
+        ),
+    ),
+    Misconception(
         id="averages_what_is_visible",
         exercise="mask_then_renormalize",
         swaps=(("masked.sum(dim=-1, keepdim=True)", "(masked > 0).sum(dim=-1, keepdim=True)"),),
