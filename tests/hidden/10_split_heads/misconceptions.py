@@ -138,8 +138,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token of the result is split separately, so the number of tensor operations grows with the "
-            "length of the text."
+            "Each token of the result is split separately, so the number of tensor operations "
+            "grows with the length of the text."
         ),
         question="Is one token split differently from the next?",
     ),
@@ -193,8 +193,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token of the result is merged separately, so the number of tensor operations grows with the "
-            "length of the text."
+            "Each token of the result is merged separately, so the number of tensor operations "
+            "grows with the length of the text."
         ),
         question="Can you swap tokens and heads for all tokens at once?",
     ),

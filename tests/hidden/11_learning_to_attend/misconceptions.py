@@ -138,7 +138,7 @@ MISCONCEPTIONS = (
         id="averages_over_the_vocabulary",
         exercise="cross_entropy",
         swaps=(("return -chosen.mean()", "return -chosen.sum() / log_probabilities.numel()"),),
-        explanation=("The mean also runs over the vocabulary, so the loss is V times too small."),
+        explanation="The mean also runs over the vocabulary, so the loss is V times too small.",
         question="How many predictions are there, and how many logits?",
         when=("divides", "no calls gather | takes a sum"),
     ),
@@ -271,6 +271,30 @@ MISCONCEPTIONS = (
         ),
         question="Which vectors does the docstring pass to out_head?",
         when=("adds",),
+    ),
+    Misconception(
+        id="gives_the_projections_a_bias",
+        exercise="Reader",
+        swaps=(
+            (
+                "self.W_query = nn.Linear(d_model, d_model, bias=False)",
+                "self.W_query = nn.Linear(d_model, d_model)",
+            ),
+            (
+                "self.W_key = nn.Linear(d_model, d_model, bias=False)",
+                "self.W_key = nn.Linear(d_model, d_model)",
+            ),
+            (
+                "self.W_value = nn.Linear(d_model, d_model, bias=False)",
+                "self.W_value = nn.Linear(d_model, d_model)",
+            ),
+        ),
+        explanation=(
+            "The layers W_query, W_key and W_value have a bias; no linear layer of this module has "
+            "one."
+        ),
+        question="Which argument of nn.Linear decides whether a layer has a bias?",
+        when=("calls Linear",),
     ),
     Misconception(
         id="gives_every_layer_a_bias",
@@ -435,6 +459,55 @@ MISCONCEPTIONS = (
         ),
         question="In which order are gradients cleared, computed and used?",
         when=("calls backward",),
+    ),
+    Misconception(
+        id="changes_copies_of_the_parameters",
+        exercise="train_step",
+        swaps=(
+            (
+                "parameter -= learning_rate * parameter.grad",
+                "copy = parameter.clone()\n                copy -= learning_rate * parameter.grad",
+            ),
+        ),
+        explanation="A copy of each parameter is changed, and the model keeps the old numbers.",
+        question="Does your line change the tensor that the model holds, or another one?",
+        when=(
+            "calls clone | calls deepcopy | calls copy",
+            "calls backward | calls autograd",
+        ),
+    ),
+    Misconception(
+        id="clears_the_first_gradient_only",
+        exercise="train_step",
+        swaps=(("model.zero_grad()", "next(model.parameters()).grad = None"),),
+        explanation=(
+            "Only the gradient of the first parameter is cleared; `backward` adds to the others."
+        ),
+        question="How many gradients are left from the call before?",
+        when=(
+            "calls backward",
+            "sets grad | calls zero_ | calls zero_grad",
+        ),
+    ),
+    Misconception(
+        id="asks_for_all_gradients",
+        exercise="train_step",
+        code="""
+            def train_step(model, ids, targets, learning_rate):
+                loss = cross_entropy(model(ids), targets)
+                parameters = list(model.parameters())
+                gradients = torch.autograd.grad(loss, parameters)
+                with torch.no_grad():
+                    for parameter, gradient in zip(parameters, gradients, strict=True):
+                        parameter -= learning_rate * gradient
+                return loss.item()
+        """,
+        explanation=(
+            "Gradients are requested for all parameters, but some are not trained, or the loss "
+            "does not depend on them."
+        ),
+        question="Which parameters have no gradient, and what must happen to them?",
+        when=("calls autograd",),
     ),
     Misconception(
         id="moves_twice_as_far",
@@ -621,6 +694,29 @@ MISCONCEPTIONS = (
         question="Whose parameters does the caller look at after the training?",
     ),
     Misconception(
+        id="computes_no_gradients_in_training",
+        exercise="train",
+        code="""
+            def train(model, batches, learning_rate):
+                losses = []
+                for ids, targets in batches:
+                    loss = cross_entropy(model(ids), targets)
+                    with torch.no_grad():
+                        for parameter in model.parameters():
+                            if parameter.grad is not None:
+                                parameter -= learning_rate * parameter.grad
+                    losses.append(loss.item())
+                return losses
+        """,
+        explanation="No gradients are computed, because `backward` is never called.",
+        question="Which call fills the gradient of each parameter?",
+        seen=(
+            "no calls backward",
+            "no calls autograd",
+            "no calls train_step",
+        ),
+    ),
+    Misconception(
         id="clears_the_gradients_only_once",
         exercise="train",
         code="""
@@ -679,6 +775,22 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="keeps_no_loss",
+        exercise="train",
+        swaps=(
+            (
+                "losses.append(train_step(model, ids, targets, learning_rate))",
+                "train_step(model, ids, targets, learning_rate)",
+            ),
+        ),
+        explanation="The list stays empty, because no loss is added to it.",
+        question="What does train_step return, and what do you do with it?",
+        when=(
+            "no calls append",
+            "no calls extend",
+        ),
+    ),
+    Misconception(
         id="returns_one_number",
         exercise="train",
         swaps=(("return losses", "return losses[-1]"),),
@@ -719,7 +831,7 @@ MISCONCEPTIONS = (
                     losses.append(loss.item())
                 return losses
         """,
-        explanation=("One of torch's optimizers takes the steps, but train_step must take them."),
+        explanation="One of torch's optimizers takes the steps, but train_step must take them.",
         question="Which exercise of this stage already takes one step?",
         when=OPTIMIZER,
     ),
