@@ -13,6 +13,7 @@ MASK = (
     f"    {SOFTMAX}"
 )
 GRAD_SCORES = "grad_scores = softmax_backward(weights, grad_weights) * scale"
+UNSCALED = GRAD_SCORES.removesuffix(" * scale")
 GRAD_KEYS = "grad_keys = grad_scores.transpose(-2, -1) @ queries"
 GRAD_QUERIES = "grad_queries = grad_scores @ keys"
 DEFAULT = "scale = queries.shape[-1] ** -0.5"
@@ -70,6 +71,21 @@ def default_scale(size: str, value: str) -> Misconception:
         explanation=f"By default, the scale is {size}; it must be one divided by the root of d.",
         question="By which number are the scores divided if nobody gives a scale?",
         when=("takes roots | divides | calls shape | calls size",),
+    )
+
+
+def reversed_in(name: str, line: str) -> Misconception:
+    """Return the mistake that all axes are reversed in the gradient of the keys or values."""
+    return Misconception(
+        id=f"reverses_all_axes_for_the_{name}",
+        exercise="attention_backward",
+        swaps=((line, line.replace(".transpose(-2, -1)", ".T")),),
+        explanation=(
+            f"In the gradient of the {name}, `T` reverses all axes, so in a batch the items become "
+            "the last axis; only the last two axes must be swapped."
+        ),
+        question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
+        when=("calls T",),
     )
 
 
@@ -423,7 +439,7 @@ MISCONCEPTIONS = (
         id="sums_over_all_rows",
         exercise="softmax_backward",
         swaps=((MEAN, "mean = (weights * grad_weights).sum()"),),
-        explanation=("One sum is taken over all rows, but each row is a softmax with its own sum."),
+        explanation="One sum is taken over all rows, but each row is a softmax with its own sum.",
         question="Do the scores of one query change the weights of another?",
         when=("takes a sum",),
     ),
@@ -469,6 +485,20 @@ MISCONCEPTIONS = (
         ),
         question="What is the sign of the entries of the Jacobian off the diagonal?",
         when=("adds",),
+    ),
+    Misconception(
+        id="reverses_the_difference",
+        exercise="softmax_backward",
+        swaps=(("(grad_weights - mean)", "(mean - grad_weights)"),),
+        explanation=(
+            "The gradients are subtracted from their weighted mean; the mean must be subtracted "
+            "from them."
+        ),
+        question=(
+            "If only one weight has a gradient above the mean, must its score grow or fall for a "
+            "larger loss?"
+        ),
+        when=("subtracts",),
     ),
     Misconception(
         id="builds_a_jacobian_for_each_row",
@@ -553,6 +583,20 @@ MISCONCEPTIONS = (
         ),
         question="From which scores did the forward pass compute its weights?",
         when=("takes a softmax",),
+    ),
+    Misconception(
+        id="never_scales",
+        exercise="attention_backward",
+        swaps=(
+            (FORWARD, "scores = queries @ keys.transpose(-2, -1)"),
+            (GRAD_SCORES, UNSCALED),
+        ),
+        explanation="Neither the scores nor their gradient are multiplied by the scale.",
+        question="In which two steps of the backward pass does the scale occur?",
+        when=(
+            "takes a softmax",
+            "multiplies matrices",
+        ),
     ),
     Misconception(
         id="scales_twice_on_the_way_back",
@@ -666,6 +710,51 @@ MISCONCEPTIONS = (
         question="Which does softmax_backward take: the inputs of the softmax, or its results?",
         when=("calls softmax_backward",),
     ),
+    Misconception(
+        id="swaps_the_arguments_of_softmax_backward",
+        exercise="attention_backward",
+        swaps=(
+            ("softmax_backward(weights, grad_weights)", "softmax_backward(grad_weights, weights)"),
+        ),
+        explanation=(
+            "The weights and their gradient are passed to softmax_backward in the wrong order."
+        ),
+        question="In which order does softmax_backward take its two arguments?",
+        when=("calls softmax_backward",),
+    ),
+    Misconception(
+        id="takes_scores_for_the_gradient_of_values",
+        exercise="attention_backward",
+        swaps=((GRAD_VALUES, "grad_values = scores.transpose(-2, -1) @ grad_context"),),
+        explanation=(
+            "The gradient of the values is computed from the scores; it must be computed from the "
+            "weights."
+        ),
+        question="By which numbers were the values multiplied in the forward pass?",
+        when=(
+            "takes a softmax",
+            "multiplies matrices",
+        ),
+    ),
+    Misconception(
+        id="multiplies_each_by_itself",
+        exercise="attention_backward",
+        swaps=(
+            (GRAD_QUERIES, "grad_queries = grad_scores @ queries"),
+            (GRAD_KEYS, "grad_keys = grad_scores.transpose(-2, -1) @ keys"),
+        ),
+        explanation=(
+            "The gradient of the queries is computed from the queries, and that of the keys from "
+            "the keys; each needs the other factor of the product."
+        ),
+        question=(
+            "In the product of a query and a key, what is the derivative with respect to the query?"
+        ),
+        when=(
+            "takes a softmax",
+            "multiplies matrices",
+        ),
+    ),
     swapped("attention_backward", ATTENTION_GRADIENTS, "queries", "keys"),
     swapped("attention_backward", ATTENTION_GRADIENTS, "queries", "values"),
     swapped("attention_backward", ATTENTION_GRADIENTS, "keys", "values"),
@@ -722,6 +811,8 @@ MISCONCEPTIONS = (
         question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
         when=("calls T",),
     ),
+    reversed_in("keys", GRAD_KEYS),
+    reversed_in("values", GRAD_VALUES),
     Misconception(
         id="lets_autograd_go_back",
         exercise="attention_backward",
@@ -800,6 +891,17 @@ MISCONCEPTIONS = (
     misses(("queries",)),
     misses(("keys",)),
     misses(("values",)),
+    Misconception(
+        id="forgets_to_transpose_the_matrices",
+        exercise="self_attention_backward",
+        swaps=((ALL_WAYS, ALL_WAYS.replace(".T", "")),),
+        explanation="In the gradient of x, the matrices are not transposed.",
+        question=(
+            "Which shape must the gradient of x have, and which product of a (T, d) gradient gives "
+            "it?"
+        ),
+        when=("multiplies matrices",),
+    ),
     Misconception(
         id="averages_over_the_batch",
         exercise="self_attention_backward",
