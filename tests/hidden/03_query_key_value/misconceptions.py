@@ -94,6 +94,7 @@ DRAWING = (
         swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: 0.02 * f(a, b)"),),
         explanation="The numbers are scaled after the draw; they must stay as drawn.",
         question="What should happen to the drawn numbers before they are returned?",
+        when=("multiplies | divides",),
     ),
 )
 
@@ -104,6 +105,7 @@ PROJECTION = (
         swaps=(("inputs @ weight", "inputs ** weight"),),
         explanation="The elementwise power ** is used; the matrix product is @ in Python.",
         question="Which operator multiplies matrices?",
+        when=("takes roots",),
     ),
     Misconception(
         id="turns_the_weight",
@@ -120,6 +122,16 @@ PROJECTION = (
         ),
     ),
     Misconception(
+        id="transposes_the_weight",
+        exercise="project",
+        swaps=(("inputs @ weight", "inputs @ weight.T"),),
+        explanation=(
+            "The weight is transposed in the product, but its shape (d_in, d_out) fits as it is."
+        ),
+        question="Which two sizes are the inner sizes of your product?",
+        when=("swaps axes",),
+    ),
+    Misconception(
         id="takes_the_weight_for_one_of_linear",
         exercise="project",
         swaps=(("inputs @ weight", "torch.nn.functional.linear(inputs, weight)"),),
@@ -129,6 +141,7 @@ PROJECTION = (
             "weight of shape (d_out, d_in) and transposes it, but here the shape is (d_in, d_out)."
         ),
         question="Which shape does F.linear expect for its weight?",
+        when=("calls linear | calls Linear",),
     ),
     Misconception(
         id="puts_the_weight_on_the_left",
@@ -157,6 +170,7 @@ PROJECTION = (
         swaps=(("inputs @ weight", "torch.mm(inputs, weight)"),),
         explanation="A single input vector raises an error, because torch.mm takes matrices only.",
         question="What does your function do with inputs of shape (d_in,)?",
+        when=("calls mm",),
     ),
 )
 
@@ -189,6 +203,7 @@ SCORING = (
             "Queries and keys are multiplied element by element, but the products are not added up."
         ),
         question="How many scores should one query and one key give?",
+        when=("multiplies",),
     ),
     Misconception(
         id="serves_no_single_query",
@@ -196,6 +211,7 @@ SCORING = (
         swaps=(("queries @ keys.T", "torch.mm(queries, keys.T)"),),
         explanation="A single query raises an error, because torch.mm takes matrices only.",
         question="What does your function do with a query of shape (d,)?",
+        when=("calls mm",),
     ),
     Misconception(
         id="fills_only_the_diagonal",
@@ -221,6 +237,7 @@ WEIGHING = (
         swaps=((WEIGHTS, "torch.softmax(scores / torch.sqrt(d_k), dim=-1)"),),
         explanation="The plain number d_k is passed to torch.sqrt, which takes only tensors.",
         question="How do you write a square root in plain Python?",
+        when=("calls sqrt",),
     ),
     Misconception(
         id="softmaxes_along_axis_one",
@@ -298,6 +315,7 @@ MIXING = (
             "The weights of a single query raise an error, because torch.mm takes matrices only."
         ),
         question="What does your function do with weights of shape (T,)?",
+        when=("calls mm",),
     ),
     Misconception(
         id="cuts_the_graph_in_context",

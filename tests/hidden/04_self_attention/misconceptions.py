@@ -92,6 +92,7 @@ MISCONCEPTIONS = (
             "The input is changed in place, so the caller's tensor has different values afterwards."
         ),
         question="Which other code may use the tensor that your function gets?",
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="calls_ready_attention",
@@ -104,6 +105,7 @@ MISCONCEPTIONS = (
         ),
         explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which three lines does that function replace?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     # SelfAttention_v2
     Misconception(
@@ -175,6 +177,7 @@ MISCONCEPTIONS = (
             "Where does the second number of the first row go in a transpose, and where does it "
             "go in a reshape?"
         ),
+        when=("reshapes",),
     ),
     Misconception(
         id="transposes_only_where_shapes_differ",
