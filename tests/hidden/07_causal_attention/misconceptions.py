@@ -27,8 +27,8 @@ MISCONCEPTIONS = (
         exercise="mask_then_renormalize",
         swaps=(("masked.sum(dim=-1, keepdim=True)", "weights.sum(dim=-1, keepdim=True)"),),
         explanation=(
-            "Each row is divided by the sum of its weights before the mask; it must be divided by "
-            "the sum of those that are left."
+            "Each row of the result is divided by the sum of its weights before the mask; it must "
+            "be divided by the sum of those that are left."
         ),
         question="What do the visible weights of the first row sum to?",
         when=(
