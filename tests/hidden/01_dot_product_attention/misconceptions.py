@@ -17,6 +17,7 @@ MISCONCEPTIONS = (
         swaps=(("total = 0.0", "total = 1.0"), ("total += x * y", "total *= x * y")),
         explanation="The products are multiplied by each other, but a dot product adds them up.",
         question="How does one pair with a zero in it change your result, and should it?",
+        when=("multiplies",),
     ),
     Misconception(
         id="skips_the_last_element",
@@ -24,6 +25,7 @@ MISCONCEPTIONS = (
         swaps=(("zip(a, b, strict=True)", "zip(a[:-1], b[:-1], strict=True)"),),
         explanation="The loop ends one element early, so the last pair is left out.",
         question="What does your code return for two vectors of length 1?",
+        when=("loops",),
     ),
     Misconception(
         id="leaves_the_products_unsummed",
@@ -33,7 +35,7 @@ MISCONCEPTIONS = (
             "The products are returned without being added up; a dot product is one number, "
             "their sum."
         ),
-        question=("Which step turns many products into one number?"),
+        question="Which step turns many products into one number?",
     ),
     Misconception(
         id="ignores_what_is_too_long",
@@ -48,6 +50,7 @@ MISCONCEPTIONS = (
             "Which element of the shorter sequence is paired with the last element of the longer "
             "one?"
         ),
+        when=("calls zip",),
     ),
     Misconception(
         id="lets_torch_do_it",
@@ -56,11 +59,12 @@ MISCONCEPTIONS = (
             ("total = 0.0", "total = torch.dot(torch.as_tensor(a), torch.as_tensor(b)).item()"),
             ("        total += x * y", "        pass"),
         ),
-        title="The product comes from torch.dot",
-        explanation=("The product comes from torch.dot, but you must write it out here."),
-        question="Which two things does torch.dot do with the elements of its vectors?",
-        ties=("multiplies_whole_vectors",),
-        why_tied="Both give the right results; they differ only in the operations that they run.",
+        title="A ready-made function computes the whole product",
+        explanation=(
+            "A ready-made function computes the whole product, but you must write it out here."
+        ),
+        question="Which two things does such a function do with the elements of its vectors?",
+        when=("calls dot | calls inner | calls vdot | calls matmul | multiplies matrices",),
     ),
     Misconception(
         id="multiplies_whole_vectors",
@@ -74,8 +78,7 @@ MISCONCEPTIONS = (
             "Whole vectors are multiplied at once; you must multiply one pair after the other."
         ),
         question="How would you multiply if a and b were plain lists and torch were not installed?",
-        ties=("lets_torch_do_it",),
-        why_tied="Both give the right results; they differ only in the operations that they run.",
+        when=("multiplies", "no calls dot"),
     ),
     # scores_for_query
     Misconception(
@@ -109,7 +112,43 @@ MISCONCEPTIONS = (
         ),
         question="Which indices does your loop visit, and which entries does it write?",
     ),
+    Misconception(
+        id="keeps_the_total_of_earlier_tokens",
+        exercise="scores_for_query",
+        code="""
+            def scores_for_query(inputs, query):
+                total, scores = 0.0, []
+                for token in inputs:
+                    for x, y in zip(token, query, strict=True):
+                        total = total + x * y
+                    scores.append(total)
+                return torch.stack(scores)
+        """,
+        explanation=(
+            "The total is not set to zero for each token, so a score also contains the scores of "
+            "the tokens before it."
+        ),
+        question="Which number does the total hold when the second token begins?",
+        when=(
+            "loops",
+            "adds",
+        ),
+    ),
     # softmax_naive
+    Misconception(
+        id="takes_the_exponential_of_the_sum",
+        exercise="softmax_naive",
+        swaps=(("exponentials / exponentials.sum()", "exponentials / torch.exp(scores.sum())"),),
+        explanation=(
+            "The divisor is the exponential of the sum of the scores; it must be the sum of their "
+            "exponentials."
+        ),
+        question="Which comes first in the divisor: the exponential or the sum?",
+        when=(
+            "takes exponentials",
+            "divides",
+        ),
+    ),
     Misconception(
         id="returns_logarithms",
         exercise="softmax_naive",
@@ -124,6 +163,7 @@ MISCONCEPTIONS = (
             "to 1."
         ),
         question="Can the share of a token in a mixture be negative?",
+        when=("calls log | calls log_softmax | calls logsumexp",),
     ),
     Misconception(
         id="squashes_with_a_sigmoid",
@@ -136,6 +176,7 @@ MISCONCEPTIONS = (
         question=(
             "What do your weights add up to, and does one weight become smaller if another grows?"
         ),
+        when=("calls sigmoid | takes exponentials",),
     ),
     Misconception(
         id="lets_the_winner_take_all",
@@ -150,6 +191,7 @@ MISCONCEPTIONS = (
             "The largest score gets all the weight; softmax gives some weight to every token."
         ),
         question="How much weight should the second largest score get?",
+        when=("takes a maximum | compares",),
     ),
     Misconception(
         id="divides_the_exponentials_in_place",
@@ -167,6 +209,7 @@ MISCONCEPTIONS = (
         question=(
             "Which tensors does autograd keep for the backward pass, and may you overwrite them?"
         ),
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="takes_the_ready_softmax",
@@ -176,6 +219,7 @@ MISCONCEPTIONS = (
         ),
         explanation="The result comes from torch.softmax, but you must write softmax out here.",
         question="Which three steps does torch.softmax do for you?",
+        when=("calls softmax | calls Softmax",),
     ),
     # softmax_stable
     Misconception(
@@ -188,6 +232,7 @@ MISCONCEPTIONS = (
             "scores and gives 0 for very low scores."
         ),
         question="What is exp(1000) in float32, and what is infinity divided by infinity?",
+        when=("takes exponentials", "no takes a maximum"),
     ),
     Misconception(
         id="subtracts_one_maximum_for_all",
@@ -208,6 +253,7 @@ MISCONCEPTIONS = (
             "overflows."
         ),
         question="How large can the largest shifted score still be in your code?",
+        when=("takes a mean",),
     ),
     Misconception(
         id="subtracts_the_minimum",
@@ -215,6 +261,7 @@ MISCONCEPTIONS = (
         swaps=(("scores.amax(", "scores.amin("),),
         explanation="The minimum is subtracted, so no exponent is negative and exp can overflow.",
         question="Which exponents are safe for exp: positive or negative ones?",
+        when=("calls min | calls amin",),
     ),
     Misconception(
         id="clamps_the_scores",
@@ -222,6 +269,7 @@ MISCONCEPTIONS = (
         swaps=(("scores - scores.amax(dim=dim, keepdim=True)", "scores.clamp(-80, 80)"),),
         explanation="Scores beyond a limit are cut off, so different scores become equal.",
         question="What are the weights of 1000 and 1001, and what does your code give?",
+        when=("calls clamp | calls clip | calls clamp_ | calls minimum",),
     ),
     Misconception(
         id="drops_the_axis_of_the_sum",
@@ -235,6 +283,7 @@ MISCONCEPTIONS = (
             "What is the shape of the sums, and how does torch align it with the shape of the "
             "exponentials?"
         ),
+        when=("takes exponentials", "divides", "loses an axis"),
     ),
     Misconception(
         id="takes_the_ready_stable_softmax",
@@ -249,6 +298,7 @@ MISCONCEPTIONS = (
             "The result comes from torch's own softmax, but you must write softmax out here."
         ),
         question="Which three steps does torch's softmax do for you?",
+        when=("calls softmax | calls Softmax",),
     ),
     Misconception(
         id="knows_the_last_axis_only",
@@ -258,7 +308,7 @@ MISCONCEPTIONS = (
             ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
         ),
         explanation=(
-            "The weights always add up to 1 along the last axis; they must add up to 1 along dim."
+            "The weights always add up to 1 along the last axis; they must add up to 1 along `dim`."
         ),
         question=(
             "Along which axis does each step run, and in which steps should dim choose the axis?"
@@ -272,8 +322,8 @@ MISCONCEPTIONS = (
             ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
         ),
         explanation=(
-            "The weights always add up to 1 along the first axis; they must add up to 1 along dim. "
-            "(For a single query, the two axes are the same.)"
+            "The weights always add up to 1 along the first axis; they must add up to 1 along "
+            "`dim`. (For a single query, the two axes are the same.)"
         ),
         question=(
             "Along which axis does each step run, and in which steps should dim choose the axis?"
@@ -286,6 +336,7 @@ MISCONCEPTIONS = (
         swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
         explanation="The weights are detached from the graph, so no gradient flows back to them.",
         question="Which call in your function separates the weights from the graph?",
+        when=("detaches",),
     ),
     Misconception(
         id="ignores_the_weights",
@@ -345,6 +396,7 @@ MISCONCEPTIONS = (
             "for similar tokens."
         ),
         question="What is the score of a token with itself, and should it be zero?",
+        when=("calls cdist | subtracts",),
     ),
     Misconception(
         id="loops_over_all_pairs",
@@ -360,6 +412,7 @@ MISCONCEPTIONS = (
             "all pairs at once."
         ),
         question="In which matrix product is entry (i, j) the dot product of row i and row j?",
+        when=("loops",),
     ),
     # attention_weights
     Misconception(
@@ -372,6 +425,26 @@ MISCONCEPTIONS = (
             "The sums of the rows lose their axis, so broadcasting aligns them with the columns."
         ),
         question="What is the shape of the sums, and which entries does each of them divide?",
+        when=("takes exponentials", "divides", "loses an axis"),
+    ),
+    Misconception(
+        id="divides_exponentials_by_sums_of_scores",
+        exercise="attention_weights",
+        swaps=(
+            (
+                "torch.softmax(scores, dim=-1)",
+                "torch.exp(scores) / scores.sum(dim=-1, keepdim=True)",
+            ),
+        ),
+        explanation=(
+            "The exponentials are divided by the sum of the scores themselves; they must be "
+            "divided by the sum of the exponentials."
+        ),
+        question="What must you divide positive numbers by so that they add up to 1?",
+        when=(
+            "takes exponentials",
+            "divides",
+        ),
     ),
     # simple_self_attention
     Misconception(
@@ -384,5 +457,29 @@ MISCONCEPTIONS = (
             "with each other."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
+    ),
+    Misconception(
+        id="compares_features_in_attention",
+        exercise="simple_self_attention",
+        swaps=(("inputs @ inputs.T", "inputs.T @ inputs"),),
+        explanation=(
+            "The first factor of the scores is transposed, so features are compared with features; "
+            "tokens must be compared with tokens."
+        ),
+        question=(
+            "What is the shape of your scores, and which shape do T queries and T tokens give?"
+        ),
+        when=("swaps axes",),
+    ),
+    Misconception(
+        id="transposes_the_weights",
+        exercise="simple_self_attention",
+        swaps=(("weights @ inputs", "weights.T @ inputs"),),
+        explanation=(
+            "The weights are transposed in the last product, so each token gets the weights of a "
+            "column."
+        ),
+        question="Which weights belong to query i: row i or column i?",
+        when=("swaps axes", "no runs along another axis"),
     ),
 )

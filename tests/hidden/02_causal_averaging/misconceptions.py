@@ -13,6 +13,7 @@ MISCONCEPTIONS = (
         swaps=(("past.mean(dim=0)", "past.sum(dim=0) / T"),),
         explanation="The sum is always divided by T, even if it adds up fewer tokens.",
         question="What number must the sum of the first two tokens be divided by?",
+        when=("divides",),
     ),
     Misconception(
         id="averages_means",
@@ -28,6 +29,7 @@ MISCONCEPTIONS = (
             "tokens too much weight."
         ),
         question="What weight does the first token have in the third mean of your loop?",
+        when=("divides | multiplies",),
     ),
     Misconception(
         id="writes_into_the_batch",
@@ -38,6 +40,7 @@ MISCONCEPTIONS = (
             "later means use earlier means."
         ),
         question="Which tensor do you read from, and which one do you write to?",
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="adds_to_ones",
@@ -51,6 +54,50 @@ MISCONCEPTIONS = (
         ),
         question="Which numbers are in your result before the loop begins?",
     ),
+    Misconception(
+        id="averages_over_the_batch",
+        exercise="causal_mean_loop",
+        code="""
+            def causal_mean_loop(x):
+                means = torch.zeros_like(x)
+                for t in range(x.shape[1]):
+                    means[:, t] = x[:, : t + 1].mean(dim=0)
+                return means
+        """,
+        explanation=(
+            "The mean runs over the first axis, which counts the sequences of the batch; it must "
+            "run over the tokens."
+        ),
+        question="Which axis of (B, T, C) counts what you average?",
+        when=(
+            "loops",
+            "takes a mean | divides",
+        ),
+    ),
+    Misconception(
+        id="keeps_the_sum_of_earlier_sequences",
+        exercise="causal_mean_loop",
+        code="""
+            def causal_mean_loop(x):
+                B, T, C = x.shape
+                means = torch.zeros_like(x)
+                total = torch.zeros(C, dtype=x.dtype)
+                for b in range(B):
+                    for t in range(T):
+                        total = total + x[b, t]
+                        means[b, t] = total / (t + 1)
+                return means
+        """,
+        explanation=(
+            "The sum is not set to zero for each sequence, so the tokens of one sequence count in "
+            "the next one."
+        ),
+        question="Which number does the sum hold when the second sequence begins?",
+        when=(
+            "loops",
+            "adds",
+        ),
+    ),
     # averaging_weights
     Misconception(
         id="softens_the_triangle",
@@ -62,8 +109,63 @@ MISCONCEPTIONS = (
             "The softmax of ones and zeros gives hidden tokens a weight too, because exp(0) is 1."
         ),
         question="What weight does a score of 0 get?",
+        when=("takes a softmax",),
+    ),
+    Misconception(
+        id="counts_along_the_columns",
+        exercise="averaging_weights",
+        swaps=(("visible / visible.sum(dim=1, keepdim=True)", "visible / torch.arange(1, T + 1)"),),
+        explanation=(
+            "The counts 1 to T divide the columns: entry j of a row is divided by j + 1, but row t "
+            "must be divided by t + 1."
+        ),
+        question="What is the shape of your counts, and with which axis does torch align them?",
+        when=("divides", "no loses an axis"),
+    ),
+    Misconception(
+        id="leaves_the_token_out_of_its_mean",
+        exercise="averaging_weights",
+        swaps=(
+            ("torch.tril(torch.ones(T, T))", "torch.tril(torch.ones(T, T), diagonal=-1)"),
+            (
+                "visible / visible.sum(dim=1, keepdim=True)",
+                "visible / torch.arange(1, T + 1).view(T, 1)",
+            ),
+        ),
+        explanation=(
+            "The token itself is left out: a row has weights for the tokens before it only."
+        ),
+        question="Which tokens does the mean of the first token contain?",
+        when=(
+            "divides",
+            "no takes a softmax",
+        ),
+    ),
+    Misconception(
+        id="leaves_nothing_for_the_first_token",
+        exercise="averaging_weights",
+        swaps=(("torch.tril(torch.ones(T, T))", "torch.tril(torch.ones(T, T), diagonal=-1)"),),
+        explanation=(
+            "The token itself is left out, so the first row adds up nothing and is divided by 0."
+        ),
+        question="Which tokens does the mean of the first token contain?",
+        when=(
+            "divides",
+            "no takes a softmax",
+        ),
     ),
     # causal_mean_matmul
+    Misconception(
+        id="transposes_the_averages",
+        exercise="causal_mean_matmul",
+        swaps=(("return weights @ x", "return weights.T @ x"),),
+        explanation=(
+            "The weights are transposed in the product, so row t holds the weights that token t "
+            "has in the means of others."
+        ),
+        question="Which weights belong to the mean of token t: row t or column t?",
+        when=("swaps axes",),
+    ),
     Misconception(
         id="multiplies_from_the_right",
         exercise="causal_mean_matmul",
@@ -99,6 +201,7 @@ MISCONCEPTIONS = (
         ),
         explanation="The means must come from a product with the weights, and they do not.",
         question="Which matrix turns x into its means, and on which side of x is it?",
+        when=("calls causal_mean_loop | loops | calls cumsum",),
     ),
     # masked_softmax_weights
     Misconception(
@@ -121,6 +224,21 @@ MISCONCEPTIONS = (
             "Zero times infinity is NaN, so the product turns visible scores into NaN as well."
         ),
         question="What is 0 times infinity, and how could you select values without a product?",
+        when=("uses infinity", "multiplies"),
+    ),
+    Misconception(
+        id="takes_the_triangle_for_scores",
+        exercise="masked_softmax_weights",
+        swaps=(('scores.masked_fill(visible == 0, float("-inf"))', "visible"),),
+        explanation=(
+            "The ones and zeros of the triangle are used as scores: a hidden token has the score 0 "
+            "and still gets a weight."
+        ),
+        question="Which score has an exponential of exactly 0?",
+        when=(
+            "takes a softmax",
+            "no uses infinity",
+        ),
     ),
     Misconception(
         id="makes_room_for_eight",
@@ -131,11 +249,18 @@ MISCONCEPTIONS = (
     ),
     # causal_mean_softmax
     Misconception(
-        id="multiplies_by_averages",
+        id="transposes_the_softmax_weights",
         exercise="causal_mean_softmax",
-        swaps=(("weights = torch.softmax(scores, dim=-1)", "weights = averaging_weights(T)"),),
-        explanation="The weights must come from a softmax, and they do not.",
-        question="Which step turns masked scores into weights?",
+        swaps=(("return weights @ x", "return weights.T @ x"),),
+        explanation=(
+            "The weights are transposed in the product, so row t holds the weights that token t "
+            "has in the means of others."
+        ),
+        question="Which weights belong to the mean of token t: row t or column t?",
+        when=(
+            "swaps axes",
+            "no runs along another axis",
+        ),
     ),
     Misconception(
         id="calls_the_loop_again",
@@ -143,6 +268,7 @@ MISCONCEPTIONS = (
         swaps=(("return weights @ x  # (B, T, C)", "return causal_mean_loop(x)"),),
         explanation="The means must come from a product with the weights, and they do not.",
         question="What do you do with the weights after softmax has computed them?",
+        when=("calls causal_mean_loop | loops | calls cumsum",),
     ),
     Misconception(
         id="leaves_a_trace_of_the_future",
@@ -153,6 +279,7 @@ MISCONCEPTIONS = (
             "each mean."
         ),
         question="Which score has an exponential of exactly 0?",
+        when=("takes a softmax",),
     ),
     Misconception(
         id="lets_the_tokens_decide_already",

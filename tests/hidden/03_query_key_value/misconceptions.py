@@ -19,6 +19,51 @@ DRAWING = (
         ),
     ),
     Misconception(
+        id="swaps_the_matrices_for_query_and_key",
+        exercise="draw_weights",
+        swaps=(("return W_query, W_key, W_value", "return W_key, W_query, W_value"),),
+        explanation=(
+            "The matrices for query and key are swapped: they must be drawn and returned in the "
+            "order query, key, value."
+        ),
+        question="Which matrix is drawn first in your code, and which one is returned first?",
+    ),
+    Misconception(
+        id="swaps_the_matrices_for_query_and_value",
+        exercise="draw_weights",
+        swaps=(("return W_query, W_key, W_value", "return W_value, W_key, W_query"),),
+        explanation=(
+            "The matrices for query and value are swapped: they must be drawn and returned in the "
+            "order query, key, value."
+        ),
+        question="Which matrix is drawn first in your code, and which one is returned first?",
+    ),
+    Misconception(
+        id="draws_trainable_matrices",
+        exercise="draw_weights",
+        swaps=(
+            (
+                "W_query = nn.Parameter(draw(d_in, d_out), requires_grad=False)",
+                "W_query = nn.Parameter(draw(d_in, d_out))",
+            ),
+            (
+                "W_key = nn.Parameter(draw(d_in, d_out), requires_grad=False)",
+                "W_key = nn.Parameter(draw(d_in, d_out))",
+            ),
+            (
+                "W_value = nn.Parameter(draw(d_in, d_out), requires_grad=False)",
+                "W_value = nn.Parameter(draw(d_in, d_out))",
+            ),
+        ),
+        explanation="The parameters are trainable, but they must be frozen.",
+        question="Should a gradient be computed for these matrices?",
+        when=(
+            "calls Parameter",
+            "no passes requires_grad",
+            "no calls requires_grad_",
+        ),
+    ),
+    Misconception(
         id="draws_in_float64",
         exercise="draw_weights",
         swaps=(
@@ -49,6 +94,7 @@ DRAWING = (
         swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: 0.02 * f(a, b)"),),
         explanation="The numbers are scaled after the draw; they must stay as drawn.",
         question="What should happen to the drawn numbers before they are returned?",
+        when=("multiplies | divides",),
     ),
 )
 
@@ -59,6 +105,7 @@ PROJECTION = (
         swaps=(("inputs @ weight", "inputs ** weight"),),
         explanation="The elementwise power ** is used; the matrix product is @ in Python.",
         question="Which operator multiplies matrices?",
+        when=("takes roots",),
     ),
     Misconception(
         id="turns_the_weight",
@@ -75,6 +122,16 @@ PROJECTION = (
         ),
     ),
     Misconception(
+        id="transposes_the_weight",
+        exercise="project",
+        swaps=(("inputs @ weight", "inputs @ weight.T"),),
+        explanation=(
+            "The weight is transposed in the product, but its shape (d_in, d_out) fits as it is."
+        ),
+        question="Which two sizes are the inner sizes of your product?",
+        when=("swaps axes",),
+    ),
+    Misconception(
         id="takes_the_weight_for_one_of_linear",
         exercise="project",
         swaps=(("inputs @ weight", "torch.nn.functional.linear(inputs, weight)"),),
@@ -84,6 +141,7 @@ PROJECTION = (
             "weight of shape (d_out, d_in) and transposes it, but here the shape is (d_in, d_out)."
         ),
         question="Which shape does F.linear expect for its weight?",
+        when=("calls linear | calls Linear",),
     ),
     Misconception(
         id="puts_the_weight_on_the_left",
@@ -96,11 +154,23 @@ PROJECTION = (
         question="Which of the two factors has a row for each token?",
     ),
     Misconception(
+        id="names_an_axis_of_tokens",
+        exercise="project",
+        swaps=(("inputs @ weight", 'torch.einsum("td,de->te", inputs, weight)'),),
+        explanation=(
+            "A single input vector raises an error, because the product names an axis for the "
+            "tokens."
+        ),
+        question="Which axes does a single input vector have?",
+        when=("calls einsum",),
+    ),
+    Misconception(
         id="serves_no_single_vector",
         exercise="project",
         swaps=(("inputs @ weight", "torch.mm(inputs, weight)"),),
         explanation="A single input vector raises an error, because torch.mm takes matrices only.",
         question="What does your function do with inputs of shape (d_in,)?",
+        when=("calls mm",),
     ),
 )
 
@@ -120,9 +190,10 @@ SCORING = (
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys.T / keys.shape[-1] ** 0.5"),),
         explanation=(
-            "The scores are scaled here already, so attention_weights scales them a second time."
+            "The scores are scaled here already, so `attention_weights` scales them a second time."
         ),
         question="Which function of this stage takes d_k, and why?",
+        when=("divides | multiplies",),
     ),
     Misconception(
         id="multiplies_without_adding",
@@ -132,6 +203,7 @@ SCORING = (
             "Queries and keys are multiplied element by element, but the products are not added up."
         ),
         question="How many scores should one query and one key give?",
+        when=("multiplies",),
     ),
     Misconception(
         id="serves_no_single_query",
@@ -139,6 +211,7 @@ SCORING = (
         swaps=(("queries @ keys.T", "torch.mm(queries, keys.T)"),),
         explanation="A single query raises an error, because torch.mm takes matrices only.",
         question="What does your function do with a query of shape (d,)?",
+        when=("calls mm",),
     ),
     Misconception(
         id="fills_only_the_diagonal",
@@ -153,6 +226,7 @@ SCORING = (
             "Each query is compared only with the key of its own token; all other scores stay zero."
         ),
         question="How many keys should each query be compared with?",
+        when=("loops | calls diag | multiplies",),
     ),
 )
 
@@ -163,6 +237,18 @@ WEIGHING = (
         swaps=((WEIGHTS, "torch.softmax(scores / torch.sqrt(d_k), dim=-1)"),),
         explanation="The plain number d_k is passed to torch.sqrt, which takes only tensors.",
         question="How do you write a square root in plain Python?",
+        when=("calls sqrt",),
+    ),
+    Misconception(
+        id="softmaxes_along_axis_one",
+        exercise="attention_weights",
+        swaps=((WEIGHTS, "torch.softmax(scores / d_k**0.5, dim=1)"),),
+        explanation="The softmax runs along axis 1, but the scores of one query have no such axis.",
+        question="Which number of an axis means the last axis of any tensor?",
+        when=(
+            "takes a softmax",
+            "runs along another axis",
+        ),
     ),
     Misconception(
         id="attends_to_all_alike",
@@ -179,6 +265,7 @@ WEIGHING = (
         ),
         explanation="The caller's scores are overwritten by /= and stay scaled after the call.",
         question="What happens if someone calls your function twice with the same scores?",
+        when=("changes tensors in place",),
     ),
 )
 
@@ -192,6 +279,16 @@ MIXING = (
             "effect."
         ),
         question="Where in your function do the weights make a difference?",
+    ),
+    Misconception(
+        id="transposes_the_weights",
+        exercise="context_vectors",
+        swaps=(("weights @ values", "(weights.T if weights.ndim > 1 else weights) @ values"),),
+        explanation=(
+            "The weights are transposed in the product, so each query gets the weights of a column."
+        ),
+        question="Which weights belong to query i: row i or column i?",
+        when=("swaps axes",),
     ),
     Misconception(
         id="puts_the_values_on_the_left",
@@ -218,6 +315,7 @@ MIXING = (
             "The weights of a single query raise an error, because torch.mm takes matrices only."
         ),
         question="What does your function do with weights of shape (T,)?",
+        when=("calls mm",),
     ),
     Misconception(
         id="cuts_the_graph_in_context",
@@ -225,6 +323,7 @@ MIXING = (
         swaps=(("weights @ values", "weights.detach() @ values"),),
         explanation="The weights are detached, so no gradient reaches the queries and keys.",
         question="Through which of the two factors do queries and keys influence the result?",
+        when=("detaches",),
     ),
 )
 

@@ -34,6 +34,22 @@ MISCONCEPTIONS = (
         question="Which shape should a matrix have when it is drawn?",
     ),
     Misconception(
+        id="keeps_the_weights_trainable",
+        exercise="SelfAttentionV1",
+        swaps=in_each(
+            QKV,
+            "self.{} = nn.Parameter(torch.randn(shape), requires_grad=False)",
+            "self.{} = nn.Parameter(torch.randn(shape))",
+        ),
+        explanation="The parameters are trainable, but they must be frozen.",
+        question="Should a gradient be computed for these matrices?",
+        when=(
+            "calls Parameter",
+            "no passes requires_grad",
+            "no calls requires_grad_",
+        ),
+    ),
+    Misconception(
         id="names_the_weights_otherwise",
         exercise="SelfAttentionV1",
         swaps=(
@@ -76,6 +92,7 @@ MISCONCEPTIONS = (
             "The input is changed in place, so the caller's tensor has different values afterwards."
         ),
         question="Which other code may use the tensor that your function gets?",
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="calls_ready_attention",
@@ -88,6 +105,7 @@ MISCONCEPTIONS = (
         ),
         explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which three lines does that function replace?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     # SelfAttention_v2
     Misconception(
@@ -159,6 +177,7 @@ MISCONCEPTIONS = (
             "Where does the second number of the first row go in a transpose, and where does it "
             "go in a reshape?"
         ),
+        when=("reshapes",),
     ),
     Misconception(
         id="transposes_only_where_shapes_differ",

@@ -17,6 +17,17 @@ MISCONCEPTIONS = (
         question="Which axes of a batch count tokens and features?",
     ),
     Misconception(
+        id="reverses_all_axes",
+        exercise="SelfAttention",
+        swaps=((SCORES, "q @ k.T"),),
+        explanation=(
+            "`T` reverses all axes, so in a batch the items become the last axis; only tokens and "
+            "features must be swapped."
+        ),
+        question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
+        when=("calls T",),
+    ),
+    Misconception(
         id="swaps_the_two_axes",
         exercise="SelfAttention",
         swaps=(
@@ -28,6 +39,7 @@ MISCONCEPTIONS = (
             "the softmax use the wrong axis."
         ),
         question="Which of the two axes counts features?",
+        when=("sets row_dim",),
     ),
     Misconception(
         id="flattens_the_batch",
@@ -50,6 +62,7 @@ MISCONCEPTIONS = (
             "The batch is treated as one long sequence, so tokens attend to tokens of other items."
         ),
         question="Which tokens may a token of one item attend to?",
+        when=("reshapes",),
     ),
     Misconception(
         id="ignores_d_model",
@@ -71,8 +84,25 @@ MISCONCEPTIONS = (
         ),
         explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which three lines does that function replace?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     # causal_mask
+    Misconception(
+        id="returns_numbers_to_add",
+        exercise="causal_mask",
+        swaps=(
+            (
+                "torch.tril(torch.ones(size, size))",
+                "torch.full((size, size), -torch.inf).triu(diagonal=1)",
+            ),
+        ),
+        explanation=(
+            "The mask holds minus infinity, to be added to scores; it must hold 1 where a token is "
+            "visible, and 0 elsewhere."
+        ),
+        question="Which two numbers does the docstring allow in a mask?",
+        when=("uses infinity",),
+    ),
     Misconception(
         id="divides_each_row_by_its_length",
         exercise="causal_mask",
@@ -88,6 +118,7 @@ MISCONCEPTIONS = (
             "0 and 1."
         ),
         question="What is the largest number in a mask, and what is the smallest?",
+        when=("divides",),
     ),
     # MaskedSelfAttention
     Misconception(
@@ -100,6 +131,17 @@ MISCONCEPTIONS = (
         question="Which axes of a batch count tokens and features?",
     ),
     Misconception(
+        id="reverses_all_axes_under_a_mask",
+        exercise="MaskedSelfAttention",
+        swaps=((SCORES, "q @ k.T"),),
+        explanation=(
+            "`T` reverses all axes, so in a batch the items become the last axis; only tokens and "
+            "features must be swapped."
+        ),
+        question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
+        when=("calls T",),
+    ),
+    Misconception(
         id="multiplies_zero_by_infinity",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled * mask + (1 - mask) * -torch.inf"),),
@@ -108,6 +150,7 @@ MISCONCEPTIONS = (
             "scores."
         ),
         question="What is 0 times infinity, and can you avoid this product?",
+        when=("uses infinity", "multiplies"),
     ),
     Misconception(
         id="makes_hidden_scores_zero",
@@ -118,6 +161,7 @@ MISCONCEPTIONS = (
             "positive weight to a score of 0."
         ),
         question="What is the exponential of 0?",
+        when=("multiplies | fills | calls tril | calls triu",),
     ),
     Misconception(
         id="masks_after_softmax",
@@ -128,6 +172,15 @@ MISCONCEPTIONS = (
             "longer sum to one."
         ),
         question="What do the rows of your weights sum to after the mask?",
+        when=("takes a softmax",),
+    ),
+    Misconception(
+        id="makes_its_own_mask",
+        exercise="MaskedSelfAttention",
+        swaps=(("mask == 0", "torch.ones(scaled.shape[-2:]).triu(1) == 1"),),
+        explanation="The class makes its own causal mask, so the mask of the caller has no effect.",
+        question="Which of the two decides what is hidden, the class or the caller?",
+        when=("calls tril | calls triu | calls causal_mask",),
     ),
     Misconception(
         id="makes_a_mask_that_shows_one_more",
@@ -139,6 +192,7 @@ MISCONCEPTIONS = (
             "the next one."
         ),
         question="Which of the two decides what is hidden, the class or the caller?",
+        when=("calls tril | calls triu | calls causal_mask",),
     ),
     Misconception(
         id="hides_the_diagonal_as_well",
@@ -171,6 +225,7 @@ MISCONCEPTIONS = (
             "tokens."
         ),
         question="Which other code may use the mask that your function gets?",
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="calls_ready_attention_under_a_mask",
@@ -183,5 +238,6 @@ MISCONCEPTIONS = (
         ),
         explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which four lines does that function replace?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
 )

@@ -29,6 +29,7 @@ MISCONCEPTIONS = (
             "Queries and keys are multiplied element by element, but the products are not added up."
         ),
         question="How many scores should one query and one key give?",
+        when=("multiplies",),
     ),
     Misconception(
         id="compares_directions_only",
@@ -43,6 +44,7 @@ MISCONCEPTIONS = (
             "a dot product."
         ),
         question="Does the length of a query or key affect a dot product?",
+        when=("takes lengths | divides",),
     ),
     Misconception(
         id="scales_the_callers_queries",
@@ -55,6 +57,7 @@ MISCONCEPTIONS = (
             "The queries are scaled in place, so the caller's tensor changes with every call."
         ),
         question="What would a second call with the same queries return?",
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="cuts_the_scores_from_the_graph",
@@ -62,6 +65,7 @@ MISCONCEPTIONS = (
         swaps=(("keys.transpose(-2, -1)", "keys.detach().transpose(-2, -1)"),),
         explanation="The keys are detached, so no gradient reaches them.",
         question="How can the key layer learn if its result is detached from the graph?",
+        when=("detaches",),
     ),
     # causal_pattern
     Misconception(
@@ -88,6 +92,7 @@ MISCONCEPTIONS = (
             "the key size."
         ),
         question="What does the docstring say about the scores that the function gets?",
+        when=("takes roots | divides | multiplies",),
     ),
     Misconception(
         id="averages_the_visible_tokens",
@@ -109,6 +114,7 @@ MISCONCEPTIONS = (
         swaps=(("scores.masked_fill(", "scores.data.masked_fill_("),),
         explanation="The mask is written into the caller's scores.",
         question="What does the underscore at the end of a method's name mean in PyTorch?",
+        when=("changes tensors in place",),
     ),
     # AttentionHead
     Misconception(
@@ -190,6 +196,7 @@ MISCONCEPTIONS = (
         ),
         explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which four steps does that function do for you?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     Misconception(
         id="loops_over_tokens",
@@ -205,17 +212,6 @@ MISCONCEPTIONS = (
             "grows with the length of the input."
         ),
         question="Which single product computes the same as your loop?",
-    ),
-    Misconception(
-        id="makes_layers_in_every_call",
-        exercise="AttentionHead",
-        swaps=(
-            ("k = self.key(x)", "k = nn.Linear(x.shape[-1], self.key.out_features, bias=False)(x)"),
-        ),
-        explanation=(
-            "A new key layer is created in every call, so it can't be trained and the results "
-            "differ."
-        ),
-        question="Where must a layer be created so that the next call uses the same layer?",
+        when=("loops",),
     ),
 )

@@ -20,6 +20,21 @@ MISCONCEPTIONS = (
         swaps=(("masked / masked.sum(dim=-1, keepdim=True)", "torch.softmax(masked, dim=-1)"),),
         explanation="A second softmax turns the zeros into positive weights again.",
         question="What does softmax do with a zero, and what does a plain division do with it?",
+        when=("takes a softmax",),
+    ),
+    Misconception(
+        id="divides_by_the_sums_before_the_mask",
+        exercise="mask_then_renormalize",
+        swaps=(("masked.sum(dim=-1, keepdim=True)", "weights.sum(dim=-1, keepdim=True)"),),
+        explanation=(
+            "Each row of the result is divided by the sum of its weights before the mask; it must "
+            "be divided by the sum of those that are left."
+        ),
+        question="What do the visible weights of the first row sum to?",
+        when=(
+            "divides",
+            "takes a sum",
+        ),
     ),
     Misconception(
         id="averages_what_is_visible",
@@ -42,6 +57,7 @@ MISCONCEPTIONS = (
         ),
         explanation="Minus infinity is written into the weights; hidden weights must be zero.",
         question="After a softmax, which weight means `no attention`?",
+        when=("uses infinity",),
     ),
     Misconception(
         id="masks_the_callers_weights",
@@ -57,6 +73,7 @@ MISCONCEPTIONS = (
             "Which step writes into an existing tensor (with *=, with an index, or with a method "
             "whose name ends in an underscore) instead of making a new one?"
         ),
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="renormalizes_row_by_row",
@@ -80,6 +97,7 @@ MISCONCEPTIONS = (
         swaps=(("scores.masked_fill(", "scores.data.masked_fill_("),),
         explanation="Minus infinity is written into the caller's scores.",
         question="What does the underscore at the end of a method's name mean in PyTorch?",
+        when=("changes tensors in place",),
     ),
     # CausalAttention
     Misconception(
@@ -105,6 +123,7 @@ MISCONCEPTIONS = (
         swaps=(("masked = scores.", "masked = scores.mean(dim=0, keepdim=True)."),),
         explanation="The scores are averaged over the batch, so every item has the same weights.",
         question="Would an item get the same result if it were alone in its batch?",
+        when=("takes a mean | divides",),
     ),
     Misconception(
         id="drops_in_eval_mode_only",
@@ -231,6 +250,7 @@ MISCONCEPTIONS = (
             "yourself."
         ),
         question="Which steps does that function do for you?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     Misconception(
         id="loops_over_tokens",
@@ -246,5 +266,6 @@ MISCONCEPTIONS = (
             "the length of the input."
         ),
         question="Which single product gives the same result as your loop?",
+        when=("loops",),
     ),
 )

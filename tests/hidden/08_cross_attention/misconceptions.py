@@ -39,9 +39,6 @@ if {0} is not None:
 BLANKED = """\
 if padding_mask is not None:
             weights = weights.masked_fill(hidden, 0.0)"""
-NEW_LAYER = """\
-d_out, d_decoder = self.W_query.weight.shape
-        self.W_query = nn.Linear(d_decoder, d_out, bias=False)"""
 
 SOURCES = (
     Misconception(
@@ -121,6 +118,17 @@ LAYERS = (
 
 SCALING = (
     Misconception(
+        id="reverses_all_axes",
+        exercise="Attention",
+        swaps=((SCORES, "scores = q @ k.T"),),
+        explanation=(
+            "`T` reverses all axes, so in a batch the items become the last axis; only tokens and "
+            "features must be swapped."
+        ),
+        question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
+        when=("calls T",),
+    ),
+    Misconception(
         id="keeps_the_transpose_of_one_sequence",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.transpose(0, 1)"),),
@@ -136,6 +144,7 @@ MASKING = (
         swaps=((FILL, "scaled = scaled * mask"),),
         explanation="Hidden scores become zero; softmax gives a score of zero a positive weight.",
         question="What is exp(0)?",
+        when=("multiplies | fills",),
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
@@ -143,6 +152,7 @@ MASKING = (
         swaps=((FILL, 'scaled = scaled * mask + (1 - mask) * float("-inf")'),),
         explanation="Where the mask is 1, zero is multiplied by infinity, which gives NaN.",
         question="What is 0 times infinity?",
+        when=("uses infinity", "multiplies"),
     ),
     Misconception(
         id="masks_after_softmax",
@@ -153,6 +163,7 @@ MASKING = (
             "sum to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
+        when=("takes a softmax",),
     ),
     Misconception(
         id="always_needs_a_mask",
@@ -178,6 +189,7 @@ MASKING = (
         swaps=((f"{IF_MASK}\n            {FILL}", NO_FUTURE),),
         explanation="The future is hidden even if the caller passes no mask.",
         question="Which keys may a query attend to if there is no mask?",
+        when=("calls tril | calls triu | compares",),
     ),
     Misconception(
         id="keeps_the_first_mask",
@@ -200,6 +212,7 @@ RETURNING = (
             "yourself."
         ),
         question="Which four steps does that one call replace?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     Misconception(
         id="asks_one_query_at_a_time",
@@ -210,6 +223,7 @@ RETURNING = (
             "them for all queries."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
+        when=("loops",),
     ),
 )
 
@@ -223,6 +237,7 @@ PADDING = (
             "counted from 0."
         ),
         question="What is the last position of a sequence of length 3?",
+        when=("compares",),
     ),
     Misconception(
         id="is_as_long_as_the_longest",
@@ -248,6 +263,22 @@ PADDING = (
         swaps=(("< lengths.unsqueeze(-1)", "< lengths.max().expand(len(lengths), 1)"),),
         explanation="Every row has the length of the longest one; each row needs its own length.",
         question="Why is there a length for each item?",
+    ),
+    Misconception(
+        id="leaves_the_lengths_in_a_row",
+        exercise="padding_mask",
+        swaps=(("< lengths.unsqueeze(-1)", "< lengths"),),
+        explanation=(
+            "The lengths have no axis for the positions, so torch aligns them with the positions; "
+            "each length needs its own row."
+        ),
+        question="Which shape must B lengths have so that the comparison gives B rows?",
+        when=(
+            "compares",
+            "no reshapes",
+            "no calls unsqueeze",
+            "no loops",
+        ),
     ),
     Misconception(
         id="accepts_too_long",
@@ -296,6 +327,24 @@ PADDING = (
         swaps=(("lengths = torch.as_tensor(lengths)", "lengths = lengths.clone()"),),
         explanation="Lengths in a list raise an error, but both lists and tensors are allowed.",
         question="Which call turns a list into a tensor and leaves a tensor unchanged?",
+        when=("no calls as_tensor", "no calls tensor", "no calls LongTensor"),
+    ),
+    Misconception(
+        id="compares_a_list_with_numbers",
+        exercise="padding_mask",
+        swaps=(("    lengths = torch.as_tensor(lengths)\n", ""),),
+        explanation=(
+            "Lengths in a list raise an error, because a list can't be compared with numbers; both "
+            "lists and tensors are allowed."
+        ),
+        question="Which call turns a list into a tensor and leaves a tensor unchanged?",
+        when=(
+            "compares",
+            "no calls as_tensor",
+            "no calls tensor",
+            "no calls LongTensor",
+            "no loops",
+        ),
     ),
     Misconception(
         id="changes_the_lengths",
@@ -308,6 +357,7 @@ PADDING = (
         ),
         explanation="The caller's tensor of lengths is changed by -=.",
         question="What happens if someone calls your function twice with the same tensor?",
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="fills_in_position_by_position",
@@ -323,6 +373,7 @@ PADDING = (
             "positions at once."
         ),
         question="How many steps would your loop need for a batch of long texts?",
+        when=("loops",),
     ),
 )
 
@@ -371,6 +422,28 @@ CROSSING = (
         question="How many features does a decoder state have, and which layer gets it as input?",
     ),
     Misconception(
+        id="makes_the_key_layer_for_the_decoder",
+        exercise="CrossAttention",
+        swaps=((W_KEY, "self.W_key = nn.Linear(d_decoder, d_out, bias=False)"),),
+        explanation=(
+            "The layer W_key is made for the features of a decoder state, but it gets encoder "
+            "states."
+        ),
+        question="How many features does an encoder state have, and which layers get it as input?",
+        when=("calls Linear",),
+    ),
+    Misconception(
+        id="makes_the_value_layer_for_the_decoder",
+        exercise="CrossAttention",
+        swaps=((W_VALUE, "self.W_value = nn.Linear(d_decoder, d_out, bias=False)"),),
+        explanation=(
+            "The layer W_value is made for the features of a decoder state, but it gets encoder "
+            "states."
+        ),
+        question="How many features does an encoder state have, and which layers get it as input?",
+        when=("calls Linear",),
+    ),
+    Misconception(
         id="names_the_layers_as_in_document_001",
         exercise="CrossAttention",
         swaps=(
@@ -388,13 +461,6 @@ CROSSING = (
         question="Which names does the docstring of CrossAttention use?",
     ),
     Misconception(
-        id="makes_its_layers_in_forward",
-        exercise="CrossAttention",
-        swaps=((QUERIES, f"{NEW_LAYER}\n        {QUERIES}"),),
-        explanation="Every call creates a new query layer, so the trained weights are lost.",
-        question="Do two calls with the same states give the same result?",
-    ),
-    Misconception(
         id="lets_keys_ask_in_cross",
         exercise="CrossAttention",
         swaps=((X_SCORES, "scores = keys @ queries.transpose(-2, -1)"),),
@@ -407,6 +473,17 @@ CROSSING = (
         ),
     ),
     Misconception(
+        id="reverses_all_axes_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_SCORES, "scores = queries @ keys.T"),),
+        explanation=(
+            "`T` reverses all axes, so the items of the batch become the last axis; only tokens "
+            "and features must be swapped."
+        ),
+        question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
+        when=("calls T",),
+    ),
+    Misconception(
         id="expects_equal_lengths",
         exercise="CrossAttention",
         swaps=((VALUES, f"{VALUES}\n        keys = keys.view(queries.shape)"),),
@@ -415,6 +492,7 @@ CROSSING = (
             "sequences have the same length."
         ),
         question="Does a translation always have as many words as its original?",
+        when=("reshapes",),
     ),
     Misconception(
         id="gives_the_padding_mask_no_query_axis",
@@ -445,30 +523,18 @@ CROSSING = (
         swaps=((X_FILL, "scaled = scaled + ~hidden"),),
         explanation="The mask is added to the scores as zeros and ones, which hides nothing.",
         question="Which number must be added to a score so that its weight becomes zero?",
+        when=("adds",),
     ),
     Misconception(
         id="masks_after_softmax_in_cross",
         exercise="CrossAttention",
         swaps=((X_FILL, "pass"), (X_MIXED, f"{BLANKED}\n        return weights @ values")),
         explanation=(
-            "The weights are set to zero after the softmax and not normalized again, so the rows "
-            "sum to less than 1."
+            "The padding takes part in the softmax and is set to zero only afterwards, so the "
+            "other tokens get too little weight."
         ),
         question="What do the weights of a query sum to after your mask?",
-        ties=("blanks_the_padded_values",),
-        why_tied="A weight of zero and a value of zero both remove the padded token from the sum.",
-    ),
-    Misconception(
-        id="blanks_the_padded_values",
-        exercise="CrossAttention",
-        swaps=((X_FILL, "values = values * padding_mask.unsqueeze(-1)"),),
-        explanation=(
-            "The padded values become zero, but the padding still gets weight, so the other "
-            "tokens get too little weight."
-        ),
-        question="What do the weights of the real tokens sum to?",
-        ties=("masks_after_softmax_in_cross",),
-        why_tied="A weight of zero and a value of zero both remove the padded token from the sum.",
+        when=("takes a softmax",),
     ),
     Misconception(
         id="always_needs_a_padding_mask",
@@ -497,6 +563,7 @@ CROSSING = (
             "sequence is known from the start."
         ),
         question="Is any word of the original unknown while the translation is being written?",
+        when=("calls tril | calls triu | compares",),
     ),
     Misconception(
         id="keeps_the_first_padding_mask",
@@ -517,6 +584,7 @@ CROSSING = (
         ),
         explanation="The encoder states are detached, so the encoder cannot be trained.",
         question="How does a gradient from the decoder's loss reach the encoder?",
+        when=("detaches",),
     ),
     Misconception(
         id="calls_the_ready_made_attention_in_cross",
@@ -534,6 +602,7 @@ CROSSING = (
             "yourself."
         ),
         question="Which four steps does that one call replace?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     Misconception(
         id="asks_one_decoder_token_at_a_time",
@@ -546,6 +615,7 @@ CROSSING = (
             "average them for all tokens."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
+        when=("loops",),
     ),
 )
 

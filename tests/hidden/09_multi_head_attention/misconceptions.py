@@ -8,6 +8,7 @@ JOIN = "torch.cat(contexts, dim=self.col_dim)"
 ONE_CAUSAL = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 CALL_CAUSAL = "[head(x) for head in self.heads]"
 JOIN_CAUSAL = "torch.cat(contexts, dim=-1)"
+OUT = "nn.Linear(num_heads * {0}, num_heads * {0}, bias=False)"
 
 MISCONCEPTIONS = (
     # Attention
@@ -60,6 +61,7 @@ MISCONCEPTIONS = (
             "context_length rows and columns."
         ),
         question="Which part of the mask belongs to the first T tokens?",
+        when=("fills", "no slices"),
     ),
     # MultiHeadAttention
     Misconception(
@@ -144,7 +146,7 @@ MISCONCEPTIONS = (
                 "        self.col_dim = col_dim",
                 (
                     "        self.col_dim = col_dim\n"
-                    "        self.out_proj = nn.Linear(num_heads * d_model, num_heads * d_model)"
+                    f"        self.out_proj = {OUT.format('d_model')}"
                 ),
             ),
             (JOIN, "self.out_proj(torch.cat(contexts, dim=self.col_dim))"),
@@ -154,6 +156,7 @@ MISCONCEPTIONS = (
             "What should the first features of a token hold: the result of head 0, or a mixture of "
             "all heads?"
         ),
+        seen=("calls Attention", "calls Linear"),
     ),
     Misconception(
         id="divides_by_the_number_of_heads",
@@ -166,6 +169,23 @@ MISCONCEPTIONS = (
             "What must the block of one head hold: the result of Attention, or that result divided "
             "by a number?"
         ),
+        when=("divides | multiplies",),
+    ),
+    Misconception(
+        id="scales_by_the_size_of_all_heads",
+        exercise="MultiHeadAttention",
+        swaps=(
+            (
+                CALL_HEAD,
+                CALL_HEAD.replace("for_q", "for_q / len(self.heads) ** 0.5"),
+            ),
+        ),
+        explanation=(
+            "The scores are divided by the root of the size of all heads together; a key of one "
+            "head has only d_model features."
+        ),
+        question="How many products does one score of one head add up?",
+        when=("takes roots",),
     ),
     Misconception(
         id="calls_ready_made_attention",
@@ -188,6 +208,7 @@ MISCONCEPTIONS = (
             "yourself."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     Misconception(
         id="joins_token_by_token",
@@ -206,6 +227,7 @@ MISCONCEPTIONS = (
             "the length of the text."
         ),
         question="Along which axis can one call join the heads for all tokens?",
+        when=("loops",),
     ),
     # MultiHeadAttentionWrapper
     Misconception(
@@ -224,6 +246,26 @@ MISCONCEPTIONS = (
         swaps=(("range(num_heads)", "range(1)"),),
         explanation="The constructor takes num_heads but never uses it: there is one head.",
         question="Where does your constructor use num_heads?",
+    ),
+    Misconception(
+        id="never_passes_the_bias",
+        exercise="MultiHeadAttentionWrapper",
+        swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length, dropout)"),),
+        explanation=(
+            "The argument qkv_bias is not passed to the heads, so their layers never have a bias."
+        ),
+        question="Which arguments of the wrapper does a head need, too?",
+        when=("no reads qkv_bias",),
+    ),
+    Misconception(
+        id="passes_dropout_for_the_context_length",
+        exercise="MultiHeadAttentionWrapper",
+        swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, dropout, context_length, qkv_bias)"),),
+        explanation=(
+            "The arguments context_length and dropout are passed to the heads in the wrong order."
+        ),
+        question="In which order does a head take its arguments?",
+        when=("calls CausalAttention",),
     ),
     Misconception(
         id="shares_d_out_among_the_heads",
@@ -258,6 +300,7 @@ MISCONCEPTIONS = (
         question=(
             "Should dropout remove connections between tokens, or features of a context vector?"
         ),
+        when=("calls Dropout | calls dropout",),
     ),
     Misconception(
         id="drops_twice",
@@ -274,6 +317,7 @@ MISCONCEPTIONS = (
             "context vectors."
         ),
         question="How many times is dropout applied on the way to one number of your result?",
+        when=("calls Dropout | calls dropout",),
     ),
     Misconception(
         id="chains_the_causal_heads",
@@ -291,7 +335,7 @@ MISCONCEPTIONS = (
             (
                 "    def forward(self, x: Tensor) -> Tensor:",
                 (
-                    "        self.out_proj = nn.Linear(num_heads * d_out, num_heads * d_out)\n\n"
+                    f"        self.out_proj = {OUT.format('d_out')}\n\n"
                     "    def forward(self, x: Tensor) -> Tensor:"
                 ),
             ),
@@ -302,6 +346,7 @@ MISCONCEPTIONS = (
             "What should the first features of a token hold: the result of head 0, or a mixture of "
             "all heads?"
         ),
+        seen=("calls CausalAttention", "calls Linear"),
     ),
     Misconception(
         id="makes_room_for_one_token_less",
@@ -321,6 +366,7 @@ MISCONCEPTIONS = (
             "every call."
         ),
         question="Which other code in a training run uses torch's generator?",
+        when=("seeds",),
     ),
     Misconception(
         id="calls_ready_made_causal_attention",
@@ -340,5 +386,6 @@ MISCONCEPTIONS = (
             "yourself."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
 )

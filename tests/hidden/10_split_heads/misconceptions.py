@@ -9,6 +9,22 @@ MERGE = "context.transpose(1, 2).reshape(B, T, H * d)"
 MASKED = 'masked = scores.masked_fill(self.mask[:T, :T], float("-inf"))'
 SOFTMAX = "torch.softmax(masked / d**0.5, dim=-1)"
 
+
+def left_behind(name: str, split: str) -> Misconception:
+    """Return the mistake that the heads of one of the three stay after the tokens."""
+    return Misconception(
+        id=f"leaves_the_heads_of_the_{name}_behind_the_tokens",
+        exercise="MultiHeadAttention",
+        swaps=((split, split.removesuffix(".transpose(1, 2)")),),
+        explanation=(
+            f"The heads of the {name} stay after the tokens, (B, T, H, d); they must come before "
+            "the tokens, (B, H, T, d)."
+        ),
+        question="Which two axes of each tensor must be last in a product of matrices?",
+        when=("reshapes",),
+    )
+
+
 MISCONCEPTIONS = (
     # split_heads
     Misconception(
@@ -26,6 +42,7 @@ MISCONCEPTIONS = (
             "In memory, the features of one token are next to each other. Into which two axes can "
             "a view split them, before any axis is moved?"
         ),
+        when=("reshapes",),
     ),
     Misconception(
         id="leaves_the_heads_behind_the_tokens",
@@ -66,8 +83,8 @@ MISCONCEPTIONS = (
             ("x.view(B, T, num_heads, D // num_heads)", "x.view(B, T, D // num_heads, num_heads)"),
         ),
         explanation=(
-            "The number and the size of the heads are swapped: there are D/num_heads heads of size "
-            "num_heads."
+            "The number and the size of the heads are swapped: `D` features give D/num_heads heads "
+            "of size num_heads."
         ),
         question="If 12 features are split into 4 heads, how many does each head get?",
     ),
@@ -121,8 +138,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token is split separately, so the number of tensor operations grows with the "
-            "length of the text."
+            "Each token of the result is split separately, so the number of tensor operations "
+            "grows with the length of the text."
         ),
         question="Is one token split differently from the next?",
     ),
@@ -143,8 +160,8 @@ MISCONCEPTIONS = (
         swaps=(("tokens.reshape(", "tokens.view("),),
         title="A transposed tensor is passed to view",
         explanation=(
-            "A transposed tensor is passed to view, which raises an error because the numbers in "
-            "memory are no longer in the order of the axes."
+            "A transposed tensor is passed to view, which raises an error because the numbers of "
+            "the result of a transpose are not in the order of its axes."
         ),
         question="What is the difference between view and reshape, and what does contiguous() do?",
     ),
@@ -159,6 +176,14 @@ MISCONCEPTIONS = (
         question="The axes are B, H, T, d. Which two must be swapped to give B, T, H, d?",
     ),
     Misconception(
+        id="reads_tokens_for_heads",
+        exercise="merge_heads",
+        swaps=(("B, H, T, d = x.shape", "B, T, H, d = x.shape"),),
+        explanation="The numbers of heads and tokens are read from the shape in the wrong order.",
+        question="Which axis of (B, H, T, d) counts the heads?",
+        when=("reshapes",),
+    ),
+    Misconception(
         id="merges_in_a_loop_over_tokens",
         exercise="merge_heads",
         swaps=(
@@ -168,8 +193,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token is merged separately, so the number of tensor operations grows with the "
-            "length of the text."
+            "Each token of the result is merged separately, so the number of tensor operations "
+            "grows with the length of the text."
         ),
         question="Can you swap tokens and heads for all tokens at once?",
     ),
@@ -237,6 +262,9 @@ MISCONCEPTIONS = (
             "a view split them, before any axis is moved?"
         ),
     ),
+    left_behind("queries", SPLIT_QUERIES),
+    left_behind("keys", SPLIT_KEYS),
+    left_behind("values", SPLIT_VALUES),
     Misconception(
         id="interleaves_the_heads_of_attention",
         exercise="MultiHeadAttention",
@@ -282,6 +310,7 @@ MISCONCEPTIONS = (
             "numbers of other tokens."
         ),
         question="Which two axes must be next to each other before they can be merged?",
+        when=("reshapes",),
     ),
     Misconception(
         id="views_the_transposed_context",
@@ -351,6 +380,7 @@ MISCONCEPTIONS = (
             "Which matrix product does nn.Linear compute, and in which shape does it store its "
             "weight?"
         ),
+        when=("calls weight",),
     ),
     # MultiHeadAttention: scores and scale
     Misconception(
@@ -365,6 +395,7 @@ MISCONCEPTIONS = (
             "not sum to one."
         ),
         question="What must the weights of one query sum to?",
+        when=("no takes a softmax",),
     ),
     # MultiHeadAttention: mask
     Misconception(
@@ -377,6 +408,7 @@ MISCONCEPTIONS = (
             "context_length rows and columns."
         ),
         question="Which part of the mask belongs to the first T tokens?",
+        when=("fills", "no slices"),
     ),
     # MultiHeadAttention: dropout
     Misconception(
@@ -442,6 +474,7 @@ MISCONCEPTIONS = (
             "tensor changes."
         ),
         question="Which tensor does x *= ... change?",
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="calls_ready_made_attention",
@@ -461,6 +494,7 @@ MISCONCEPTIONS = (
             "yourself."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
+        when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
     Misconception(
         id="loops_over_queries",
@@ -480,6 +514,7 @@ MISCONCEPTIONS = (
             "operations grows with the length of the text."
         ),
         question="Which product mixes the values for all queries of all heads at once?",
+        when=("loops",),
     ),
     Misconception(
         id="exchanges_number_and_size_of_heads",
@@ -526,6 +561,7 @@ MISCONCEPTIONS = (
         question=(
             "After the split, the axes are B, H, T, d. Along which of them does a dot product sum?"
         ),
+        when=("takes roots",),
     ),
     Misconception(
         id="compares_with_the_keys_of_the_first_head",

@@ -2,6 +2,9 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
+# The source uses an optimizer of torch, and not only the base class of all optimizers.
+OPTIMIZER = ("calls optim | calls SGD | calls Adam | calls AdamW", "no calls Optimizer")
+
 MISCONCEPTIONS = (
     # log_softmax
     Misconception(
@@ -15,16 +18,52 @@ MISCONCEPTIONS = (
         ),
         explanation="The probabilities themselves are returned, not their logarithms.",
         question="Which sign does the logarithm of a probability have?",
+        when=("no calls log",),
     ),
     Misconception(
         id="subtracts_the_maximum_only_inside",
         exercise="log_softmax",
         swaps=(("return shifted - ", "return logits - "),),
         explanation=(
-            "The maximum is subtracted inside the exponentials only, so the result is too large "
-            "by the maximum."
+            "The maximum is subtracted inside the exponentials only, so all logarithms are too "
+            "large by the maximum."
         ),
         question="The two terms of the difference must come from the same logits. Do they?",
+        when=("takes exponentials", "takes a maximum"),
+    ),
+    Misconception(
+        id="forgets_the_maximum",
+        exercise="log_softmax",
+        swaps=(("shifted = logits - logits.amax(dim=-1, keepdim=True)", "shifted = logits"),),
+        explanation="No maximum is subtracted before the exponentials, so large logits overflow.",
+        question="Which number can you subtract from all logits of a row so that none overflows?",
+        when=("takes exponentials", "no takes a maximum"),
+    ),
+    Misconception(
+        id="takes_the_logarithm_of_probabilities",
+        exercise="log_softmax",
+        swaps=(
+            (
+                "return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()",
+                "return (shifted.exp() / shifted.exp().sum(dim=-1, keepdim=True)).log()",
+            ),
+        ),
+        explanation=(
+            "The logarithm is taken of a probability, and a very small probability becomes 0, "
+            "whose logarithm is minus infinity."
+        ),
+        question="What is the logarithm of a quotient, if you take it before you divide?",
+        when=("divides | calls softmax", "calls log"),
+    ),
+    Misconception(
+        id="forgets_the_logarithm_of_the_sum",
+        exercise="log_softmax",
+        swaps=(("keepdim=True).log()", "keepdim=True)"),),
+        explanation=(
+            "The sum of the exponentials is subtracted; it must be the logarithm of this sum."
+        ),
+        question="What is the logarithm of e^a / s?",
+        when=("takes exponentials", "subtracts", "no calls log"),
     ),
     Misconception(
         id="calls_the_ready_log_softmax",
@@ -47,6 +86,7 @@ MISCONCEPTIONS = (
             "high even when every prediction is right."
         ),
         question="What does log_softmax get: logits, or numbers that already sum to one?",
+        when=("takes a softmax",),
     ),
     Misconception(
         id="forgets_the_logarithm",
@@ -56,6 +96,7 @@ MISCONCEPTIONS = (
         question=(
             "How large is the loss of a prediction that gives its target a probability near 0?"
         ),
+        when=("takes a softmax",),
     ),
     Misconception(
         id="forgets_the_minus",
@@ -67,11 +108,39 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="takes_the_logits_of_the_targets",
+        exercise="cross_entropy",
+        swaps=(("log_probabilities.gather(", "logits.gather("),),
+        explanation=(
+            "The loss is computed from the logits of the targets; it must be computed from the "
+            "logarithms of their probabilities."
+        ),
+        question="How does your loss change if the logit of a wrong token grows?",
+        when=("indexes | multiplies",),
+    ),
+    Misconception(
+        id="picks_one_target_for_each_item",
+        exercise="cross_entropy",
+        swaps=(
+            (
+                "log_probabilities.gather(-1, targets.unsqueeze(-1))",
+                "log_probabilities[torch.arange(len(targets)), targets]",
+            ),
+        ),
+        explanation=(
+            "One index for each item picks the targets, so only logits of shape (N, V) work: in a "
+            "batch, each item has T targets."
+        ),
+        question="How many predictions are in logits of shape (B, T, V), and what is a row there?",
+        when=("calls arange | calls range", "indexes", "no reshapes"),
+    ),
+    Misconception(
         id="averages_over_the_vocabulary",
         exercise="cross_entropy",
         swaps=(("return -chosen.mean()", "return -chosen.sum() / log_probabilities.numel()"),),
-        explanation=("The mean also runs over the vocabulary, so the loss is V times too small."),
+        explanation="The mean also runs over the vocabulary, so the loss is V times too small.",
         question="How many predictions are there, and how many logits?",
+        when=("divides", "no calls gather | takes a sum"),
     ),
     Misconception(
         id="averages_over_the_items_only",
@@ -82,6 +151,7 @@ MISCONCEPTIONS = (
             "position of an item is one prediction."
         ),
         question="How many targets are there in a batch of B items with T positions?",
+        when=("divides", "takes a sum"),
     ),
     Misconception(
         id="measures_how_certain_the_prediction_is",
@@ -97,6 +167,7 @@ MISCONCEPTIONS = (
             "the loss measures how certain the predictions are, not whether they are right."
         ),
         question="At which position of its row is the probability of the target?",
+        when=("takes a maximum",),
     ),
     Misconception(
         id="compares_all_logits_with_all_targets",
@@ -112,12 +183,15 @@ MISCONCEPTIONS = (
             "with its own target only."
         ),
         question="How many numbers do you get for N predictions, and how many should there be?",
+        when=("indexes",),
     ),
     Misconception(
         id="takes_the_ready_log_softmax",
         exercise="cross_entropy",
         swaps=(("log_softmax(logits)", "torch.log_softmax(logits, dim=-1)"),),
-        explanation="The loss uses torch's own log_softmax, but it must use yours.",
+        explanation=(
+            "A function of torch does the work of log_softmax, but the loss must use yours."
+        ),
         question="Which exercise of this stage returns the logarithms of the probabilities?",
     ),
     # Reader
@@ -153,6 +227,16 @@ MISCONCEPTIONS = (
         question="Which indices must pos_emb get so that the third token gets row 2?",
     ),
     Misconception(
+        id="takes_all_positions",
+        exercise="Reader",
+        swaps=(("positions = torch.arange(T, ", "positions = torch.arange(context_length, "),),
+        explanation=(
+            "Position vectors are taken for the whole context, but a text may have fewer tokens."
+        ),
+        question="How many position vectors does a text of T tokens need?",
+        when=("no slices",),
+    ),
+    Misconception(
         id="numbers_the_items",
         exercise="Reader",
         swaps=(
@@ -166,6 +250,81 @@ MISCONCEPTIONS = (
             "must be looked up by the position in the text."
         ),
         question="Along which axis of ids do the positions count?",
+    ),
+    Misconception(
+        id="skips_the_attention",
+        exercise="Reader",
+        swaps=(("return self.out_head(context)", "return self.out_head(x)"),),
+        explanation=(
+            "The logits are computed from the token vectors, not from the context vectors, so the "
+            "attention has no effect."
+        ),
+        question="Which vectors contain what a token has read from the other tokens?",
+    ),
+    Misconception(
+        id="adds_the_tokens_to_the_context",
+        exercise="Reader",
+        swaps=(("return self.out_head(context)", "return self.out_head(x + context)"),),
+        explanation=(
+            "The token vectors are added to the context vectors, but this exercise has no "
+            "residual connection."
+        ),
+        question="Which vectors does the docstring pass to out_head?",
+        when=("adds",),
+    ),
+    Misconception(
+        id="gives_the_projections_a_bias",
+        exercise="Reader",
+        swaps=(
+            (
+                "self.W_query = nn.Linear(d_model, d_model, bias=False)",
+                "self.W_query = nn.Linear(d_model, d_model)",
+            ),
+            (
+                "self.W_key = nn.Linear(d_model, d_model, bias=False)",
+                "self.W_key = nn.Linear(d_model, d_model)",
+            ),
+            (
+                "self.W_value = nn.Linear(d_model, d_model, bias=False)",
+                "self.W_value = nn.Linear(d_model, d_model)",
+            ),
+        ),
+        explanation=(
+            "The layers W_query, W_key and W_value have a bias; no linear layer of this module has "
+            "one."
+        ),
+        question="Which argument of nn.Linear decides whether a layer has a bias?",
+        when=("calls Linear",),
+    ),
+    Misconception(
+        id="gives_every_layer_a_bias",
+        exercise="Reader",
+        code="""
+            class Reader(nn.Module):
+                def __init__(self, vocab_size, d_model, context_length):
+                    super().__init__()
+                    self.tok_emb = nn.Embedding(vocab_size, d_model)
+                    self.pos_emb = nn.Embedding(context_length, d_model)
+                    self.W_query = nn.Linear(d_model, d_model)
+                    self.W_key = nn.Linear(d_model, d_model)
+                    self.W_value = nn.Linear(d_model, d_model)
+                    self.out_head = nn.Linear(d_model, vocab_size)
+
+                def forward(self, ids):
+                    T = ids.shape[1]
+                    if self.pos_emb.num_embeddings < T:
+                        raise ValueError
+                    x = self.tok_emb(ids) + self.pos_emb(torch.arange(T))
+                    queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+                    scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+                    return self.out_head(torch.softmax(scores, dim=-1) @ values)
+        """,
+        explanation=(
+            "Linear layers have a bias, which torch adds unless you say otherwise; here they must "
+            "have none."
+        ),
+        question="Which argument of nn.Linear decides whether a layer has a bias?",
+        seen=("calls Linear", "no passes bias"),
     ),
     Misconception(
         id="hides_the_future",
@@ -186,6 +345,7 @@ MISCONCEPTIONS = (
             "letter comes first in a reversed word."
         ),
         question="Which tokens must the first position see to predict the first letter?",
+        when=("fills | compares | uses infinity | adds | multiplies",),
     ),
     Misconception(
         id="returns_probabilities_as_logits",
@@ -209,6 +369,7 @@ MISCONCEPTIONS = (
             "each step."
         ),
         question="In which direction does the gradient point: towards a larger or a smaller loss?",
+        when=("adds | subtracts | multiplies | changes tensors in place",),
     ),
     Misconception(
         id="keeps_old_gradients",
@@ -219,9 +380,24 @@ MISCONCEPTIONS = (
             "first step is right."
         ),
         question="What is in p.grad before your second call of backward?",
+        seen=(
+            "calls backward",
+            "no calls zero_grad",
+            "no calls zero_",
+            "no calls zeros_like",
+            "no sets grad",
+        ),
     ),
     Misconception(
-        id="moves_nothing",
+        id="computes_no_gradients",
+        exercise="train_step",
+        swaps=(("    loss.backward()\n", ""),),
+        explanation="No gradients are computed, because `backward` is never called.",
+        question="Which call fills the gradient of each parameter?",
+        seen=("no calls backward", "no calls autograd", "no calls func", "no calls train_step"),
+    ),
+    Misconception(
+        id="writes_to_new_tensors",
         exercise="train_step",
         swaps=(
             (
@@ -231,10 +407,153 @@ MISCONCEPTIONS = (
         ),
         title="The parameters of the model stay as they were",
         explanation=(
-            "The parameters of the model stay as they were: the new numbers are written to a "
-            "different tensor, or the gradients are cleared before the step."
+            "The parameters of the model stay as they were: the new numbers are in new tensors, "
+            "which the model does not hold."
         ),
         question="Does your line change the tensor that the model holds, or make a new one?",
+        when=(
+            "subtracts | adds | calls add",
+            "calls backward | calls autograd",
+            "no changes tensors in place",
+            "no sets data",
+        ),
+    ),
+    Misconception(
+        id="steps_without_gradients",
+        exercise="train_step",
+        swaps=(
+            (
+                "model.zero_grad()\n    loss.backward()",
+                "loss.backward()\n    model.zero_grad()",
+            ),
+        ),
+        title="At the time of the step there are no gradients",
+        explanation=(
+            "At the time of the step there are no gradients: they are cleared just before it, or "
+            "`backward` comes after it."
+        ),
+        question="In which order are gradients cleared, computed and used?",
+        when=(
+            "calls backward",
+            "changes tensors in place | sets data | calls step",
+            "no calls clone",
+            "no calls deepcopy",
+        ),
+    ),
+    Misconception(
+        id="steps_by_old_gradients",
+        exercise="train_step",
+        code="""
+            def train_step(model, ids, targets, learning_rate):
+                loss = cross_entropy(model(ids), targets)
+                with torch.no_grad():
+                    for parameter in model.parameters():
+                        if parameter.grad is not None:
+                            parameter -= learning_rate * parameter.grad
+                model.zero_grad()
+                loss.backward()
+                return loss.item()
+        """,
+        explanation=(
+            "The step uses the gradients of the call before, because `backward` comes after it."
+        ),
+        question="In which order are gradients cleared, computed and used?",
+        when=("calls backward",),
+    ),
+    Misconception(
+        id="changes_copies_of_the_parameters",
+        exercise="train_step",
+        swaps=(
+            (
+                "parameter -= learning_rate * parameter.grad",
+                "copy = parameter.clone()\n                copy -= learning_rate * parameter.grad",
+            ),
+        ),
+        explanation="A copy of each parameter is changed, and the model keeps the old numbers.",
+        question="Does your line change the tensor that the model holds, or another one?",
+        when=(
+            "calls clone | calls deepcopy | calls copy",
+            "calls backward | calls autograd",
+        ),
+    ),
+    Misconception(
+        id="clears_the_first_gradient_only",
+        exercise="train_step",
+        swaps=(("model.zero_grad()", "next(model.parameters()).grad = None"),),
+        explanation=(
+            "Only the gradient of the first parameter is cleared; `backward` adds to the others."
+        ),
+        question="How many gradients are left from the call before?",
+        when=(
+            "calls backward",
+            "sets grad | calls zero_ | calls zero_grad",
+        ),
+    ),
+    Misconception(
+        id="asks_for_all_gradients",
+        exercise="train_step",
+        code="""
+            def train_step(model, ids, targets, learning_rate):
+                loss = cross_entropy(model(ids), targets)
+                parameters = list(model.parameters())
+                gradients = torch.autograd.grad(loss, parameters)
+                with torch.no_grad():
+                    for parameter, gradient in zip(parameters, gradients, strict=True):
+                        parameter -= learning_rate * gradient
+                return loss.item()
+        """,
+        explanation=(
+            "Gradients are requested for all parameters, but some are not trained, or the loss "
+            "does not depend on them."
+        ),
+        question="Which parameters have no gradient, and what must happen to them?",
+        when=("calls autograd",),
+    ),
+    Misconception(
+        id="moves_twice_as_far",
+        exercise="train_step",
+        swaps=(("learning_rate * parameter.grad  #", "2 * learning_rate * parameter.grad  #"),),
+        explanation=(
+            "Each parameter moves twice as far as it must, as if its gradient were added twice."
+        ),
+        question="How often does your code compute each gradient, and how often does it use it?",
+    ),
+    Misconception(
+        id="changes_parameters_while_autograd_records",
+        exercise="train_step",
+        swaps=(("    with torch.no_grad():\n", "    if True:\n"),),
+        explanation=(
+            "The parameters are changed in place while autograd records the operations, which "
+            "torch does not allow."
+        ),
+        question="Which block tells torch that the step itself is not part of the model?",
+        when=(
+            "changes tensors in place",
+            "no calls no_grad",
+            "no calls data",
+            "no calls detach",
+            "no calls inference_mode",
+            "no calls set_grad_enabled",
+        ),
+    ),
+    Misconception(
+        id="moves_parameters_without_a_gradient",
+        exercise="train_step",
+        swaps=(("if parameter.grad is not None:", "if True:"),),
+        explanation=(
+            "A parameter without a gradient gets a step, too: its gradient is None if it is not "
+            "trained, or if the loss does not depend on it."
+        ),
+        question="What must happen to a parameter that the loss does not depend on?",
+        when=("no compares", "calls grad", "calls backward"),
+    ),
+    Misconception(
+        id="returns_the_loss_as_a_tensor",
+        exercise="train_step",
+        swaps=(("return loss.item()", "return loss"),),
+        explanation="The loss is returned as a tensor; it must be a Python float.",
+        question="Which method of a tensor with one number returns this number?",
+        when=("no calls item", "no calls tolist"),
     ),
     Misconception(
         id="returns_the_loss_after_the_step",
@@ -245,7 +564,7 @@ MISCONCEPTIONS = (
                 "return cross_entropy(model(ids), targets).item()",
             ),
         ),
-        explanation="The loss after the step is returned, not the one before it.",
+        explanation="The loss is measured after the step; it must be measured before it.",
         question="Which loss do the gradients of this step come from?",
     ),
     Misconception(
@@ -268,6 +587,7 @@ MISCONCEPTIONS = (
             "Only the signs of the gradients are used, so all parameters move by the same amount."
         ),
         question="Should a parameter with a tenth of the gradient move as far as the others?",
+        when=("calls sign",),
     ),
     Misconception(
         id="moves_one_parameter_only",
@@ -296,6 +616,7 @@ MISCONCEPTIONS = (
             "The gradient is divided by the number of items, but the loss is already a mean."
         ),
         question="By which number does the mean of the losses already divide each gradient?",
+        when=("divides",),
     ),
     Misconception(
         id="makes_the_parameters_float32",
@@ -326,6 +647,26 @@ MISCONCEPTIONS = (
             "yourself."
         ),
         question="What does one step subtract from each parameter?",
+        when=OPTIMIZER,
+    ),
+    Misconception(
+        id="steps_by_adam",
+        exercise="train_step",
+        code="""
+            def train_step(model, ids, targets, learning_rate):
+                optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+                loss = cross_entropy(model(ids), targets)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                return loss.item()
+        """,
+        explanation=(
+            "Adam changes the parameters, but you must write the step yourself, with the "
+            "gradients as they are."
+        ),
+        question="What does one step subtract from each parameter?",
+        when=("calls Adam",),
     ),
     # train
     Misconception(
@@ -351,6 +692,53 @@ MISCONCEPTIONS = (
         ),
         explanation="A copy of the model is trained; the caller's model stays as it was.",
         question="Whose parameters does the caller look at after the training?",
+    ),
+    Misconception(
+        id="computes_no_gradients_in_training",
+        exercise="train",
+        code="""
+            def train(model, batches, learning_rate):
+                losses = []
+                for ids, targets in batches:
+                    loss = cross_entropy(model(ids), targets)
+                    with torch.no_grad():
+                        for parameter in model.parameters():
+                            if parameter.grad is not None:
+                                parameter -= learning_rate * parameter.grad
+                    losses.append(loss.item())
+                return losses
+        """,
+        explanation="No gradients are computed, because `backward` is never called.",
+        question="Which call fills the gradient of each parameter?",
+        seen=(
+            "no calls backward",
+            "no calls autograd",
+            "no calls train_step",
+        ),
+    ),
+    Misconception(
+        id="clears_the_gradients_only_once",
+        exercise="train",
+        code="""
+            def train(model, batches, learning_rate):
+                losses = []
+                model.zero_grad()
+                for ids, targets in batches:
+                    loss = cross_entropy(model(ids), targets)
+                    loss.backward()
+                    with torch.no_grad():
+                        for parameter in model.parameters():
+                            if parameter.grad is not None:
+                                parameter -= learning_rate * parameter.grad
+                    losses.append(loss.item())
+                return losses
+        """,
+        explanation=(
+            "Gradients are not cleared between the steps: `backward` adds to those of the batches "
+            "before."
+        ),
+        question="What is in the gradient of a parameter when the second batch comes?",
+        when=("calls backward", "loops"),
     ),
     Misconception(
         id="measures_before_it_trains",
@@ -384,6 +772,22 @@ MISCONCEPTIONS = (
         question=(
             "After three batches, how many losses are in your list, and which line removes the "
             "others?"
+        ),
+    ),
+    Misconception(
+        id="keeps_no_loss",
+        exercise="train",
+        swaps=(
+            (
+                "losses.append(train_step(model, ids, targets, learning_rate))",
+                "train_step(model, ids, targets, learning_rate)",
+            ),
+        ),
+        explanation="The list stays empty, because no loss is added to it.",
+        question="What does train_step return, and what do you do with it?",
+        when=(
+            "no calls append",
+            "no calls extend",
         ),
     ),
     Misconception(
@@ -427,7 +831,8 @@ MISCONCEPTIONS = (
                     losses.append(loss.item())
                 return losses
         """,
-        explanation=("One of torch's optimizers takes the steps, but train_step must take them."),
+        explanation="One of torch's optimizers takes the steps, but train_step must take them.",
         question="Which exercise of this stage already takes one step?",
+        when=OPTIMIZER,
     ),
 )

@@ -2,7 +2,6 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
-WANTED = "wanted = torch.nn.functional.one_hot(targets, V)"
 LOSS = "return (probabilities - wanted) / N"
 JACOBIAN = "return torch.diag(weights) - torch.outer(weights, weights)"
 MEAN = "mean = (weights * grad_weights).sum(dim=-1, keepdim=True)  # (..., 1), weighted"
@@ -14,8 +13,13 @@ MASK = (
     f"    {SOFTMAX}"
 )
 GRAD_SCORES = "grad_scores = softmax_backward(weights, grad_weights) * scale"
+UNSCALED = GRAD_SCORES.removesuffix(" * scale")
 GRAD_KEYS = "grad_keys = grad_scores.transpose(-2, -1) @ queries"
 GRAD_QUERIES = "grad_queries = grad_scores @ keys"
+DEFAULT = "scale = queries.shape[-1] ** -0.5"
+GRAD_VALUES = "grad_values = weights.transpose(-2, -1) @ grad_context"
+ATTENTION_GRADIENTS = ("grad_queries", "grad_keys", "grad_values")
+ALL_GRADIENTS = ("grad_x", "grad_W_query", "grad_W_key", "grad_W_value")
 WAYS = {
     "queries": "grad_queries @ W_query.T",
     "keys": "grad_keys @ W_key.T",
@@ -42,6 +46,46 @@ def misses(missing: tuple[str, ...]) -> Misconception:
             "gradients are added."
         ),
         question="Along which paths does one token of x affect the loss?",
+    )
+
+
+def swapped(exercise: str, right: tuple[str, ...], first: str, second: str) -> Misconception:
+    """Return the mistake that two of the gradients *right* are swapped in the result."""
+    exchanged = {f"grad_{first}": f"grad_{second}", f"grad_{second}": f"grad_{first}"}
+    wrong = [exchanged.get(name, name) for name in right]
+    return Misconception(
+        id=f"swaps_gradients_of_{first}_and_{second}",
+        exercise=exercise,
+        swaps=((f"return {', '.join(right)}", f"return {', '.join(wrong)}"),),
+        explanation=f"The gradients of {first} and {second} are swapped in the result.",
+        question="In which order does the function get its arguments?",
+    )
+
+
+def default_scale(size: str, value: str) -> Misconception:
+    """Return the mistake that the scale is *size* by default, in code *value*."""
+    return Misconception(
+        id=f"scales_by_{size.replace(' ', '_')}_by_default",
+        exercise="attention_backward",
+        swaps=((DEFAULT, f"scale = {value}"),),
+        explanation=f"By default, the scale is {size}; it must be one divided by the root of d.",
+        question="By which number are the scores divided if nobody gives a scale?",
+        when=("takes roots | divides | calls shape | calls size",),
+    )
+
+
+def reversed_in(name: str, line: str) -> Misconception:
+    """Return the mistake that all axes are reversed in the gradient of the keys or values."""
+    return Misconception(
+        id=f"reverses_all_axes_for_the_{name}",
+        exercise="attention_backward",
+        swaps=((line, line.replace(".transpose(-2, -1)", ".T")),),
+        explanation=(
+            f"In the gradient of the {name}, `T` reverses all axes, so in a batch the items become "
+            "the last axis; only the last two axes must be swapped."
+        ),
+        question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
+        when=("calls T",),
     )
 
 
@@ -87,6 +131,7 @@ MISCONCEPTIONS = (
             "predictions."
         ),
         question="Over how many losses is the mean taken: N or V?",
+        when=("divides",),
     ),
     Misconception(
         id="divides_by_all_logits",
@@ -94,6 +139,7 @@ MISCONCEPTIONS = (
         swaps=((LOSS, "return (probabilities - wanted) / logits.numel()"),),
         explanation="The gradient is divided by N · V, but there are only N losses in the mean.",
         question="Over how many losses is the mean taken?",
+        when=("divides",),
     ),
     Misconception(
         id="points_downhill",
@@ -126,6 +172,17 @@ MISCONCEPTIONS = (
         question="What does the term -logit[target] of the loss add to its derivative?",
     ),
     Misconception(
+        id="subtracts_at_the_targets_of_all_rows",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "probabilities[:, targets] -= 1\n    return probabilities / N"),),
+        explanation=(
+            "In every row, 1 is subtracted at the targets of all predictions; each row has only "
+            "its own target."
+        ),
+        question="Which pairs of a row and a column must change, and how many are there?",
+        when=("indexes",),
+    ),
+    Misconception(
         id="takes_the_softmax_over_the_predictions",
         exercise="cross_entropy_backward",
         swaps=(("torch.softmax(logits, dim=-1)", "torch.softmax(logits, dim=0)"),),
@@ -143,6 +200,7 @@ MISCONCEPTIONS = (
             "The 1 at the target is subtracted from the logits, not from the probabilities."
         ),
         question="What is the derivative of log(sum of exponentials) with respect to one logit?",
+        when=("subtracts",),
     ),
     Misconception(
         id="overflows_for_large_logits",
@@ -155,6 +213,7 @@ MISCONCEPTIONS = (
         ),
         explanation="The exponentials of large logits overflow, so the gradient contains `nan`.",
         question="Which number may you subtract from all logits of a row before you start?",
+        when=("takes exponentials", "no takes a maximum"),
     ),
     Misconception(
         id="changes_the_logits",
@@ -172,6 +231,7 @@ MISCONCEPTIONS = (
         question=(
             "Which of your lines changes its argument, and which code still needs the old numbers?"
         ),
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="lets_autograd_find_the_loss_gradient",
@@ -187,6 +247,7 @@ MISCONCEPTIONS = (
             "Autograd computes the gradient, but in this stage you must compute it yourself."
         ),
         question="What are the derivatives of log(sum of exponentials), and of minus one logit?",
+        when=("calls autograd | calls grad | calls backward", "no calls Function"),
     ),
     # softmax_jacobian
     Misconception(
@@ -208,6 +269,17 @@ MISCONCEPTIONS = (
             "all other entries are 0."
         ),
         question="What happens to weight 0 if score 1 grows?",
+    ),
+    Misconception(
+        id="subtracts_one_number_everywhere",
+        exercise="softmax_jacobian",
+        swaps=((JACOBIAN, "return torch.diag(weights) - weights @ weights"),),
+        explanation=(
+            "The product of the weights with themselves is one number, which is subtracted from "
+            "all entries; each entry needs the product of its own two weights."
+        ),
+        question="What is the shape of your product, and which shape must it have?",
+        when=("subtracts", "multiplies matrices | takes a sum"),
     ),
     Misconception(
         id="forgets_the_weights_on_the_diagonal",
@@ -276,6 +348,7 @@ MISCONCEPTIONS = (
             "softmax, not scores."
         ),
         question="What does the function get: scores, or numbers that sum to one?",
+        when=("takes a softmax",),
     ),
     # softmax_backward
     Misconception(
@@ -287,6 +360,7 @@ MISCONCEPTIONS = (
             "sigmoid, but a score of a softmax changes all weights of its row."
         ),
         question="Which gradients of the row does the gradient of score 0 depend on?",
+        when=("subtracts", "multiplies"),
     ),
     Misconception(
         id="subtracts_nothing",
@@ -307,6 +381,7 @@ MISCONCEPTIONS = (
             "weight first."
         ),
         question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
+        when=("subtracts",),
     ),
     Misconception(
         id="subtracts_the_squares_of_the_weights",
@@ -333,6 +408,7 @@ MISCONCEPTIONS = (
         ),
         title="The gradient is also multiplied by 1 - weights",
         question="Which entries of the Jacobian are w_i (1 - w_i), and which are not?",
+        when=("subtracts",),
     ),
     Misconception(
         id="subtracts_the_unweighted_mean",
@@ -343,6 +419,7 @@ MISCONCEPTIONS = (
             "the attention weights."
         ),
         question="In Σ w_i w_j g_j, which factors stay inside the sum over j?",
+        when=("takes a mean | divides",),
     ),
     Misconception(
         id="divides_the_weighted_sum",
@@ -356,13 +433,15 @@ MISCONCEPTIONS = (
             "By which number does your mean divide, and where does this number occur in the "
             "formula?"
         ),
+        when=("takes a mean | divides",),
     ),
     Misconception(
         id="sums_over_all_rows",
         exercise="softmax_backward",
         swaps=((MEAN, "mean = (weights * grad_weights).sum()"),),
-        explanation=("One sum is taken over all rows, but each row is a softmax with its own sum."),
+        explanation="One sum is taken over all rows, but each row is a softmax with its own sum.",
         question="Do the scores of one query change the weights of another?",
+        when=("takes a sum",),
     ),
     Misconception(
         id="forgets_the_outer_weights",
@@ -373,6 +452,28 @@ MISCONCEPTIONS = (
             "weight is 0."
         ),
         question="Which factor do both terms, w_i g_i and w_i Σ w_j g_j, have in common?",
+        when=("subtracts",),
+    ),
+    Misconception(
+        id="forgets_the_weights_of_the_first_term",
+        exercise="softmax_backward",
+        swaps=((SCORES_BACK, "return grad_weights - weights * mean"),),
+        explanation=(
+            "The first term is the gradient itself; it must be the gradient times its weight."
+        ),
+        question="Which factor do both terms, w_i g_i and w_i Σ w_j g_j, have in common?",
+        when=("subtracts", "multiplies"),
+    ),
+    Misconception(
+        id="loses_the_axis_of_the_sum",
+        exercise="softmax_backward",
+        swaps=((MEAN, "mean = (weights * grad_weights).sum(dim=-1)"),),
+        explanation=(
+            "The sum over each row of weights loses its axis, so broadcasting aligns it with the "
+            "wrong axis, or the shapes do not fit."
+        ),
+        question="What is the shape of your sum, and with which entries is each number combined?",
+        when=("takes a sum", "loses an axis"),
     ),
     Misconception(
         id="adds_the_weighted_mean",
@@ -383,6 +484,21 @@ MISCONCEPTIONS = (
             "score grows."
         ),
         question="What is the sign of the entries of the Jacobian off the diagonal?",
+        when=("adds",),
+    ),
+    Misconception(
+        id="reverses_the_difference",
+        exercise="softmax_backward",
+        swaps=(("(grad_weights - mean)", "(mean - grad_weights)"),),
+        explanation=(
+            "The gradients are subtracted from their weighted mean; the mean must be subtracted "
+            "from them."
+        ),
+        question=(
+            "If only one weight has a gradient above the mean, must its score grow or fall for a "
+            "larger loss?"
+        ),
+        when=("subtracts",),
     ),
     Misconception(
         id="builds_a_jacobian_for_each_row",
@@ -415,6 +531,7 @@ MISCONCEPTIONS = (
             "with the number of rows."
         ),
         question="Which argument of `sum` adds within each row, and which one keeps the axis?",
+        when=("loops",),
     ),
     Misconception(
         id="calls_torchs_softmax_backward",
@@ -430,6 +547,7 @@ MISCONCEPTIONS = (
             "it yourself."
         ),
         question="What does row i of the Jacobian times a vector give?",
+        when=("calls _softmax_backward_data | calls aten",),
     ),
     Misconception(
         id="changes_the_gradients",
@@ -439,6 +557,7 @@ MISCONCEPTIONS = (
         question=(
             "Which of your lines changes its argument, and which code still needs the old numbers?"
         ),
+        when=("changes tensors in place",),
     ),
     # attention_backward
     Misconception(
@@ -450,6 +569,7 @@ MISCONCEPTIONS = (
             "multiplies the gradient by it."
         ),
         question="If the scores are the products times 0.5, how fast do they grow with a product?",
+        when=("takes a softmax", "multiplies | divides"),
     ),
     unscaled("queries", GRAD_KEYS),
     unscaled("keys", GRAD_QUERIES),
@@ -462,6 +582,21 @@ MISCONCEPTIONS = (
             "from those of the forward pass."
         ),
         question="From which scores did the forward pass compute its weights?",
+        when=("takes a softmax",),
+    ),
+    Misconception(
+        id="never_scales",
+        exercise="attention_backward",
+        swaps=(
+            (FORWARD, "scores = queries @ keys.transpose(-2, -1)"),
+            (GRAD_SCORES, UNSCALED),
+        ),
+        explanation="Neither the scores nor their gradient are multiplied by the scale.",
+        question="In which two steps of the backward pass does the scale occur?",
+        when=(
+            "takes a softmax",
+            "multiplies matrices",
+        ),
     ),
     Misconception(
         id="scales_twice_on_the_way_back",
@@ -472,6 +607,7 @@ MISCONCEPTIONS = (
             "scaled once."
         ),
         question="How often does the scale occur between the products and the scores?",
+        when=("takes a softmax", "multiplies | divides"),
     ),
     Misconception(
         id="takes_zero_for_none",
@@ -487,6 +623,8 @@ MISCONCEPTIONS = (
         ),
         question="What is `0.0 or 0.5` in Python?",
     ),
+    default_scale("the root of d", "queries.shape[-1] ** 0.5"),
+    default_scale("one divided by d", "1 / queries.shape[-1]"),
     Misconception(
         id="hides_gradients_only",
         exercise="attention_backward",
@@ -506,6 +644,7 @@ MISCONCEPTIONS = (
             "weight: their weights must be 0 in the forward pass."
         ),
         question="What does a row of weights sum to over the visible keys?",
+        when=("fills | multiplies | indexes",),
     ),
     Misconception(
         id="hides_weights_after_the_softmax",
@@ -525,6 +664,7 @@ MISCONCEPTIONS = (
             "to one."
         ),
         question="Which step makes a row sum to one, and is the mask before or after it?",
+        when=("fills | multiplies | indexes",),
     ),
     Misconception(
         id="skips_the_softmax",
@@ -535,6 +675,27 @@ MISCONCEPTIONS = (
             "the softmax."
         ),
         question="Which function of this stage turns grad_weights into grad_scores?",
+        when=("takes a softmax", "multiplies matrices"),
+    ),
+    Misconception(
+        id="skips_the_softmax_but_not_the_mask",
+        exercise="attention_backward",
+        swaps=(
+            (
+                GRAD_SCORES,
+                (
+                    "grad_scores = grad_weights * scale\n"
+                    "    if hidden is not None:\n"
+                    "        grad_scores = grad_scores.masked_fill(hidden, 0.0)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The gradient of the weights is used as that of the scores, apart from the mask: the "
+            "backward pass skips the softmax."
+        ),
+        question="Which function of this stage turns grad_weights into grad_scores?",
+        when=("takes a softmax", "multiplies matrices"),
     ),
     Misconception(
         id="gives_the_scores_to_softmax_backward",
@@ -547,19 +708,56 @@ MISCONCEPTIONS = (
             "the softmax."
         ),
         question="Which does softmax_backward take: the inputs of the softmax, or its results?",
+        when=("calls softmax_backward",),
     ),
     Misconception(
-        id="swaps_gradients_of_queries_and_keys",
+        id="swaps_the_arguments_of_softmax_backward",
         exercise="attention_backward",
         swaps=(
-            (
-                "return grad_queries, grad_keys, grad_values",
-                "return grad_keys, grad_queries, grad_values",
-            ),
+            ("softmax_backward(weights, grad_weights)", "softmax_backward(grad_weights, weights)"),
         ),
-        explanation="The gradients of queries and keys are swapped in the result.",
-        question="In which order does the function get queries and keys?",
+        explanation=(
+            "The weights and their gradient are passed to softmax_backward in the wrong order."
+        ),
+        question="In which order does softmax_backward take its two arguments?",
+        when=("calls softmax_backward",),
     ),
+    Misconception(
+        id="takes_scores_for_the_gradient_of_values",
+        exercise="attention_backward",
+        swaps=((GRAD_VALUES, "grad_values = scores.transpose(-2, -1) @ grad_context"),),
+        explanation=(
+            "The gradient of the values is computed from the scores; it must be computed from the "
+            "weights."
+        ),
+        question="By which numbers were the values multiplied in the forward pass?",
+        when=(
+            "takes a softmax",
+            "multiplies matrices",
+        ),
+    ),
+    Misconception(
+        id="multiplies_each_by_itself",
+        exercise="attention_backward",
+        swaps=(
+            (GRAD_QUERIES, "grad_queries = grad_scores @ queries"),
+            (GRAD_KEYS, "grad_keys = grad_scores.transpose(-2, -1) @ keys"),
+        ),
+        explanation=(
+            "The gradient of the queries is computed from the queries, and that of the keys from "
+            "the keys; each needs the other factor of the product."
+        ),
+        question=(
+            "In the product of a query and a key, what is the derivative with respect to the query?"
+        ),
+        when=(
+            "takes a softmax",
+            "multiplies matrices",
+        ),
+    ),
+    swapped("attention_backward", ATTENTION_GRADIENTS, "queries", "keys"),
+    swapped("attention_backward", ATTENTION_GRADIENTS, "queries", "values"),
+    swapped("attention_backward", ATTENTION_GRADIENTS, "keys", "values"),
     Misconception(
         id="returns_the_values_first",
         exercise="attention_backward",
@@ -584,6 +782,7 @@ MISCONCEPTIONS = (
             "over all queries that attended to key k."
         ),
         question="What are the shapes of weights, grad_context and values, and which product fits?",
+        when=("takes a softmax", "multiplies matrices"),
     ),
     Misconception(
         id="keeps_the_scores_for_keys",
@@ -594,7 +793,26 @@ MISCONCEPTIONS = (
             "over all queries that were compared with key k."
         ),
         question="What are the shapes of grad_scores, queries and keys, and which product fits?",
+        when=("takes a softmax", "multiplies matrices"),
     ),
+    Misconception(
+        id="reverses_all_axes",
+        exercise="attention_backward",
+        swaps=(
+            (FORWARD, "scores = queries @ keys.T * scale"),
+            (GRAD_VALUES, "grad_values = weights.T @ grad_context"),
+            ("values.transpose(-2, -1)", "values.T"),
+            (GRAD_KEYS, "grad_keys = grad_scores.T @ queries"),
+        ),
+        explanation=(
+            "`T` reverses all axes, so in a batch the items become the last axis; only the last "
+            "two axes must be swapped."
+        ),
+        question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
+        when=("calls T",),
+    ),
+    reversed_in("keys", GRAD_KEYS),
+    reversed_in("values", GRAD_VALUES),
     Misconception(
         id="lets_autograd_go_back",
         exercise="attention_backward",
@@ -615,6 +833,7 @@ MISCONCEPTIONS = (
         question=(
             "Which step of the forward pass is the last, and which two gradients does it pass back?"
         ),
+        when=("calls autograd | calls grad | calls backward", "no calls Function"),
     ),
     Misconception(
         id="goes_query_by_query",
@@ -635,6 +854,7 @@ MISCONCEPTIONS = (
             "grows with the number of queries."
         ),
         question="Which product of matrices gives all rows at once?",
+        when=("loops",),
     ),
     Misconception(
         id="changes_the_queries",
@@ -650,6 +870,7 @@ MISCONCEPTIONS = (
         question=(
             "Which of your lines changes its argument, and which code still needs the old numbers?"
         ),
+        when=("changes tensors in place",),
     ),
     Misconception(
         id="makes_the_gradients_float32",
@@ -671,6 +892,17 @@ MISCONCEPTIONS = (
     misses(("keys",)),
     misses(("values",)),
     Misconception(
+        id="forgets_to_transpose_the_matrices",
+        exercise="self_attention_backward",
+        swaps=((ALL_WAYS, ALL_WAYS.replace(".T", "")),),
+        explanation="In the gradient of x, the matrices are not transposed.",
+        question=(
+            "Which shape must the gradient of x have, and which product of a (T, d) gradient gives "
+            "it?"
+        ),
+        when=("multiplies matrices",),
+    ),
+    Misconception(
         id="averages_over_the_batch",
         exercise="self_attention_backward",
         swaps=tuple(
@@ -685,6 +917,7 @@ MISCONCEPTIONS = (
             "same matrices, so the gradients of the items must be added."
         ),
         question="The loss is one number for the whole batch. What does each item add to it?",
+        when=("divides",),
     ),
     Misconception(
         id="keeps_a_gradient_for_each_item",
@@ -698,6 +931,23 @@ MISCONCEPTIONS = (
             "must be summed over that axis."
         ),
         question="What is the shape of W_query, and which shape must its gradient have?",
+    ),
+    Misconception(
+        id="sums_over_the_first_axis",
+        exercise="self_attention_backward",
+        swaps=(
+            ("rows = x.flatten(0, -2)", "rows = x"),
+            *(
+                (f"rows.T{SUMMED.format(name=name)}", f"(rows.mT @ grad_{name}).sum(dim=0)")
+                for name in WAYS
+            ),
+        ),
+        explanation=(
+            "The gradients of the matrices are summed over the first axis even if x has no axis "
+            "for items."
+        ),
+        question="What does the first axis of your gradient count if x has the shape (T, d_in)?",
+        when=("takes a sum",),
     ),
     Misconception(
         id="takes_the_first_item_only",
@@ -751,18 +1001,9 @@ MISCONCEPTIONS = (
         ),
         question="The queries are x @ W_query. What is the gradient of the second factor?",
     ),
-    Misconception(
-        id="exchanges_the_matrices",
-        exercise="self_attention_backward",
-        swaps=(
-            (
-                "return grad_x, grad_W_query, grad_W_key, grad_W_value",
-                "return grad_x, grad_W_key, grad_W_query, grad_W_value",
-            ),
-        ),
-        explanation="The gradients of W_query and W_key are swapped in the result.",
-        question="In which order does the function get its matrices?",
-    ),
+    swapped("self_attention_backward", ALL_GRADIENTS, "W_query", "W_key"),
+    swapped("self_attention_backward", ALL_GRADIENTS, "W_query", "W_value"),
+    swapped("self_attention_backward", ALL_GRADIENTS, "W_key", "W_value"),
     Misconception(
         id="returns_x_last",
         exercise="self_attention_backward",
@@ -808,5 +1049,6 @@ MISCONCEPTIONS = (
             "Autograd computes the gradients, but in this stage you must compute them yourself."
         ),
         question="Which rule gives both gradients of a product x @ W?",
+        when=("calls autograd | calls grad | calls backward", "no calls Function"),
     ),
 )
