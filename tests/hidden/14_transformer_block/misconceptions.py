@@ -137,7 +137,9 @@ MISCONCEPTIONS = (
             "The mean or the variance of a token loses its axis, so the shapes do not fit, or the "
             "numbers of one token are used for another."
         ),
-        question="Which shapes do mean and variance have, and how are they aligned with the features?",
+        question=(
+            "Which shapes do mean and variance have, and how are they aligned with the features?"
+        ),
     ),
     Misconception(
         id="adds_no_shift",
@@ -161,9 +163,12 @@ MISCONCEPTIONS = (
         when=("takes roots",),
         swaps=(("torch.sqrt(variance + self.eps)", "torch.sqrt(torch.sqrt(variance) + self.eps)"),),
         explanation=(
-            "The root is taken of the standard deviation, which is already the root of the variance."
+            "The root is taken of the standard deviation, which is already the root of the "
+            "variance."
         ),
-        question="What does the docstring put under the root: the variance or the standard deviation?",
+        question=(
+            "What does the docstring put under the root: the variance or the standard deviation?"
+        ),
     ),
     # RMSNorm
     Misconception(
@@ -392,7 +397,10 @@ MISCONCEPTIONS = (
         id="has_no_activation",
         exercise="FeedForward",
         when=("calls linear1", "no calls gelu"),
-        swaps=(("self.activation(self.linear1(x))", "self.linear1(x)"),),
+        swaps=(
+            ('self.activation = gelu if activation == "gelu" else torch.relu', ""),
+            ("self.activation(self.linear1(x))", "self.linear1(x)"),
+        ),
         explanation="There is no activation between the two linear layers.",
         question="What can two linear layers without an activation do that one cannot?",
     ),
@@ -405,7 +413,9 @@ MISCONCEPTIONS = (
             "The second linear layer gives d_hidden features; it must turn them back into d_model "
             "features."
         ),
-        question="Which shape must the second linear layer give, so that it can be added to the input?",
+        question=(
+            "Which shape must the second linear layer give, so that it can be added to the input?"
+        ),
     ),
     # SwiGLU
     Misconception(
@@ -639,8 +649,8 @@ MISCONCEPTIONS = (
         when=("calls norm1",),
         swaps=(("self.ff(self.norm2(x))", "self.ff(self.norm1(x))"),),
         explanation=(
-            "In the pre-norm block, the first norm is used twice: it also normalizes the input of the "
-            "feed-forward network."
+            "In the pre-norm block, the first norm is used twice: it also normalizes the input of "
+            "the feed-forward network."
         ),
         question="Which norm belongs to the feed-forward network?",
     ),
@@ -667,8 +677,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=(("self.norm1(x + self.att(x))", "self.norm1(self.att(x))"),),
         explanation=(
-            "The post-norm block has no first shortcut: the output of attention must be added to its "
-            "input before the norm."
+            "The post-norm block has no first shortcut: the output of attention must be added to "
+            "its input before the norm."
         ),
         question="Which sum must norm1 normalize in a post-norm block?",
     ),
@@ -677,8 +687,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=(("self.norm2(x + self.ff(x))", "self.norm2(self.ff(x))"),),
         explanation=(
-            "The post-norm block has no second shortcut: the output of the feed-forward network must "
-            "be added to its input before the norm."
+            "The post-norm block has no second shortcut: the output of the feed-forward network "
+            "must be added to its input before the norm."
         ),
         question="Which sum must norm2 normalize in a post-norm block?",
     ),
