@@ -402,6 +402,23 @@ MISCONCEPTIONS = (
         ),
         question="Is `if top_k` true for the number 0?",
     ),
+    Misconception(
+        id="refuses_a_top_k_of_all_logits",
+        exercise="sample_next",
+        when=("compares", "raises"),
+        swaps=(
+            (
+                "        logits = top_k_logits(logits, top_k)",
+                (
+                    "        if top_k >= logits.shape[-1]:\n"
+                    "            raise ValueError(top_k)\n"
+                    "        logits = top_k_logits(logits, top_k)"
+                ),
+            ),
+        ),
+        explanation="A top_k equal to the size of the vocabulary is refused, but it is allowed.",
+        question="Which tokens can be drawn if top_k is the size of the vocabulary?",
+    ),
     # generate
     Misconception(
         id="builds_a_graph",

@@ -959,4 +959,31 @@ MISCONCEPTIONS = (
         ),
         question="How many heads do the keys in the cache need, H or G?",
     ),
+    Misconception(
+        id="repeats_each_head_of_the_cache_g_times",
+        exercise="DecoderAttention",
+        when=("repeats",),
+        swaps=(
+            (SCORES, SCORES.replace("repeat_heads(keys, H)", "keys.repeat_interleave(G, dim=1)")),
+            (
+                CONTEXT,
+                CONTEXT.replace("repeat_heads(values, H)", "values.repeat_interleave(G, dim=1)"),
+            ),
+        ),
+        explanation="Each key-value head is repeated G times; it must be repeated H/G times.",
+        question=(
+            "With 6 query heads and 2 key-value heads, how many query heads share one of them?"
+        ),
+    ),
+    Misconception(
+        id="multiplies_heads_that_are_not_repeated",
+        exercise="DecoderAttention",
+        when=("multiplies matrices",),
+        swaps=((CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values")),),
+        explanation=(
+            "Keys or values with G heads are multiplied by queries or weights with H heads; both "
+            "keys and values must be repeated first."
+        ),
+        question="How many heads do the weights have, and how many do the values have?",
+    ),
 )
