@@ -69,6 +69,17 @@ MISCONCEPTIONS = (
         ),
         question="With 8 features and 2 heads, how many products are added up in one score?",
     ),
+    Misconception(
+        id="divides_by_the_root_of_all_features",
+        exercise="MultiHeadAttention",
+        when=("takes roots",),
+        swaps=(("masked / d**0.5", "masked / (H * d) ** 0.5"),),
+        explanation=(
+            "The scores are divided by the square root of d_out; a head has only d_out / num_heads "
+            "features."
+        ),
+        question="How many products does one score of a head add up?",
+    ),
     # LayerNorm
     Misconception(
         id="normalizes_over_the_first_axis",
@@ -152,7 +163,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="divides_by_the_variance",
         exercise="LayerNorm",
-        when=("no takes roots", "no calls std"),
+        when=("no calls sqrt", "no calls rsqrt", "no calls std"),
         swaps=(("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),),
         explanation="The features are divided by the variance; they must be divided by its root.",
         question="Which spread must the features of a token have before scale and shift?",

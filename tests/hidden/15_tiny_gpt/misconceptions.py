@@ -329,6 +329,17 @@ MISCONCEPTIONS = (
         ),
         question="What must happen if all logits are to be kept?",
     ),
+    Misconception(
+        id="compares_with_all_k_logits",
+        exercise="top_k_logits",
+        when=("calls topk", "no slices", "no calls min", "no calls amin"),
+        swaps=((".values[..., -1:]", ".values"),),
+        explanation=(
+            "The logits are compared with all k largest ones; the limit is the smallest of these "
+            "alone."
+        ),
+        question="How many numbers of each row does topk return, and which of them is the limit?",
+    ),
     # sample_next
     Misconception(
         id="checks_top_k_only_when_it_draws",

@@ -403,6 +403,14 @@ MISCONCEPTIONS = (
         ),
         question="Which tokens does a query see in a window of 1?",
     ),
+    Misconception(
+        id="makes_a_mask_without_a_window",
+        exercise="GroupedQueryAttention",
+        when=("calls window_mask",),
+        swaps=((BAND, "visible = window_mask(T, self.window)"),),
+        explanation="Without a window, None is passed to window_mask, which needs a number.",
+        question="How many of T tokens are in the window if there is no window?",
+    ),
     # DecoderAttention
     Misconception(
         id="returns_a_context_in_float32",

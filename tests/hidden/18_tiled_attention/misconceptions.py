@@ -484,6 +484,17 @@ MISCONCEPTIONS = (
         ),
         question="Which score has the exponential 0?",
     ),
+    Misconception(
+        id="hides_with_the_smallest_number",
+        exercise="attend_tile",
+        when=("calls finfo",),
+        swaps=((HIDING, "scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)"),),
+        explanation=(
+            "Hidden scores are set to the smallest finite number, so a query that sees no key "
+            "averages all values; only minus infinity gives the weight 0 in every row."
+        ),
+        question="What is the softmax of a row in which all scores are the same number?",
+    ),
     # merge_tiles
     Misconception(
         id="averages_the_contexts",
