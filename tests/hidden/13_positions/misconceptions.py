@@ -54,6 +54,16 @@ MISCONCEPTIONS = (
         ),
         question="Which pair should rotate slowest, the first or the last?",
     ),
+    Misconception(
+        id="doubles_the_exponents",
+        exercise="sinusoidal_positions",
+        swaps=((FREQUENCIES, FREQUENCIES.replace("-torch", "-2 * torch")),),
+        explanation=(
+            "The exponents are twice as large as they must be: the numbers of the even features "
+            "already count in steps of two."
+        ),
+        question="Which exponent of the base do features 2 and 3 have if d_model is 8?",
+    ),
     # rotary_angles
     Misconception(
         id="multiplies_angles_by_the_power_of_the_base",
@@ -123,6 +133,16 @@ MISCONCEPTIONS = (
         swaps=(("return angles.cos(), angles.sin()", "return angles"),),
         explanation="The angles are returned, but the result must be their cosines and sines.",
         question="What are the two parts of the result?",
+    ),
+    Misconception(
+        id="doubles_the_exponents_of_the_pairs",
+        exercise="rotary_angles",
+        swaps=(("-torch.arange(0, d, 2) / d", "-2 * torch.arange(0, d, 2) / d"),),
+        explanation=(
+            "The exponents are twice as large as they must be: the numbers of the even features "
+            "already count in steps of two."
+        ),
+        question="Which exponent of the base does pair 1 have if d is 8?",
     ),
     # apply_rotary
     Misconception(
@@ -274,6 +294,29 @@ MISCONCEPTIONS = (
         explanation="The features are detached from the graph, so no gradient reaches x.",
         question="Which of your steps returns numbers that no longer depend on x?",
     ),
+    Misconception(
+        id="exchanges_the_layouts",
+        exercise="apply_rotary",
+        swaps=(
+            ("if halves:\n        a, b", "if not halves:\n        a, b"),
+            ("if halves:\n        return", "if not halves:\n        return"),
+        ),
+        explanation=(
+            "The two layouts are swapped: neighbors are paired if halves is true, and features i "
+            "and i + d/2 are paired otherwise."
+        ),
+        question="Which feature is the partner of feature 0 if halves is false?",
+    ),
+    Misconception(
+        id="turns_halves_the_other_way",
+        exercise="apply_rotary",
+        swaps=((TURNED, f"sin = -sin if halves else sin\n    {TURNED}"),),
+        explanation=(
+            "Pairs of features i and i + d/2 are rotated by minus their angle: both sines have the "
+            "opposite sign."
+        ),
+        question="What becomes of the pair (1, 0) at a small angle, with halves and without?",
+    ),
     # alibi_slopes
     Misconception(
         id="halves_slopes_for_any_number_of_heads",
@@ -293,6 +336,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="uses_one_formula_for_all_numbers_of_heads",
         exercise="alibi_slopes",
+        when=("multiplies | divides",),
         swaps=(
             (
                 "return torch.tensor(slopes + between[: num_heads - P])",
@@ -326,6 +370,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="takes_the_even_slopes_between",
         exercise="alibi_slopes",
+        when=("multiplies | divides",),
         swaps=(("for h in range(0, 2 * P, 2)", "for h in range(1, 2 * P, 2)"),),
         title="The second, fourth, … of the slopes for 2P heads are taken",
         explanation=(
@@ -333,6 +378,25 @@ MISCONCEPTIONS = (
             "slopes for P heads again; the first, third, … must be taken."
         ),
         question="Which slope does head P get, the first head after the first P heads?",
+    ),
+    Misconception(
+        id="starts_with_a_slope_of_one",
+        exercise="alibi_slopes",
+        when=("multiplies | divides",),
+        swaps=(("2 ** (-8 * (h + 1) / P)", "2 ** (-8 * h / P)"),),
+        explanation="The exponents of the slopes start at 0, so the first slope is 1.",
+        question="With 8 heads, which slope does the docstring give head 0?",
+    ),
+    Misconception(
+        id="takes_neighboring_slopes_between",
+        exercise="alibi_slopes",
+        when=("multiplies | divides",),
+        swaps=(("for h in range(0, 2 * P, 2)", "for h in range(2 * P)"),),
+        explanation=(
+            "The other heads get the first slopes for 2P heads in a row, but they must get every "
+            "second one."
+        ),
+        question="Which slopes for 8 heads do heads 4 and 5 of 6 have?",
     ),
     # alibi_bias
     Misconception(
@@ -390,6 +454,18 @@ MISCONCEPTIONS = (
             "times the distance."
         ),
         question="Which key should get the larger score, a near one or a far one?",
+    ),
+    Misconception(
+        id="puts_the_heads_last",
+        exercise="alibi_bias",
+        swaps=(
+            (
+                "-alibi_slopes(num_heads)[:, None, None] * distances",
+                "-alibi_slopes(num_heads) * distances[..., None]",
+            ),
+        ),
+        explanation="The axis of the heads comes last, but it must come first: (H, Tq, Tk).",
+        question="With which axes of the scores (B, H, Tq, Tk) must the bias be aligned?",
     ),
     # RotaryAttention
     Misconception(
@@ -572,5 +648,58 @@ MISCONCEPTIONS = (
             "gets numbers from other tokens."
         ),
         question="Which two axes must be neighbours before they can become one?",
+    ),
+    Misconception(
+        id="turns_queries_alone",
+        exercise="RotaryAttention",
+        swaps=((f"        {TURN_KEYS}\n", ""),),
+        explanation=(
+            "The queries are rotated, but the keys are not, so the scores depend on positions and "
+            "not only on distances."
+        ),
+        question=(
+            "By which angle must a key be rotated if the token is at the position of the query?"
+        ),
+    ),
+    Misconception(
+        id="turns_keys_the_other_way",
+        exercise="RotaryAttention",
+        swaps=((TURN_KEYS, "keys = apply_rotary(keys, cos, -sin)"),),
+        explanation=(
+            "The keys are rotated in the opposite direction to the queries, so the scores depend "
+            "on the sum of two positions and not on their distance."
+        ),
+        question="What is left of the two angles if query and key are at the same position?",
+    ),
+    Misconception(
+        id="turns_by_a_fixed_base",
+        exercise="RotaryAttention",
+        swaps=(("rotary_angles(positions, d, self.base)", "rotary_angles(positions, d)"),),
+        explanation=(
+            "The base that the constructor gets has no effect on the angles: they are always "
+            "those of the base 10000."
+        ),
+        question="Which step of forward needs the base?",
+    ),
+    Misconception(
+        id="turns_before_tokens_and_heads_are_swapped",
+        exercise="RotaryAttention",
+        when=("swaps axes",),
+        swaps=(
+            (SPLIT_QUERIES, "queries = queries.view(B, T, H, d)"),
+            (SPLIT_KEYS, "keys = keys.view(B, T, H, d)"),
+            (
+                TURN_KEYS,
+                (
+                    f"{TURN_KEYS}\n"
+                    "        queries, keys = queries.transpose(1, 2), keys.transpose(1, 2)"
+                ),
+            ),
+        ),
+        explanation=(
+            "Queries and keys are rotated while their axes are (B, T, H, d), so the rows of the "
+            "angles are aligned with the heads and not with the tokens."
+        ),
+        question="Which axis comes before the features of a query when it is rotated?",
     ),
 )

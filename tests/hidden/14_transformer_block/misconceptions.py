@@ -69,6 +69,17 @@ MISCONCEPTIONS = (
         ),
         question="With 8 features and 2 heads, how many products are added up in one score?",
     ),
+    Misconception(
+        id="divides_by_the_root_of_all_features",
+        exercise="MultiHeadAttention",
+        when=("takes roots",),
+        swaps=(("masked / d**0.5", "masked / (H * d) ** 0.5"),),
+        explanation=(
+            "The scores are divided by the square root of d_out; a head has only d_out / num_heads "
+            "features."
+        ),
+        question="How many products does one score of a head add up?",
+    ),
     # LayerNorm
     Misconception(
         id="normalizes_over_the_first_axis",
@@ -121,6 +132,54 @@ MISCONCEPTIONS = (
         swaps=(("self.scale * normalized + self.shift", "self.scale * (normalized + self.shift)"),),
         explanation="The shift is added before the features are scaled, so it is scaled as well.",
         question="In which order does the docstring scale and shift the features?",
+    ),
+    Misconception(
+        id="loses_the_axis_of_the_mean",
+        exercise="LayerNorm",
+        when=("loses an axis",),
+        swaps=(
+            ("x.mean(dim=-1, keepdim=True)", "x.mean(dim=-1)"),
+            (
+                ".mean(dim=-1, keepdim=True)\n        normalized",
+                ".mean(dim=-1)\n        normalized",
+            ),
+        ),
+        explanation=(
+            "The mean or the variance of a token loses its axis, so the shapes do not fit, or the "
+            "numbers of one token are used for another."
+        ),
+        question=(
+            "Which shapes do mean and variance have, and how are they aligned with the features?"
+        ),
+    ),
+    Misconception(
+        id="adds_no_shift",
+        exercise="LayerNorm",
+        when=("no reads shift",),
+        swaps=(("self.scale * normalized + self.shift", "self.scale * normalized"),),
+        explanation="The shift is not added to the scaled features.",
+        question="Which of the two parameters of the norm have you used?",
+    ),
+    Misconception(
+        id="divides_by_the_variance",
+        exercise="LayerNorm",
+        when=("no calls sqrt", "no calls rsqrt", "no calls std"),
+        swaps=(("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),),
+        explanation="The features are divided by the variance; they must be divided by its root.",
+        question="Which spread must the features of a token have before scale and shift?",
+    ),
+    Misconception(
+        id="takes_the_root_twice",
+        exercise="LayerNorm",
+        when=("takes roots",),
+        swaps=(("torch.sqrt(variance + self.eps)", "torch.sqrt(torch.sqrt(variance) + self.eps)"),),
+        explanation=(
+            "The root is taken of the standard deviation, which is already the root of the "
+            "variance."
+        ),
+        question=(
+            "What does the docstring put under the root: the variance or the standard deviation?"
+        ),
     ),
     # RMSNorm
     Misconception(
@@ -181,6 +240,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="forgets_the_root_of_two_over_pi",
         exercise="gelu",
+        when=("calls tanh",),
         swaps=(("math.sqrt(2 / math.pi)", "(2 / math.pi)"),),
         explanation="The factor is 2/π; it must be the square root of 2/π.",
         question="What does the symbol in front of 2/π in the formula mean?",
@@ -188,6 +248,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="multiplies_two_and_pi",
         exercise="gelu",
+        when=("calls tanh",),
         swaps=(("math.sqrt(2 / math.pi)", "math.sqrt(2 * math.pi)"),),
         explanation="The factor is the square root of 2π; it must be the square root of 2/π.",
         question="Which fraction is below the root in the formula?",
@@ -195,6 +256,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="squares_where_it_must_cube",
         exercise="gelu",
+        when=("calls tanh",),
         swaps=(("x**3", "x**2"),),
         explanation="The term with 0.044715 contains the square of x; it must contain its cube.",
         question=(
@@ -205,6 +267,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="uses_the_error_function",
         exercise="gelu",
+        when=("calls erf",),
         swaps=(("1 + torch.tanh(inner)", "1 + torch.erf(x / math.sqrt(2))"),),
         explanation=(
             "This is the exact GELU, with the error function; the exercise asks for the tanh "
@@ -215,12 +278,37 @@ MISCONCEPTIONS = (
     Misconception(
         id="uses_the_quick_sigmoid",
         exercise="gelu",
+        when=("calls sigmoid",),
         swaps=(("0.5 * x * (1 + torch.tanh(inner))", "x * torch.sigmoid(1.702 * x)"),),
         explanation=(
             "This is the sigmoid approximation x · sigmoid(1.702 x); the exercise asks for the "
             "tanh approximation of GELU."
         ),
         question="Where in your code is the cubic term of the formula?",
+    ),
+    Misconception(
+        id="forgets_the_half",
+        exercise="gelu",
+        when=("calls tanh",),
+        swaps=(("0.5 * x * (1 +", "x * (1 +"),),
+        explanation="The factor 0.5 of GELU is missing.",
+        question="What must GELU give for a large positive number?",
+    ),
+    Misconception(
+        id="adds_no_one_to_the_tanh",
+        exercise="gelu",
+        when=("calls tanh",),
+        swaps=(("(1 + torch.tanh(inner))", "torch.tanh(inner)"),),
+        explanation="The 1 that GELU adds to the tanh is missing.",
+        question="Between which two numbers must the factor of x be: for very small, and large x?",
+    ),
+    Misconception(
+        id="turns_the_fraction_upside_down",
+        exercise="gelu",
+        when=("calls tanh",),
+        swaps=(("math.sqrt(2 / math.pi)", "math.sqrt(math.pi / 2)"),),
+        explanation="The factor is the square root of π/2; it must be the square root of 2/π.",
+        question="Is the factor before the sum in the formula larger or smaller than 1?",
     ),
     # DeepNetwork
     Misconception(
@@ -316,6 +404,30 @@ MISCONCEPTIONS = (
         explanation="The default activation is ReLU; it must be GELU.",
         question="Which activation does FeedForward(8, 32) use?",
     ),
+    Misconception(
+        id="has_no_activation",
+        exercise="FeedForward",
+        when=("calls linear1", "no calls gelu"),
+        swaps=(
+            ('self.activation = gelu if activation == "gelu" else torch.relu', ""),
+            ("self.activation(self.linear1(x))", "self.linear1(x)"),
+        ),
+        explanation="There is no activation between the two linear layers.",
+        question="What can two linear layers without an activation do that one cannot?",
+    ),
+    Misconception(
+        id="keeps_the_hidden_features",
+        exercise="FeedForward",
+        when=("calls Linear",),
+        swaps=(("nn.Linear(d_hidden, d_model)", "nn.Linear(d_hidden, d_hidden)"),),
+        explanation=(
+            "The second linear layer gives d_hidden features; it must turn them back into d_model "
+            "features."
+        ),
+        question=(
+            "Which shape must the second linear layer give, so that it can be added to the input?"
+        ),
+    ),
     # SwiGLU
     Misconception(
         id="gates_with_a_plain_sigmoid",
@@ -368,6 +480,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="adds_the_input_of_the_block_twice",
         exercise="TransformerBlock",
+        when=("calls ff",),
         swaps=((PRE_NORM, SECOND_FROM_THE_INPUT),),
         explanation=(
             "The second shortcut adds the input of the block; it must add the sum after attention."
@@ -385,7 +498,7 @@ MISCONCEPTIONS = (
             ("return self.norm2(x + self.ff(x))", "return self.norm2(self.ff(x))"),
         ),
         explanation=(
-            "There are no shortcuts: nothing is added to the results of attention and of the "
+            "There are no shortcuts: nothing is added to the outputs of attention and of the "
             "feed-forward network."
         ),
         question=(
@@ -396,9 +509,10 @@ MISCONCEPTIONS = (
     Misconception(
         id="has_no_shortcuts_in_pre_norm",
         exercise="TransformerBlock",
+        when=("calls att",),
         swaps=((PRE_NORM, NO_SHORTCUTS),),
         explanation=(
-            "There are no shortcuts in the pre-norm block: nothing is added to the results of "
+            "There are no shortcuts in the pre-norm block: nothing is added to the outputs of "
             "attention and of the feed-forward network."
         ),
         question=(
@@ -409,20 +523,22 @@ MISCONCEPTIONS = (
     Misconception(
         id="has_no_first_shortcut",
         exercise="TransformerBlock",
+        when=("calls att",),
         swaps=((PRE_NORM, NO_FIRST_SHORTCUT),),
         explanation=(
-            "The pre-norm block has no first shortcut: the features before norm1 must be added to "
-            "the result of attention."
+            "The pre-norm block has no first shortcut: the features before the norm must be added "
+            "to the output of attention."
         ),
         question="If attention returns zeros, what is left of the block's input in your result?",
     ),
     Misconception(
         id="has_no_second_shortcut",
         exercise="TransformerBlock",
+        when=("calls ff",),
         swaps=((PRE_NORM, NO_SECOND_SHORTCUT),),
         explanation=(
             "The pre-norm block has no second shortcut: the sum after attention must be added to "
-            "the result of the feed-forward network."
+            "the output of the feed-forward network."
         ),
         question="What must a pre-norm block return if the feed-forward network returns zeros?",
     ),
@@ -464,6 +580,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="starts_the_first_shortcut_after_the_norm",
         exercise="TransformerBlock",
+        when=("calls att",),
         swaps=((PRE_NORM, FIRST_FROM_THE_NORM),),
         explanation=(
             "The first shortcut starts after norm1: it adds the normalized features, but it must "
@@ -477,6 +594,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="starts_the_second_shortcut_after_the_norm",
         exercise="TransformerBlock",
+        when=("calls ff",),
         swaps=((PRE_NORM, SECOND_FROM_THE_NORM),),
         explanation=(
             "The second shortcut starts after norm2: it adds the normalized features, but it must "
@@ -535,5 +653,54 @@ MISCONCEPTIONS = (
             "What must be assigned to self.att so that the block and the caller use the same "
             "module?"
         ),
+    ),
+    Misconception(
+        id="uses_one_norm_twice_in_pre_norm",
+        exercise="TransformerBlock",
+        when=("calls norm1",),
+        swaps=(("self.ff(self.norm2(x))", "self.ff(self.norm1(x))"),),
+        explanation=(
+            "In the pre-norm block, the first norm is used twice: it also normalizes the input of "
+            "the feed-forward network."
+        ),
+        question="Which norm belongs to the feed-forward network?",
+    ),
+    Misconception(
+        id="transforms_without_a_norm",
+        exercise="TransformerBlock",
+        when=("calls ff",),
+        swaps=(("self.ff(self.norm2(x))", "self.ff(x)"),),
+        explanation=(
+            "In the pre-norm block, the feed-forward network gets its input without a norm."
+        ),
+        question="Which two layers of a pre-norm block get normalized features?",
+    ),
+    Misconception(
+        id="attends_without_a_norm",
+        exercise="TransformerBlock",
+        when=("calls att",),
+        swaps=(("self.att(self.norm1(x))", "self.att(x)"),),
+        explanation="In the pre-norm block, attention gets its input without a norm.",
+        question="Which two layers of a pre-norm block get normalized features?",
+    ),
+    Misconception(
+        id="has_no_first_shortcut_in_post_norm",
+        exercise="TransformerBlock",
+        swaps=(("self.norm1(x + self.att(x))", "self.norm1(self.att(x))"),),
+        explanation=(
+            "The post-norm block has no first shortcut: the output of attention must be added to "
+            "its input before the norm."
+        ),
+        question="Which sum must norm1 normalize in a post-norm block?",
+    ),
+    Misconception(
+        id="has_no_second_shortcut_in_post_norm",
+        exercise="TransformerBlock",
+        swaps=(("self.norm2(x + self.ff(x))", "self.norm2(self.ff(x))"),),
+        explanation=(
+            "The post-norm block has no second shortcut: the output of the feed-forward network "
+            "must be added to its input before the norm."
+        ),
+        question="Which sum must norm2 normalize in a post-norm block?",
     ),
 )

@@ -77,7 +77,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="looks_up_positions_by_token",
         exercise="GPT",
-        swaps=(("self.pos_emb(positions)", "self.pos_emb(ids % context_length)"),),
+        swaps=(("self.pos_emb(positions)", "self.pos_emb(ids)"),),
         explanation=(
             "The position vectors are looked up by the ids of the tokens, so they do not depend "
             "on the positions."
@@ -109,6 +109,84 @@ MISCONCEPTIONS = (
             "Only the last position gets logits, but training needs them at every position."
         ),
         question="How many predictions does a text of T tokens give for training?",
+    ),
+    Misconception(
+        id="adds_no_positions",
+        exercise="GPT",
+        swaps=(("self.tok_emb(ids) + self.pos_emb(positions)", "self.tok_emb(ids)"),),
+        explanation=(
+            "The position vectors are not added, so a token has the same vector at every position."
+        ),
+        question=(
+            "How can your blocks tell the first token from the second if both have the same id?"
+        ),
+    ),
+    Misconception(
+        id="gives_attention_no_qkv_bias",
+        exercise="GPT",
+        when=("no reads qkv_bias",),
+        swaps=(("0.0, num_heads, qkv_bias", "0.0, num_heads"),),
+        explanation="`qkv_bias` is not passed to the attention of the blocks, so it has no effect.",
+        question=(
+            "Which call in your constructor needs to know whether the projections have a bias?"
+        ),
+    ),
+    Misconception(
+        id="gives_every_block_the_embeddings",
+        exercise="GPT",
+        when=("loops",),
+        swaps=(
+            ("        for block", "        start = x\n        for block"),
+            ("block(x)", "block(start)"),
+        ),
+        explanation=(
+            "Every block gets the embeddings, so only the last block has an effect; each block "
+            "must get the output of the block before it."
+        ),
+        question="What is the input of the second block?",
+    ),
+    Misconception(
+        id="normalizes_the_end_with_one_feature_less",
+        exercise="GPT",
+        when=("takes a variance",),
+        swaps=(
+            (
+                "return self.out_head(self.final_norm(x))",
+                (
+                    "norm = self.final_norm\n"
+                    "        spread = (x.var(dim=-1, keepdim=True) + norm.eps).sqrt()\n"
+                    "        x = norm.scale * (x - x.mean(dim=-1, keepdim=True)) / spread\n"
+                    "        return self.out_head(x + norm.shift)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The variance before out_head divides the sum of the squares by one less than the "
+            "number of features."
+        ),
+        question="By which number does the variance of your LayerNorm divide?",
+    ),
+    Misconception(
+        id="draws_the_weights_again",
+        exercise="GPT",
+        seen=(
+            "calls normal_ | calls xavier_uniform_ | calls kaiming_normal_ | calls trunc_normal_",
+        ),
+        swaps=(
+            (
+                "        if tied:",
+                (
+                    "        for weight in self.parameters():\n"
+                    "            nn.init.normal_(weight, std=0.02)\n"
+                    "        if tied:"
+                ),
+            ),
+        ),
+        explanation=(
+            "The weights are drawn again after the layers have drawn them; the model must keep the "
+            "numbers with which torch creates its layers."
+        ),
+        question="Does the docstring ask for other initial weights than those of the layers?",
     ),
     # count_parameters
     Misconception(
@@ -169,6 +247,36 @@ MISCONCEPTIONS = (
         explanation="The position embedding is not counted: context_length · d_model parameters.",
         question="Which two tables turn ids into vectors?",
     ),
+    Misconception(
+        id="counts_no_biases_of_the_feed_forward_network",
+        exercise="count_parameters",
+        swaps=(("8 * d_model**2 + 5 * d_model", "8 * d_model**2"),),
+        explanation=(
+            "The biases of the feed-forward network are not counted: linear1 has 4 · d_model of "
+            "them, and linear2 has d_model."
+        ),
+        question="Which parameters does an nn.Linear have besides its matrix?",
+    ),
+    Misconception(
+        id="counts_equal_biases_of_the_feed_forward_network",
+        exercise="count_parameters",
+        swaps=(("+ 5 * d_model", "+ 2 * d_model"),),
+        explanation=(
+            "The bias of linear1 is counted with d_model numbers, but it has one for each of its "
+            "4 · d_model features."
+        ),
+        question="How many numbers does the bias of nn.Linear(8, 32) have?",
+    ),
+    Misconception(
+        id="counts_one_bias_for_queries_keys_and_values",
+        exercise="count_parameters",
+        swaps=(("attention += 3 * d_model", "attention += d_model"),),
+        explanation=(
+            "If qkv_bias is true, d_model biases are counted in each block; queries, keys and "
+            "values have d_model each."
+        ),
+        question="How many layers does qkv_bias give a bias?",
+    ),
     # top_k_logits
     Misconception(
         id="keeps_exactly_k",
@@ -187,6 +295,50 @@ MISCONCEPTIONS = (
             "choice among equal logits is arbitrary."
         ),
         question="What happens to four equal logits if k is 2?",
+    ),
+    Misconception(
+        id="replaces_logits_by_zero",
+        exercise="top_k_logits",
+        when=("fills | calls zeros_like | calls scatter",),
+        swaps=(('float("-inf")', "0.0"),),
+        explanation=(
+            "The logits that are not kept become 0, whose exponential is 1; they must become minus "
+            "infinity, so that their tokens get the probability 0."
+        ),
+        question="Which logit gives a token the probability 0?",
+    ),
+    Misconception(
+        id="loses_the_axis_of_the_limit",
+        exercise="top_k_logits",
+        when=("indexes", "no calls unsqueeze", "no passes keepdim"),
+        swaps=((".values[..., -1:]", ".values[..., -1]"),),
+        explanation=(
+            "The k-th largest logit of each row has no axis for the vocabulary: it is compared "
+            "with the logits of other rows, or the shapes do not fit."
+        ),
+        question="Which shape must the limits of B rows have to be compared with (B, V) logits?",
+    ),
+    Misconception(
+        id="refuses_to_keep_all_logits",
+        exercise="top_k_logits",
+        when=("compares",),
+        swaps=(("1 <= k <= V", "1 <= k < V"),),
+        explanation=(
+            "The size of the vocabulary is refused as the number of logits to keep, but it is "
+            "allowed."
+        ),
+        question="What must happen if all logits are to be kept?",
+    ),
+    Misconception(
+        id="compares_with_all_k_logits",
+        exercise="top_k_logits",
+        when=("calls topk", "no slices", "no calls min", "no calls amin"),
+        swaps=((".values[..., -1:]", ".values"),),
+        explanation=(
+            "The logits are compared with all k largest ones; the limit is the smallest of these "
+            "alone."
+        ),
+        question="How many numbers of each row does topk return, and which of them is the limit?",
     ),
     # sample_next
     Misconception(
@@ -208,6 +360,75 @@ MISCONCEPTIONS = (
             "below the k-th largest logit."
         ),
         question="Which variable does your softmax read, and does top_k change it?",
+    ),
+    Misconception(
+        id="divides_by_a_temperature_of_zero",
+        exercise="sample_next",
+        when=("divides by temperature", "no calls argmax", "no calls max"),
+        swaps=(
+            ("    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""),
+        ),
+        explanation=(
+            "Temperature 0 has no case of its own, so the logits are divided by 0; at temperature "
+            "0, the token with the largest logit must be chosen without drawing."
+        ),
+        question="What is 2 / 0 in a tensor, and what does softmax make of it?",
+    ),
+    Misconception(
+        id="divides_after_the_softmax",
+        exercise="sample_next",
+        when=("divides by temperature",),
+        swaps=(
+            (
+                "torch.softmax(logits / temperature, dim=-1)",
+                "torch.softmax(logits, dim=-1) / temperature",
+            ),
+        ),
+        explanation=(
+            "The temperature does not change the draw: the logits that go into the softmax must be "
+            "divided by it."
+        ),
+        question=(
+            "What does the draw depend on if all probabilities are divided by the same number?"
+        ),
+    ),
+    Misconception(
+        id="chooses_ids_without_an_axis",
+        exercise="sample_next",
+        when=("calls argmax | calls max | calls topk",),
+        swaps=(("logits.argmax(dim=-1, keepdim=True)", "logits.argmax(dim=-1)"),),
+        explanation=(
+            "At temperature 0, the ids have the shape (B,), but each item needs a row of its own: "
+            "(B, 1)."
+        ),
+        question="Which shape do the ids have that multinomial draws?",
+    ),
+    Misconception(
+        id="takes_a_top_k_of_zero_for_none",
+        exercise="sample_next",
+        swaps=(("if top_k is not None:", "if top_k:"),),
+        explanation=(
+            "A top_k of 0 counts as no top_k, because 0 is false in a condition; it must raise a "
+            "ValueError."
+        ),
+        question="Is `if top_k` true for the number 0?",
+    ),
+    Misconception(
+        id="refuses_a_top_k_of_all_logits",
+        exercise="sample_next",
+        when=("compares", "raises"),
+        swaps=(
+            (
+                "        logits = top_k_logits(logits, top_k)",
+                (
+                    "        if top_k >= logits.shape[-1]:\n"
+                    "            raise ValueError(top_k)\n"
+                    "        logits = top_k_logits(logits, top_k)"
+                ),
+            ),
+        ),
+        explanation="A top_k equal to the size of the vocabulary is refused, but it is allowed.",
+        question="Which tokens can be drawn if top_k is the size of the vocabulary?",
     ),
     # generate
     Misconception(

@@ -1,5 +1,7 @@
 """Wrong answers that the suite of stage 16 must detect, with their explanations and questions."""
 
+from typing import Any
+
 from autograder.diagnosis.misconceptions import Misconception
 
 ATTEND, HEADS = "attend_with_cache", "CachedMultiHeadAttention"
@@ -20,7 +22,7 @@ AXIS = {ATTEND: "", HEADS: ", dim=2"}
 SUFFIX = {ATTEND: "", HEADS: "_of_heads"}
 
 
-def in_both(name: str, swaps: dict[str, tuple[tuple[str, str], ...]], **texts: str):
+def in_both(name: str, swaps: dict[str, tuple[tuple[str, str], ...]], **texts: Any):
     """Return the same mistake in both exercises that compute attention."""
     return [
         Misconception(id=name + SUFFIX[exercise], exercise=exercise, swaps=swaps[exercise], **texts)
@@ -130,7 +132,25 @@ MISCONCEPTIONS = (
         ),
         question="How many rows does the mask for 2 queries and 5 keys have?",
     ),
+    Misconception(
+        id="shows_the_next_token",
+        exercise="lower_right_mask",
+        when=("compares",),
+        swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril(diagonal=past + 1)"),),
+        explanation="Each query also sees the key after its own token, which must be hidden.",
+        question="Which keys may the first of two new tokens see?",
+    ),
     # Masks in attention
+    *in_both(
+        "masks_the_new_keys_only",
+        masked_by("lower_right_mask({new}, {new})"),
+        when=("calls lower_right_mask | compares",),
+        explanation=(
+            "The mask has a column for each new key only, so it does not fit the scores, which "
+            "also have columns for the keys of the cache."
+        ),
+        question="How many keys does a new token see after 6 old tokens?",
+    ),
     *in_both(
         "cuts_the_mask_at_the_top",
         masked_by("lower_right_mask({all}, {all})[: {new}]"),
@@ -173,6 +193,26 @@ MISCONCEPTIONS = (
             "Three new tokens arrive after six old ones. Which keys must the first new token not "
             "see?"
         ),
+    ),
+    *in_both(
+        "keeps_the_values_of_new_tokens",
+        joined("torch.cat((past_keys, keys){axis})", "values"),
+        when=("joins",),
+        explanation=(
+            "The values of the cache are not concatenated with the new ones, so there are weights "
+            "for more tokens than there are values."
+        ),
+        question="Whose values do the weights of the old tokens average?",
+    ),
+    *in_both(
+        "keeps_the_keys_of_new_tokens",
+        joined("keys", "torch.cat((past_values, values){axis})"),
+        when=("joins",),
+        explanation=(
+            "The keys of the cache are not concatenated with the new ones, so there are values "
+            "for more tokens than there are weights."
+        ),
+        question="With which keys must the query of a new token be compared?",
     ),
     # What is kept
     *in_both(
@@ -348,6 +388,20 @@ MISCONCEPTIONS = (
         title="The queries are extended like keys and values",
         question="After its own context vector is computed, is the query of a token needed again?",
     ),
+    Misconception(
+        id="joins_features_in_place_of_tokens",
+        exercise=ATTEND,
+        when=("joins",),
+        swaps=(
+            ("torch.cat((past_keys, keys))", "torch.cat((past_keys, keys), dim=1)"),
+            ("torch.cat((past_values, values))", "torch.cat((past_values, values), dim=1)"),
+        ),
+        explanation=(
+            "The cache is concatenated along the axis of the features; the tokens are on the first "
+            "axis of (T, d)."
+        ),
+        question="Which size of (T, d) must grow by T_new?",
+    ),
     # decode
     Misconception(
         id="computes_everything_again",
@@ -465,7 +519,58 @@ MISCONCEPTIONS = (
         ),
         question="Which matrix has a column for each token of the vocabulary?",
     ),
+    Misconception(
+        id="keeps_ids_as_tensors",
+        exercise="decode",
+        when=("no calls item", "no calls tolist"),
+        swaps=((".argmax().item()", ".argmax()"),),
+        explanation="The chosen ids are tensors; the list must hold numbers of type int.",
+        question="Which type does argmax return, and which type does the list contain at first?",
+    ),
+    Misconception(
+        id="gives_every_token_the_weight_one",
+        exercise="decode",
+        when=("takes a softmax", "runs along another axis"),
+        code="""
+            def decode(embeddings, W_query, W_key, W_value, W_out, W_vocab, first, new_tokens):
+                ids = [first]
+                keys = values = W_key.new_empty(0, W_key.shape[1])
+                for _ in range(new_tokens):
+                    x_new = embeddings[ids[-1:]]
+                    keys = torch.cat((keys, x_new @ W_key))
+                    values = torch.cat((values, x_new @ W_value))
+                    scores = x_new @ W_query @ keys.T / keys.shape[-1] ** 0.5
+                    logits = torch.softmax(scores, dim=0) @ values @ W_out @ W_vocab
+                    ids.append(logits.argmax().item())
+                return ids
+        """,
+        explanation=(
+            "The softmax runs over the single query, so every token gets the weight 1; it must run "
+            "over the keys."
+        ),
+        question="Which numbers must sum to 1 for one query?",
+    ),
     # Heads
+    Misconception(
+        id="counts_heads_in_place_of_old_tokens",
+        exercise=HEADS,
+        when=("reads the axis second",),
+        swaps=(
+            (
+                MASKS[HEADS],
+                (
+                    "torch.ones(T_new, keys.shape[2]).tril(\n"
+                    "            diagonal=0 if cache is None else past_keys.shape[1]\n"
+                    "        )"
+                ),
+            ),
+        ),
+        explanation=(
+            "The number of old tokens is read from the axis of the heads; in (B, H, T, d), the "
+            "tokens are on axis 2."
+        ),
+        question="Which size of the cached keys is the number of old tokens?",
+    ),
     Misconception(
         id="joins_heads_in_place_of_tokens",
         exercise=HEADS,

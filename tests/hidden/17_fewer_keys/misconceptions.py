@@ -50,6 +50,26 @@ MISCONCEPTIONS = (
         explanation="The tokens are repeated, but the heads must be: they are on the second axis.",
         question="Which axis of (B, G, T, d) must have the size H in the result?",
     ),
+    Misconception(
+        id="repeats_each_head_for_all_query_heads",
+        exercise="repeat_heads",
+        when=("repeats",),
+        swaps=(("x.repeat_interleave(H // G, dim=1)", "x.repeat_interleave(H, dim=1)"),),
+        explanation="Each key-value head is repeated H times; it must be repeated H/G times.",
+        question=(
+            "With 6 query heads and 2 key-value heads, how many query heads share one of them?"
+        ),
+    ),
+    Misconception(
+        id="repeats_each_head_as_often_as_there_are_heads",
+        exercise="repeat_heads",
+        when=("repeats",),
+        swaps=(("x.repeat_interleave(H // G, dim=1)", "x.repeat_interleave(G, dim=1)"),),
+        explanation="Each key-value head is repeated G times; it must be repeated H/G times.",
+        question=(
+            "With 6 query heads and 2 key-value heads, how many query heads share one of them?"
+        ),
+    ),
     # window_mask
     Misconception(
         id="shows_the_future",
@@ -118,6 +138,27 @@ MISCONCEPTIONS = (
         ),
         question="With a window of 3, does token 3 see token 2?",
     ),
+    Misconception(
+        id="shows_one_sink_too_many",
+        exercise="window_mask",
+        when=("compares",),
+        swaps=((VISIBLE, VISIBLE.replace("j < sinks", "j <= sinks")),),
+        explanation=(
+            "One sink too many is visible: the first one is key 0, so the last is sinks - 1."
+        ),
+        question="Which keys are the sinks if there are two of them, and if there are none?",
+    ),
+    Misconception(
+        id="makes_the_window_one_token_too_small",
+        exercise="window_mask",
+        when=("compares | calls tril | calls triu",),
+        swaps=((VISIBLE, VISIBLE.replace("< window", "< window - 1")),),
+        explanation=(
+            "The window is one token too small: with the query's own token, it must have *window* "
+            "tokens."
+        ),
+        question="Which tokens does a query see in a window of 1?",
+    ),
     # cache_bytes
     Misconception(
         id="returns_a_float",
@@ -148,6 +189,33 @@ MISCONCEPTIONS = (
             "number of tokens in the cache."
         ),
         question="Which tokens does a cache with a window keep, those in the window or the others?",
+    ),
+    Misconception(
+        id="caches_the_larger_number_of_tokens",
+        exercise="cache_bytes",
+        when=("takes a maximum | compares",),
+        swaps=((TOKENS, TOKENS.replace("min(", "max(")),),
+        explanation=(
+            "With a window, the larger of window and text length is counted; a cache holds no more "
+            "than either of them."
+        ),
+        question="How many tokens of a text of 30 tokens can be in a window of 64?",
+    ),
+    Misconception(
+        id="counts_one_text",
+        exercise="cache_bytes",
+        when=("no reads batch_size",),
+        swaps=(("return batch_size * tokens", "return tokens"),),
+        explanation="The bytes of one text are counted; every text of the batch needs a cache.",
+        question="Which argument says how many texts there are, and does your formula contain it?",
+    ),
+    Misconception(
+        id="counts_one_layer",
+        exercise="cache_bytes",
+        when=("no reads num_layers",),
+        swaps=((" * num_layers", ""),),
+        explanation="The bytes of one layer are counted; every layer has a cache.",
+        question="Which argument says how many layers there are, and does your formula contain it?",
     ),
     # GroupedQueryAttention
     Misconception(
@@ -218,6 +286,130 @@ MISCONCEPTIONS = (
             "float64."
         ),
         question="Which line of your code sets a dtype?",
+    ),
+    Misconception(
+        id="makes_keys_for_every_query_head",
+        exercise="GroupedQueryAttention",
+        when=("calls Linear",),
+        swaps=(
+            (
+                "self.W_key = nn.Linear(d_in, num_kv_heads * d, bias=False)",
+                "self.W_key = nn.Linear(d_in, d_out, bias=False)",
+            ),
+        ),
+        explanation=(
+            "W_key gives d_out features; keys have G heads, so it must give G · d features."
+        ),
+        question="How many features do the keys of G heads have together?",
+    ),
+    Misconception(
+        id="makes_keys_and_values_for_every_query_head",
+        exercise="GroupedQueryAttention",
+        when=("calls Linear",),
+        swaps=(
+            (
+                "self.W_key = nn.Linear(d_in, num_kv_heads * d, bias=False)",
+                "self.W_key = nn.Linear(d_in, d_out, bias=False)",
+            ),
+            (
+                "self.W_value = nn.Linear(d_in, num_kv_heads * d, bias=False)",
+                "self.W_value = nn.Linear(d_in, d_out, bias=False)",
+            ),
+        ),
+        explanation=(
+            "W_key and W_value give d_out features; keys and values have G heads, so they must "
+            "give G · d features."
+        ),
+        question="How many features do the keys of G heads have together?",
+    ),
+    Misconception(
+        id="multiplies_different_numbers_of_heads",
+        exercise="GroupedQueryAttention",
+        when=("multiplies matrices",),
+        swaps=((f"        {SHARED_VALUES}\n", ""),),
+        explanation=(
+            "Keys or values with G heads are multiplied by queries or weights with H heads; both "
+            "keys and values must be repeated first."
+        ),
+        question="How many heads do the weights have, and how many do the values have?",
+    ),
+    Misconception(
+        id="shares_heads_in_turn",
+        exercise="GroupedQueryAttention",
+        swaps=(
+            (SHARED_KEYS, "keys = keys.repeat(1, H // G, 1, 1)"),
+            (SHARED_VALUES, "values = values.repeat(1, H // G, 1, 1)"),
+        ),
+        explanation=(
+            "Query head h gets key-value head h % G; it must be h // (H/G), so that neighboring "
+            "query heads share a head."
+        ),
+        question=(
+            "With 6 query heads and 2 key-value heads, which head do query heads 0, 1, 2 share?"
+        ),
+    ),
+    Misconception(
+        id="divides_by_the_number_of_kv_heads",
+        exercise="GroupedQueryAttention",
+        when=("rounds",),
+        swaps=(
+            (SHARED_KEYS, "keys = keys[:, [h // G for h in range(H)]]"),
+            (SHARED_VALUES, "values = values[:, [h // G for h in range(H)]]"),
+        ),
+        explanation=(
+            "Query head h gets key-value head h // G; it must be h // (H/G), because H/G query "
+            "heads share one."
+        ),
+        question=(
+            "With 6 query heads and 2 key-value heads, how many query heads share one of them?"
+        ),
+    ),
+    Misconception(
+        id="windows_without_causality_alone",
+        exercise="GroupedQueryAttention",
+        when=("compares",),
+        swaps=(
+            (
+                BAND,
+                (
+                    "i, j = torch.arange(T)[:, None], torch.arange(T)\n"
+                    "        visible = j <= i if self.window is None else i - j < self.window"
+                ),
+            ),
+        ),
+        explanation=(
+            "With a window, later keys are visible: only keys that are too far back are hidden."
+        ),
+        question="If key j is after query i, is i - j < window true?",
+    ),
+    Misconception(
+        id="sees_one_token_less_than_its_window",
+        exercise="GroupedQueryAttention",
+        when=("compares | calls tril | calls triu",),
+        swaps=(
+            (
+                BAND,
+                (
+                    "i, j = torch.arange(T)[:, None], torch.arange(T)\n"
+                    "        visible = j <= i\n"
+                    "        if self.window is not None:\n"
+                    "            visible = visible & (i - j < self.window - 1)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The window is one token too small: with the query's own token, it must have *window* "
+            "tokens."
+        ),
+        question="Which tokens does a query see in a window of 1?",
+    ),
+    Misconception(
+        id="makes_a_mask_without_a_window",
+        exercise="GroupedQueryAttention",
+        when=("calls window_mask",),
+        swaps=((BAND, "visible = window_mask(T, self.window)"),),
+        explanation="Without a window, None is passed to window_mask, which needs a number.",
+        question="How many of T tokens are in the window if there is no window?",
     ),
     # DecoderAttention
     Misconception(
@@ -730,5 +922,76 @@ MISCONCEPTIONS = (
             "operations grows with the length of the text."
         ),
         question="Which product mixes the values for all queries of all heads at once?",
+    ),
+    Misconception(
+        id="shares_heads_in_turn_with_a_cache",
+        exercise="DecoderAttention",
+        swaps=(
+            (SCORES, SCORES.replace("repeat_heads(keys, H)", "keys.repeat(1, H // G, 1, 1)")),
+            (CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values.repeat(1, H // G, 1, 1)")),
+        ),
+        explanation=(
+            "Query head h gets key-value head h % G; it must be h // (H/G), so that neighboring "
+            "query heads share a head."
+        ),
+        question=(
+            "With 6 query heads and 2 key-value heads, which head do query heads 0, 1, 2 share?"
+        ),
+    ),
+    Misconception(
+        id="shares_values_in_another_order",
+        exercise="DecoderAttention",
+        swaps=(
+            (CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values.repeat(1, H // G, 1, 1)")),
+        ),
+        explanation=(
+            "The values are not repeated in the order of the keys: query head h gets the values of "
+            "head h % G, but its keys are those of head h // (H/G)."
+        ),
+        question="Which value head belongs to query head 1?",
+    ),
+    Misconception(
+        id="caches_heads_after_repeating_them",
+        exercise="DecoderAttention",
+        swaps=(
+            (
+                COUNT,
+                f"keys, values = repeat_heads(keys, H), repeat_heads(values, H)\n        {COUNT}",
+            ),
+            (SCORES, SCORES.replace("repeat_heads(keys, H)", "keys")),
+            (CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values")),
+        ),
+        explanation=(
+            "The keys and values in the cache are already repeated, so the cache has H heads, and "
+            "new keys don't fit; it must hold only the G heads."
+        ),
+        question="How many heads do the keys in the cache need, H or G?",
+    ),
+    Misconception(
+        id="repeats_each_head_of_the_cache_g_times",
+        exercise="DecoderAttention",
+        when=("repeats",),
+        swaps=(
+            (SCORES, SCORES.replace("repeat_heads(keys, H)", "keys.repeat_interleave(G, dim=1)")),
+            (
+                CONTEXT,
+                CONTEXT.replace("repeat_heads(values, H)", "values.repeat_interleave(G, dim=1)"),
+            ),
+        ),
+        explanation="Each key-value head is repeated G times; it must be repeated H/G times.",
+        question=(
+            "With 6 query heads and 2 key-value heads, how many query heads share one of them?"
+        ),
+    ),
+    Misconception(
+        id="multiplies_heads_that_are_not_repeated",
+        exercise="DecoderAttention",
+        when=("multiplies matrices",),
+        swaps=((CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values")),),
+        explanation=(
+            "Keys or values with G heads are multiplied by queries or weights with H heads; both "
+            "keys and values must be repeated first."
+        ),
+        question="How many heads do the weights have, and how many do the values have?",
     ),
 )

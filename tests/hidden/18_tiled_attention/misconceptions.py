@@ -44,6 +44,15 @@ RUNNING = """\
                         tokens = torch.arange(first, first + some_keys.shape[-2])
                         last_seen = torch.arange(Tq)[:, None] + Tk - Tq
                         scores = scores.masked_fill(tokens > last_seen, -torch.inf)""".lstrip()
+# Flash attention often starts with a large negative number, which is never NaN.
+FINITE = RUNNING.replace("1), -torch.inf)", "1), -1e30)")
+RIGHT_SUMS = """
+                    larger = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
+                    part = torch.exp(scores - larger)
+                    total = total * torch.exp(maximum - larger) + part.sum(dim=-1, keepdim=True)
+                    context = context * torch.exp(maximum - larger) + part @ some_values
+                    maximum = larger
+                return context / total"""
 
 MISCONCEPTIONS = (
     # online_max_and_sum
@@ -242,6 +251,20 @@ MISCONCEPTIONS = (
         explanation="The results are float32 even if the scores are float64.",
         question="Which dtype do the scores have, and which dtype do your results have?",
     ),
+    Misconception(
+        id="subtracts_the_maximum_too_late",
+        exercise="online_max_and_sum",
+        when=("takes exponentials",),
+        swaps=(
+            (BOTH, "total = total + torch.exp(tile).sum()"),
+            ("return maximum, total", "return maximum, total * torch.exp(-maximum)"),
+        ),
+        explanation=(
+            "The exponentials are taken before the maximum is subtracted, so those of large scores "
+            "overflow, and those of small scores vanish."
+        ),
+        question="What is exp(1000) in float32, and what is exp(1000) · exp(-1000)?",
+    ),
     # attend_tile
     Misconception(
         id="subtracts_minus_infinity",
@@ -434,10 +457,49 @@ MISCONCEPTIONS = (
         explanation="The results are float32 even if queries, keys and values are float64.",
         question="Which dtype do the queries have, and which dtype do your results have?",
     ),
+    Misconception(
+        id="multiplies_by_the_root",
+        exercise="attend_tile",
+        when=("takes roots",),
+        swaps=((SCALE, "scale = queries.shape[-1] ** 0.5"),),
+        explanation="The scores are multiplied by √d; by default they must be divided by it.",
+        question="Should vectors with more features give larger scores?",
+    ),
+    Misconception(
+        id="divides_by_the_size",
+        exercise="attend_tile",
+        when=("no takes roots",),
+        swaps=((SCALE, "scale = 1 / queries.shape[-1]"),),
+        explanation="The scores are divided by d; by default they must be divided by √d.",
+        question="How does the spread of a dot product grow with the number of features?",
+    ),
+    Misconception(
+        id="hides_with_zero",
+        exercise="attend_tile",
+        when=("fills | multiplies",),
+        swaps=((HIDING, "scores = scores.masked_fill(hidden, 0.0)"),),
+        explanation=(
+            "Hidden scores become 0, whose exponential is 1, so hidden keys still have weight; "
+            "they must become minus infinity."
+        ),
+        question="Which score has the exponential 0?",
+    ),
+    Misconception(
+        id="hides_with_the_smallest_number",
+        exercise="attend_tile",
+        when=("calls finfo",),
+        swaps=((HIDING, "scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)"),),
+        explanation=(
+            "Hidden scores are set to the smallest finite number, so a query that sees no key "
+            "averages all values; only minus infinity gives the weight 0 in every row."
+        ),
+        question="What is the softmax of a row in which all scores are the same number?",
+    ),
     # merge_tiles
     Misconception(
         id="averages_the_contexts",
         exercise="merge_tiles",
+        when=("divides | multiplies | calls lerp",),
         swaps=((MIXED, "context = (context_a + context_b) / 2"),),
         explanation=(
             "The plain mean of the contexts is taken; each context must be weighted by its sum of "
@@ -451,6 +513,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="adds_the_contexts",
         exercise="merge_tiles",
+        when=("takes exponentials | calls logaddexp",),
         swaps=((MIXED, "context = context_a + context_b"),),
         explanation=(
             "The contexts are added, but each is already a mean: its weights sum to 1 within its "
@@ -461,6 +524,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="weights_with_the_logs",
         exercise="merge_tiles",
+        when=("divides",),
         swaps=(
             (
                 SHARES,
@@ -479,6 +543,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="swaps_the_shares",
         exercise="merge_tiles",
+        when=("takes exponentials | calls softmax | calls sigmoid",),
         swaps=((SHARES, SHARES.replace("share_a, share_b", "share_b, share_a")),),
         explanation="Each context gets the weight of the wrong side.",
         question="Which context should get more weight if side a has the larger logsumexp?",
@@ -532,6 +597,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="adds_the_logsumexps",
         exercise="merge_tiles",
+        when=("takes exponentials",),
         swaps=((MERGED, "logsumexp = logsumexp_a + logsumexp_b"),),
         explanation=(
             "The logsumexps are added, which multiplies the two sums; the sums must be added."
@@ -572,6 +638,17 @@ MISCONCEPTIONS = (
         explanation="The results are float32, even if both sides are float64.",
         question="Which dtype do the two sides have, and which dtype do your results have?",
     ),
+    Misconception(
+        id="gives_the_shares_no_axis",
+        exercise="merge_tiles",
+        when=("no calls unsqueeze", "no passes keepdim"),
+        swaps=((MIXED, "context = share_a * context_a + share_b * context_b"),),
+        explanation=(
+            "The shares have the shape (..., Tq) and the contexts (..., Tq, d_v): the shares need "
+            "a last axis of size 1, so that each multiplies all features of its query."
+        ),
+        question="Which axis of the contexts must the queries of the shares be aligned with?",
+    ),
     # tiled_attention
     Misconception(
         id="averages_the_tiles",
@@ -598,6 +675,10 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_the_last_tile",
         exercise="tiled_attention",
+        when=(
+            "no calls merge_tiles",
+            "no calls logaddexp",
+        ),
         swaps=((MERGING, "context, logsumexp = tile"),),
         explanation="Each tile replaces the results of the tiles before it.",
         question="What is left of the first tile in the result?",
@@ -812,5 +893,148 @@ MISCONCEPTIONS = (
         swaps=((MERGING, f"{MERGING}\n            context = context.detach()"),),
         explanation="The running context is detached, so no gradient flows back through it.",
         question="Which call cuts the result off from the inputs?",
+    ),
+    Misconception(
+        id="averages_all_tiles",
+        exercise="tiled_attention",
+        when=("divides",),
+        swaps=(
+            (STOP, "if False:"),
+            (MERGING, "context = context + tile[0] / -(-Tk // tile_size)"),
+        ),
+        explanation=(
+            "Each tile has its own softmax, and the contexts of all tiles are averaged; a tile "
+            "must be weighted by the sum of its exponentials."
+        ),
+        question="What happens to the context if one tile has all the large scores?",
+    ),
+    Misconception(
+        id="corrects_the_context_alone",
+        exercise="tiled_attention",
+        when=("takes exponentials",),
+        code=f"""
+            {RUNNING}
+                    larger = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
+                    part = torch.exp(scores - larger)
+                    total = total + part.sum(dim=-1, keepdim=True)
+                    context = context * torch.exp(maximum - larger) + part @ some_values
+                    maximum = larger
+                return context / total
+        """,
+        explanation=(
+            "When the maximum grows, the sum of the weighted values is corrected, but the sum of "
+            "the exponentials is not."
+        ),
+        question="Which two running sums contain exponentials with the old maximum?",
+    ),
+    Misconception(
+        id="forgets_the_maximum_of_earlier_tiles",
+        exercise="tiled_attention",
+        when=("takes exponentials", "takes a maximum"),
+        code=f"""
+            {FINITE.replace("-torch.inf", "-1e30")}
+                    larger = scores.amax(dim=-1, keepdim=True)
+                    part = torch.exp(scores - larger)
+                    total = total * torch.exp(maximum - larger) + part.sum(dim=-1, keepdim=True)
+                    context = context * torch.exp(maximum - larger) + part @ some_values
+                    maximum = larger
+                return context / total
+        """,
+        explanation=(
+            "The running maximum is that of the last tile alone, so the factor of the earlier sums "
+            "overflows if an earlier tile has far larger scores."
+        ),
+        question="What is exp(old - new) if the new tile has far smaller scores?",
+    ),
+    Misconception(
+        id="hides_the_past_in_running_sums",
+        exercise="tiled_attention",
+        when=("takes exponentials",),
+        code=f"""
+            {FINITE.replace("tokens > last_seen", "tokens <= last_seen")}{RIGHT_SUMS}
+        """,
+        explanation=(
+            "With causal, the mask is inverted: a query sees only the keys after its own token, "
+            "and the last query sees none."
+        ),
+        question="Which keys must the last query see?",
+    ),
+    Misconception(
+        id="never_subtracts_a_maximum",
+        exercise="tiled_attention",
+        when=("takes exponentials", "no calls amax", "no calls max"),
+        code=f"""
+            {RUNNING}
+                    part = torch.exp(scores)
+                    total = total + part.sum(dim=-1, keepdim=True)
+                    context = context + part @ some_values
+                return context / total
+        """,
+        explanation=(
+            "No maximum is subtracted before the exponentials, so large scores overflow, and "
+            "infinity divided by infinity is NaN."
+        ),
+        question="Which number may you subtract from all scores of a query?",
+    ),
+    Misconception(
+        id="weights_the_tiles_with_the_logs",
+        exercise="tiled_attention",
+        when=("divides",),
+        swaps=(
+            (STOP, "if False:"),
+            (
+                MERGING,
+                (
+                    "if first == 0:\n"
+                    "                context, logsumexp = tile\n"
+                    "                continue\n"
+                    "            share = (tile[1] / (logsumexp + tile[1])).unsqueeze(-1)\n"
+                    "            context = (1 - share) * context + share * tile[0]\n"
+                    "            logsumexp = torch.logaddexp(logsumexp, tile[1])"
+                ),
+            ),
+        ),
+        explanation=(
+            "The tiles are weighted by their logsumexps; the weights must be computed from the "
+            "exponentials of these."
+        ),
+        question="The logsumexp is the log of which number?",
+    ),
+    Misconception(
+        id="swaps_the_shares_of_the_tiles",
+        exercise="tiled_attention",
+        when=("takes exponentials | calls softmax | calls sigmoid",),
+        swaps=(
+            (STOP, "if False:"),
+            (
+                MERGING,
+                (
+                    "both = torch.logaddexp(logsumexp, tile[1])\n"
+                    "            old = torch.exp(tile[1] - both)[..., None]\n"
+                    "            new = torch.exp(logsumexp - both)[..., None]\n"
+                    "            context, logsumexp = old * context + new * tile[0], both"
+                ),
+            ),
+        ),
+        explanation=(
+            "The running context gets the weight of the new tile, and the new tile gets that of "
+            "the context."
+        ),
+        question=(
+            "Which of the two should get more weight if the new tile has the larger logsumexp?"
+        ),
+    ),
+    Misconception(
+        id="hides_with_zero_in_running_sums",
+        exercise="tiled_attention",
+        when=("takes exponentials", "fills | multiplies"),
+        code=f"""
+            {FINITE.replace("> last_seen, -torch.inf", "> last_seen, 0.0")}{RIGHT_SUMS}
+        """,
+        explanation=(
+            "Hidden scores become 0, whose exponential is 1, so hidden keys still have weight; "
+            "they must become minus infinity."
+        ),
+        question="Which score has the exponential 0?",
     ),
 )
