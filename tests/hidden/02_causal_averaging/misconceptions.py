@@ -3,7 +3,7 @@
 from autograder.diagnosis.misconceptions import Misconception
 
 # All scores are zero in this stage, so equal weights only show that the mask is missing.
-OPERATORS = {"weights_equal": None}
+
 
 MISCONCEPTIONS = (
     # causal_mean_loop
