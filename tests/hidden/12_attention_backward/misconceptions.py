@@ -711,6 +711,22 @@ MISCONCEPTIONS = (
         when=("calls softmax_backward",),
     ),
     Misconception(
+        id="loses_the_axis_of_the_sum_in_attention",
+        exercise="attention_backward",
+        swaps=(
+            (
+                "softmax_backward(weights, grad_weights)",
+                "weights * (grad_weights - (weights * grad_weights).sum(dim=-1))",
+            ),
+        ),
+        explanation=(
+            "The sum over each row of weights loses its axis, so broadcasting aligns it with the "
+            "wrong axis, or the shapes do not fit."
+        ),
+        question="What is the shape of your sum, and with which entries is each number combined?",
+        when=("takes a sum", "loses an axis"),
+    ),
+    Misconception(
         id="swaps_the_arguments_of_softmax_backward",
         exercise="attention_backward",
         swaps=(
