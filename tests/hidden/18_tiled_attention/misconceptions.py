@@ -560,6 +560,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="divides_by_a_total_of_zero",
         exercise="merge_tiles",
+        when=("divides",),
         swaps=((SHARES, "share_a, share_b = torch.stack((sum_a, sum_b)) / total"),),
         explanation=(
             "If neither side has a visible key, the context is NaN: the total is 0, and 0 / 0 is "
@@ -648,6 +649,23 @@ MISCONCEPTIONS = (
             "a last axis of size 1, so that each multiplies all features of its query."
         ),
         question="Which axis of the contexts must the queries of the shares be aligned with?",
+    ),
+    Misconception(
+        id="subtracts_infinities_in_the_shares",
+        exercise="merge_tiles",
+        when=("takes exponentials | calls sigmoid", "no divides"),
+        code="""
+            def merge_tiles(context_a, logsumexp_a, context_b, logsumexp_b):
+                logsumexp = torch.logaddexp(logsumexp_a, logsumexp_b)
+                share_a = torch.exp(logsumexp_a - logsumexp)[..., None]
+                share_b = torch.exp(logsumexp_b - logsumexp)[..., None]
+                return share_a * context_a + share_b * context_b, logsumexp
+        """,
+        explanation=(
+            "If neither side has a visible key, the context is NaN: both logsumexps are minus "
+            "infinity, and -inf - (-inf) is NaN."
+        ),
+        question="What do you subtract if both logsumexps are minus infinity?",
     ),
     # tiled_attention
     Misconception(
