@@ -16,12 +16,13 @@ ABOUT: Final[Mapping[str, Callable[[Written, str], bool]]] = {
     "reads": lambda code, name: name in code.reads,
     "sets": lambda code, name: name in code.sets,
     "sets twice": lambda code, name: code.sets[name] > 1,
-    "calls": lambda code, name: name in code.mentions,
+    "calls": lambda code, name: name in code.called,
     "divides by": lambda code, name: name in code.divisors,
     "returns": lambda code, name: any(getattr(one, "id", "") == name for one in code.returned),
     "omits the axis of": lambda code, name: name in code.calls_without_axis,
     "passes": lambda code, name: name in code.keywords,
     "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
+    "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "takes a tensor as": lambda code, name: name in code.tensors,
 }
 # Conditions without a name; the operations of ``Written`` are further ones.
@@ -34,7 +35,7 @@ FACTS: Final[Mapping[str, Callable[[Written], bool]]] = {
     "runs along another axis": lambda code: code.runs_along_another_axis,
     "loses an axis": lambda code: code.loses_an_axis,
     "skips iterations": lambda code: code.skips_iterations,
-    "uses infinity": lambda code: bool(code.mentions.keys() & {"inf", "float", "finfo"}),
+    "uses infinity": lambda code: bool({"inf", "float", "finfo"} & (code.called | code.reads)),
     "takes a softmax twice": lambda code: code.softmaxes > 1 or "loops" in code.operations,
 }
 NO: Final = "no "

@@ -11,7 +11,7 @@ from autograder.diagnosis.student_code import StudentCode
 from autograder.results import WRITTEN_OUT, title_of
 
 NAME: Final = re.compile(r"`(\w+)`")
-RESULT: Final = re.compile(r"\b[Rr]esult\b|returned")  # of the exercise that is written out
+RESULT: Final = re.compile(r"\b[Tt]he results?\b|returned")  # of the exercise that is written out
 
 
 class Consent(NamedTuple):

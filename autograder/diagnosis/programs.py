@@ -81,12 +81,14 @@ class Answer(NamedTuple):
 class ExerciseMistakes(NamedTuple):
     """The code of one exercise of the solution, and the known mistakes in it.
 
-    *calling* is that version, of the solution or of a variant, which calls most other exercises.
+    *calling* is that version which calls most other exercises, and *text* is its module: the
+    solution or a variant.
     """
 
     name: str
     code: ExerciseCode
     calling: ExerciseCode
+    text: str
     rewrites: tuple[Rewrite, ...]
     written: tuple[Misconception, ...]
 
@@ -108,7 +110,8 @@ class StageMistakes:
             code = ExerciseCode(self.text, exercise, self.names)
             written = tuple(one for one in self._bank if one.exercise == exercise)
             rewrites = tuple(rewrites_of(code, self._words))
-            known = ExerciseMistakes(exercise, code, self._calling(code), rewrites, written)
+            calling, text = self._calling(code)
+            known = ExerciseMistakes(exercise, code, calling, text, rewrites, written)
             self._known[exercise] = known
         return self._known[exercise]
 
@@ -123,13 +126,29 @@ class StageMistakes:
         """Return what the stub prescribes for *exercise*."""
         return contract_of(self.text, exercise, [one.name for one in self.within(exercise)])
 
-    def _calling(self, code: ExerciseCode) -> ExerciseCode:
+    def callers(self, exercise: str, changed: str) -> ast.Module:
+        """Return definitions of *exercise* and of those through which it calls *changed*.
+
+        They are from one module, unless only another one calls *changed*.
+        """
+        whole = [one for one in self.within(exercise) if one.name != changed]
+        through = [one for one in whole if changed in [each.name for each in self.within(one.name)]]
+        text = self.of(exercise).text
+        found = []
+        for one in reversed(through):
+            same = ExerciseCode(text, one.name, self.names) if one.text != text else one.calling
+            reached = [each.name for name in same.used for each in self.within(name)]
+            found.append(same if changed in reached else one.calling)
+        return ast.Module([node for code in found for node in code.module.body], [])
+
+    def _calling(self, code: ExerciseCode) -> tuple[ExerciseCode, str]:
         name, place = code.names[-1], self.names.index(code.names[-1])
         earlier = set(self.names[:place])  # so that there is no cycle
         texts = (text for text, defined in self._variants if name in defined)
-        every = [code, *(ExerciseCode(text, name, self.names) for text in texts)]
-        usable = [one for one in every if earlier.issuperset(one.used)]
-        return max(usable or [code], key=lambda one: len(one.used))
+        every = [(code, self.text)]
+        every += [(ExerciseCode(text, name, self.names), text) for text in texts]
+        usable = [one for one in every if earlier.issuperset(one[0].used)]
+        return max(usable or every[:1], key=lambda one: len(one[0].used))
 
 
 def _defined(text: str) -> tuple[str, set[str]]:
@@ -151,7 +170,7 @@ class Programs:
     def __init__(self, mistakes: StageMistakes, exercise: str, solution: LocalChannel) -> None:
         within = mistakes.within(exercise)
         self._text = mistakes.text
-        self._within = within
+        self._known = mistakes
         self._exercise = within[0].code
         self._solution = solution
         self._written = tuple(item for one in within for item in one.written)
@@ -373,8 +392,7 @@ class Programs:
         if changed == self.exercise:
             return channel
         if changed not in self._callers:
-            callers = [one.calling for one in reversed(self._within) if one.name != changed]
-            module = ast.Module([node for one in callers for node in one.module.body], [])
+            module = self._known.callers(self.exercise, changed)
             self._callers[changed] = compile(module, self._solution.file, "exec")
         return channel.replacing(self._callers[changed], lambda: self._text)
 

@@ -161,8 +161,12 @@ class Ranking:
 
     def explanation(self, *, only_one: bool = False) -> Explanation:
         """Return the best explanation of the submission; with *only_one*, of a single mistake."""
-        ways = [self._by_source, self._by_one, self._by_two, self._by_several]
-        for find in ways[:2] if only_one else ways:
+        seen = self._by_source()
+        if seen.diagnoses:
+            rest = self._by_several(seen)
+            return rest if rest.diagnoses else seen
+        ways = [self._by_one, self._by_two, self._by_several]
+        for find in ways[:1] if only_one else ways:
             explained = find()
             if explained.diagnoses:
                 rules = self._about_rules(explained)
@@ -331,11 +335,14 @@ class Ranking:
         alone = [self.candidate((number,)).explained for number in found[0].key]
         return Explanation(name_each(found[0].explained, pair, alone), [found])
 
-    def _by_several(self) -> Explanation:
-        """Name the program that explains most failed checks, then the best one for the rest."""
-        diagnoses: dict[str, Diagnosis] = {}
-        programs: list[Sequence[Candidate]] = []
-        written: frozenset[str] = frozenset()
+    def _by_several(self, known: Explanation | None = None) -> Explanation:
+        """Name the program that explains most failed checks, then the best one for the rest.
+
+        Checks with a *known* explanation keep it.
+        """
+        first = known or Explanation({})
+        diagnoses = dict(first.diagnoses)
+        programs, written = list(first.programs), first.written
         for _ in range(MAX_ROUNDS):
             rest = [check for check in self.failed if check.name not in diagnoses]
             found = self._most(rest)

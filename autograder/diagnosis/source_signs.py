@@ -6,6 +6,7 @@ results as the code.
 """
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -60,6 +61,7 @@ def signs(code: StudentCode, exercise: str, contract: Contract) -> list[Sign]:
         *_arguments(last, contract),
         *_uninitialized(last),
         *_unstored(last),
+        *_bare_names(last, code),
         *_layers_in_calls(last, code),
         *_lost_results(last),
         *_defaults(last, contract),
@@ -206,6 +208,31 @@ def _unstored(definition: Definition) -> Iterator[Sign]:
                     "so the module does not keep it.",
                     "What makes a value an attribute of its module?",
                 )
+
+
+def _bare_names(definition: Definition, code: StudentCode) -> Iterator[Sign]:
+    """Find an attribute or an argument of the constructor that a method reads without ``self``."""
+    own = methods(definition) if _is_class(definition) and "*" not in code.names else {}
+    stored = _own(definition, ast.Store)
+    given = {each.arg for each in own[CONSTRUCTOR].args.args} if CONSTRUCTOR in own else set()
+    known = code.names | vars(builtins).keys()
+    for name, function in own.items():
+        inside = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
+        inside |= {_last(each) for each in ast.walk(function) if _is_bound(each)}
+        for each in ast.walk(function):
+            if not isinstance(each, ast.Name) or each.id in known | inside:
+                continue
+            if name != CONSTRUCTOR and each.id in stored | given:
+                lost = "" if each.id in stored else ", and `__init__` does not store it"
+                yield Sign(
+                    "self_missing",
+                    f"Line {each.lineno} reads `{each.id}` without `self.`{lost}.",
+                    "Where does a method find what the constructor has stored?",
+                )
+
+
+def _is_bound(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
 
 
 def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign]:

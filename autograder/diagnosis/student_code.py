@@ -60,14 +60,15 @@ FUNCTIONS: Final = {
     "takes a maximum": "max amax maximum topk argmax sort aminmax cummax",
     "takes a mean": "mean var std var_mean std_mean layer_norm",
     "takes a variance": "var std var_mean std_mean layer_norm",
-    "takes a sum": "sum einsum cumsum nansum dot matmul",
+    "takes a sum": "sum einsum cumsum nansum",
+    "takes a minimum": "min amin minimum",
     "takes a product": "prod cumprod",
     "seeds": "manual_seed seed Generator fork_rng set_rng_state",
     "detaches": "detach detach_ data item tolist no_grad inference_mode numpy tensor float int "
     "requires_grad_ set_grad_enabled",
     "takes lengths": "norm normalize cosine_similarity vector_norm sqrt rsqrt",
     "makes tensors": "tensor as_tensor stack from_numpy cat FloatTensor Tensor LongTensor",
-    "clears gradients": "zero_grad zero_ grad zeros_like",
+    "clears gradients": "zero_grad zero_",
     "registers buffers": "register_buffer",
     "fills": "masked_fill masked_fill_ where masked_scatter",
 }
@@ -87,13 +88,29 @@ class StudentCode:
         self._written: dict[str, Written] = {}
 
     @cached_property
+    def _statements(self) -> list[ast.stmt]:
+        return [one for cell in self._cells for one in read_parts(cell).tree.body]
+
+    @cached_property
     def definitions(self) -> dict[str, list[Definition]]:
         """The definitions of each name, in the order of the source."""
         found: dict[str, list[Definition]] = {}
-        for node in (one for cell in self._cells for one in read_parts(cell).tree.body):
+        for node in self._statements:
             if isinstance(node, Definition):
                 found.setdefault(node.name, []).append(node)
         return found
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names that the module defines, assigns or imports."""
+        rest = (node for node in self._statements if not isinstance(node, Definition))
+        every = [each for node in rest for each in ast.walk(node)]
+        imported = {
+            (each.asname or each.name).partition(".")[0]
+            for each in every
+            if isinstance(each, ast.alias)
+        }
+        return frozenset(imported.union(self.definitions, map(_name, every)))
 
     def written(self, exercise: str) -> "Written":
         """Return the facts about *exercise*; there are none if the source does not define it."""
@@ -125,7 +142,7 @@ class Written:
 
     def __init__(self, nodes: Sequence[Definition]) -> None:
         self.definitions = nodes
-        self._nodes = [each for node in nodes for each in ast.walk(node)]
+        self._nodes = [each for node in nodes for each in _walk(node)]
         self.functions = [each for each in self._nodes if isinstance(each, Function)]
 
     @cached_property
@@ -133,6 +150,11 @@ class Written:
         """How often each name occurs, such as that of a function that is called or passed on."""
         named = (each for each in self._nodes if isinstance(each, ast.Attribute | ast.Name))
         return Counter(map(_name, named))
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names of the functions and methods that are called, and of attributes but self's."""
+        return called_names(self._nodes)
 
     @cached_property
     def reads(self) -> frozenset[str]:
@@ -166,7 +188,11 @@ class Written:
     @property
     def softmaxes(self) -> int:
         """How many times the source mentions a softmax or an exponential."""
-        return sum(self.mentions[name] for name in FUNCTIONS["takes a softmax"].split())
+        return sum(
+            self.mentions[name]
+            for name in FUNCTIONS["takes a softmax"].split()
+            if name in self.called
+        )
 
     @cached_property
     def divisors(self) -> frozenset[str]:
@@ -218,9 +244,7 @@ class Written:
             or (isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
             for each in self._nodes
         )
-        return (
-            stores or any(_ends_in_place(name) for name in self.mentions) or "out" in self.keywords
-        )
+        return stores or any(map(_ends_in_place, self.called)) or "out" in self.keywords
 
     @property
     def keywords(self) -> frozenset[str]:
@@ -278,14 +302,33 @@ class Written:
 
 def operations(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """Return the operations of *nodes*, as operators or as functions."""
-    found, names = set[str](), set[str]()
+    every = list(nodes)
+    found = {NODES[type(node)] for node in every if type(node) in NODES}
+    found |= {"takes roots" for node in every if _is_root(node)}
+    names = called_names(every) & BY_FUNCTION.keys()
+    return frozenset(found.union(*(BY_FUNCTION[name] for name in names)))
+
+
+def called_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Return the names of what *nodes* call, and of the attributes of others than ``self``."""
+    names = set()
     for node in nodes:
-        names.add(_name(node))
-        if type(node) in NODES:
-            found.add(NODES[type(node)])
-        if _is_root(node):
-            found.add("takes roots")
-    return frozenset(found.union(*(BY_FUNCTION[name] for name in names & BY_FUNCTION.keys())))
+        if isinstance(node, ast.Call):
+            names.add(_name(node.func))
+        elif isinstance(node, ast.Attribute) and _name(node.value) != "self":
+            names.add(node.attr)
+    return frozenset(names)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield *node* and all nodes below it, except annotations, which compute nothing."""
+    waiting = [node]
+    for one in waiting:  # the loop extends the list
+        yield one
+        for name, value in ast.iter_fields(one):
+            if name not in {"annotation", "returns"}:
+                some = value if isinstance(value, list) else [value]
+                waiting += [each for each in some if isinstance(each, ast.AST)]
 
 
 def _name(node: ast.AST) -> str:

@@ -159,6 +159,8 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
         for template, key in others.items():
             yield mistake(key, put(site, template))
     for site in scope.of(ast.AugAssign):
+        if not isinstance(site.node.op, ast.Add):
+            continue
         parts = {"T": site.node.target, "V": site.node.value}
         yield mistake("wrong_reduction.last_term", restate(site, "T = V", **parts))
         yield mistake("wrong_reduction.no_term", leave_out(site))

@@ -38,10 +38,10 @@ FORM = {
 }
 
 
-def found(exercise: str, code: str) -> dict[str, str]:
+def found(exercise: str, code: str, start: str = "from torch import nn\n") -> dict[str, str]:
     """Return the sentences of the signs in *code*, by their names."""
     contract = contract_of(SOLUTION, exercise, [exercise])
-    source = StudentCode((code.encode(),), ["mix", "Head"])
+    source = StudentCode((start.encode(), code.encode()), ["mix", "Head"])
     return {one.name: one.sentence for one in signs(source, exercise, contract)}
 
 
@@ -52,6 +52,8 @@ def found(exercise: str, code: str) -> dict[str, str]:
         ({"args": "self"}, "other_signature"),
         ({"init": "self.layer = nn.Linear(size, size)"}, "not_initialized"),
         ({"init": "super().__init__(); layer = nn.Linear(size, size)"}, "self_forgotten"),
+        ({"body": "return layer(x)"}, "self_missing"),
+        ({"body": "return self.layer(x) / size"}, "self_missing"),
         ({"body": "return nn.Linear(3, 3)(x)"}, "layer_in_forward"),
         ({"body": "self.layer(x); return x"}, "result_dropped"),
         ({"body": "x.masked_fill(x > 0, 1); return self.layer(x)"}, "result_dropped"),
@@ -61,7 +63,7 @@ def found(exercise: str, code: str) -> dict[str, str]:
 )
 def test_a_mistake_in_a_module_is_seen(change: dict[str, str], name: str):
     """The source of a module shows the mistake."""
-    assert list(found("Head", HEAD.format(**{**FORM, **change}))) == [name]
+    assert next(iter(found("Head", HEAD.format(**{**FORM, **change})))) == name
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,7 @@ def test_a_function_is_described(code: str, name: str, part: str):
         "def mix(a, b, **options): return a",
         "def mix(a, b, share=0.50): return a.add_(b) / a.sum(-1, keepdim=True) - a.sum()",
         "other = 1",
+        "from torch import nn\nsize = 3",
     ],
 )
 def test_other_code_has_no_sign(code: str):

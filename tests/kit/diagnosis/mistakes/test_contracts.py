@@ -54,7 +54,7 @@ The result has the wrong dtype, float64.
     return (head(x, kind) if kind else x).to(torch.float64)
 The result is cut from the graph: no gradient flows back from it.
     return (head(x, kind) if kind else x).detach()
-`kind` has no effect, because a fixed value is used instead.
+`kind` has no effect, because your code never reads it.
     return head(x, 'rand') if 'rand' else x
 The two cases of `kind` are swapped.
     return x if kind else head(x, kind)
