@@ -236,7 +236,7 @@ def _is_bound(node: ast.AST) -> bool:
 
 
 def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign]:
-    """Find a layer that each call builds anew."""
+    """Find a layer that each call builds again."""
     classes = {name for name, some in code.definitions.items() if _is_class(some[-1])}
     for name, function in methods(definition).items():
         if name in {"", CONSTRUCTOR} or name.startswith("_") or not _is_class(definition):

@@ -51,8 +51,8 @@ def misses(missing: tuple[str, ...]) -> Misconception:
 
 def swapped(exercise: str, right: tuple[str, ...], first: str, second: str) -> Misconception:
     """Return the mistake that two of the gradients *right* are swapped in the result."""
-    exchanged = {f"grad_{first}": f"grad_{second}", f"grad_{second}": f"grad_{first}"}
-    wrong = [exchanged.get(name, name) for name in right]
+    names = {f"grad_{first}": f"grad_{second}", f"grad_{second}": f"grad_{first}"}
+    wrong = [names.get(name, name) for name in right]
     return Misconception(
         id=f"swaps_gradients_of_{first}_and_{second}",
         exercise=exercise,

@@ -369,8 +369,8 @@ MISCONCEPTIONS = (
             ("    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""),
         ),
         explanation=(
-            "Temperature 0 has no case of its own, so the logits are divided by 0; at temperature "
-            "0, the token with the largest logit must be chosen without drawing."
+            "Temperature 0 is not treated separately, so the logits are divided by 0; at "
+            "temperature 0, the token with the largest logit must be chosen without drawing."
         ),
         question="What is 2 / 0 in a tensor, and what does softmax make of it?",
     ),
@@ -398,8 +398,7 @@ MISCONCEPTIONS = (
         when=("calls argmax | calls max | calls topk",),
         swaps=(("logits.argmax(dim=-1, keepdim=True)", "logits.argmax(dim=-1)"),),
         explanation=(
-            "At temperature 0, the ids have the shape (B,), but each item needs a row of its own: "
-            "(B, 1)."
+            "At temperature 0, the ids have the shape (B,), but each item needs one row: (B, 1)."
         ),
         question="Which shape do the ids have that multinomial draws?",
     ),
