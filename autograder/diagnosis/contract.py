@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from autograder.diagnosis.mistakes.vocabulary import role_of_name
 from autograder.diagnosis.student_code import Function, StudentCode
+from autograder.diagnosis.vocabulary import role_of_name
 
 # Quantities of attention: a sentence with one of these words is for exercises that have it.
 QUANTITIES: Final = ("quer", "key", "head", "score", "mask")

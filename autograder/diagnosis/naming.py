@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from autograder.diagnosis.mistake_texts import MistakeText
 from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
-from autograder.diagnosis.mistakes.vocabulary import alternatives
+from autograder.diagnosis.vocabulary import alternatives
 from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, TypeGuard
 
-from autograder.diagnosis.mistakes.vocabulary import ORDINALS
+from autograder.diagnosis.vocabulary import ORDINALS
 from autograder.sandbox.source_parts import read_parts
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

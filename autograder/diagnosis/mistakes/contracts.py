@@ -18,7 +18,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.mistakes.vocabulary import ORDINALS, PROJECTIONS, role_of
+from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, role_of
 
 DRAWS = ("rand", "randn")
 

@@ -15,7 +15,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.mistakes.vocabulary import CACHE, EPSILON, role_of
+from autograder.diagnosis.vocabulary import CACHE, EPSILON, role_of
 
 ACTIVATIONS = ("relu", "gelu", "silu", "sigmoid", "tanh", "SiLU", "GELU", "ReLU")
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")

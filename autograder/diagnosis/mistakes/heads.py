@@ -18,7 +18,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     swapped,
     transposed,
 )
-from autograder.diagnosis.mistakes.vocabulary import (
+from autograder.diagnosis.vocabulary import (
     ORDINALS,
     PROJECTIONS,
     axis_of,

@@ -8,7 +8,6 @@ from msgspec import field
 
 from autograder.course_file import Group
 from autograder.diagnosis.conditions import require_conditions
-from autograder.diagnosis.mistakes.vocabulary import capital
 from autograder.diagnosis.sentences import (
     Sentence,
     TextEntry,
@@ -16,6 +15,7 @@ from autograder.diagnosis.sentences import (
     read_entries,
     require_placeholders,
 )
+from autograder.diagnosis.vocabulary import capital
 from autograder.errors import CourseError
 
 PLACEHOLDERS: Final = frozenset(

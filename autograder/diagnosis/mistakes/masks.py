@@ -16,7 +16,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     site_of,
 )
 from autograder.diagnosis.mistakes.scores import SOFTMAX
-from autograder.diagnosis.mistakes.vocabulary import role_of
+from autograder.diagnosis.vocabulary import role_of
 
 TRIANGLES = ("tril", "triu")
 

@@ -18,7 +18,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     restate,
     site_of,
 )
-from autograder.diagnosis.mistakes.vocabulary import role_of
+from autograder.diagnosis.vocabulary import role_of
 
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
 

@@ -16,7 +16,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     swapped,
     transposed,
 )
-from autograder.diagnosis.mistakes.vocabulary import (
+from autograder.diagnosis.vocabulary import (
     PROJECTIONS,
     is_parameter,
     role_of,

@@ -19,7 +19,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     restate,
 )
-from autograder.diagnosis.mistakes.vocabulary import ORDINALS, axis_of, other_axes
+from autograder.diagnosis.vocabulary import ORDINALS, axis_of, other_axes
 
 REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
 

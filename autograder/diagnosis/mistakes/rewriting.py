@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
-from autograder.diagnosis.mistakes.vocabulary import is_parameter, role_of
 from autograder.diagnosis.student_code import operations
+from autograder.diagnosis.vocabulary import is_parameter, role_of
 
 Make = Callable[[Any], Any]
 TRANSPOSES = ("transpose", "permute", "swapaxes", "t")

@@ -16,7 +16,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.mistakes.vocabulary import (
+from autograder.diagnosis.vocabulary import (
     PROJECTIONS,
     role_of,
 )

@@ -20,7 +20,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     statement,
 )
 from autograder.diagnosis.mistakes.scores import SOFTMAX
-from autograder.diagnosis.mistakes.vocabulary import (
+from autograder.diagnosis.vocabulary import (
     COUNTED,
     ORDINALS,
     PROJECTIONS,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import handout
-from autograder.diagnosis.mistakes.vocabulary import alternatives
+from autograder.diagnosis.vocabulary import alternatives
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
 from autograder.results import FIRST, SECOND

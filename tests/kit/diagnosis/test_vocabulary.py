@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.diagnosis.mistakes.vocabulary import (
+from autograder.diagnosis.vocabulary import (
     alternatives,
     axis_of,
     counted,
