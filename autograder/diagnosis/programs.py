@@ -92,6 +92,11 @@ class ExerciseMistakes(NamedTuple):
     rewrites: tuple[Rewrite, ...]
     written: tuple[Misconception, ...]
 
+    @property
+    def is_class(self) -> bool:
+        """Whether the exercise is a class."""
+        return isinstance(self.code.module.body[-1], ast.ClassDef)
+
 
 class StageMistakes:
     """The known mistakes in the exercises of one stage; *bank* are its misconceptions."""
@@ -116,10 +121,14 @@ class StageMistakes:
         return self._known[exercise]
 
     def within(self, exercise: str) -> list[ExerciseMistakes]:
-        """List the mistakes in *exercise*, then those in the exercises that it can call."""
+        """List the mistakes in *exercise*, then those in the exercises that it can call.
+
+        The parts of a class that it uses do not count: code that writes out a class calls these.
+        """
         found = [exercise]
         for name in found:  # the loop extends the list
-            found += [one for one in self.of(name).calling.used if one not in found]
+            if name == exercise or not self.of(name).is_class:
+                found += [one for one in self.of(name).calling.used if one not in found]
         return [self.of(name) for name in found]
 
     def contract(self, exercise: str) -> Contract:
