@@ -51,6 +51,7 @@ from autograder.suite.noise import Agreement, is_same
 from autograder.suite.problem_faults import fault_of
 from autograder.suite.student_proxy import PartPath, RemoteModule, Student, encode_argument
 
+MAX_WITHIN = 300  # programs; code rarely writes out an exercise in which more mistakes fit
 MAX_TABLES = 200  # of samples, each of at most a few hundred programs
 ALL: frozenset[str] = frozenset()  # verbs, where all count
 UNCOMPARED = "new"  # a verb whose answer says nothing
@@ -128,7 +129,8 @@ class StageMistakes:
         found = [exercise]
         for name in found:  # the loop extends the list
             if name == exercise or not self.of(name).is_class:
-                found += [one for one in self.of(name).calling.used if one not in found]
+                used = (one for one in self.of(name).calling.used if one not in found)
+                found += [one for one in used if len(self.of(one).rewrites) <= MAX_WITHIN]
         return [self.of(name) for name in found]
 
     def contract(self, exercise: str) -> Contract:
