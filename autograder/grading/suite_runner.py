@@ -26,6 +26,7 @@ from autograder.grading.neighbours import Neighbours
 from autograder.grading.outcomes import (
     CheckOutcome,
     import_submission,
+    is_import_missing,
     missing_exercise,
     notices_of,
     submission_result,
@@ -298,7 +299,9 @@ class SuiteRunner:
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
                 passed += [] if observation.uncompared else [check.item]
-            elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # unwritten, not wrong
+            elif status_of(observation.error) == Status.NOT_IMPLEMENTED:  # unwritten, not wrong
+                continue
+            elif not is_import_missing(observation.error, session.problems):
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
             found = self._examine(stage, checks[0].spec.exercise, failures, passed)

@@ -36,13 +36,16 @@ class ProblemReader:
 
     def describe_statement(self, failure: FailedStatement, label: str) -> Problem:
         """Describe a statement of the file *label* that failed when it was imported."""
-        problem = self.describe(failure.error)
         line = failure.line
+        if failure.error is None:
+            statement = statement_at(label, line, failure.names, failure.number)
+            return Problem(kind="left-out", statement=statement)
+        problem = self.describe(failure.error)
         with contextlib.suppress(BaseException):  # reading a student's exception may raise one
             line = self._lines(failure.error.__traceback__)[0][1]
-        statement = statement_at(label, line, failure.names)
+        statement = statement_at(label, line, failure.names, failure.number)
         kind = problem.kind if failure.compiled else "not-compiled"
-        return replace(problem, kind=kind, statement=statement)
+        return replace(problem, kind="annotation" if failure.ran else kind, statement=statement)
 
     def _describe(self, error: BaseException) -> Problem:
         text = _text(error)
@@ -77,10 +80,10 @@ class ProblemReader:
         return [place for place in places if place[0] in self.files]
 
 
-def statement_at(place: str, line: int, names: Iterable[str]) -> Statement:
+def statement_at(place: str, line: int, names: Iterable[str], number: int = 0) -> Statement:
     """Return the statement at *line*, with those of its *names* that may be sent."""
     known = (name for name in names if re.search(NAME, name))
-    return Statement(place, line, tuple(islice(known, MAX_NAMES)))
+    return Statement(place, line, tuple(islice(known, MAX_NAMES)), number)
 
 
 def _kind(error: BaseException, text: str) -> ProblemKind:

@@ -80,6 +80,7 @@ class Worker:
     is_idle: bool = False  # it has answered all requests
     keep: Callable[[], bool] = lambda: False  # whether an idle process is kept for later use
     was_killed: bool = False  # by SIGKILL from its own code or from outside, not by the kit
+    statement: int = 0  # the last statement of the module that has started
     _number: int = 0  # of the last message
     _printed: bytes = b""
     _received: bytearray = field(default_factory=bytearray)
@@ -152,10 +153,14 @@ class Worker:
         """Receive the reply to the last message, and refuse it by its size before receiving it."""
         is_short = protocol.SHORT_VERBS.issuperset(verbs)
         size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
-        for _ in verbs[1:]:
-            if size:
+        imports = "run" in verbs
+        for _ in range(protocol.MAX_STATEMENTS if imports else len(verbs) - 1):
+            if size or number != self._number:
                 break
-            deadline.renew()
+            if imports:
+                self.statement = last
+            else:
+                deadline.renew()
             size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
         if size > min(allowance.size, protocol.SHORT_REPLY if is_short else size):
             msg = f"it announces a message of {size} bytes"

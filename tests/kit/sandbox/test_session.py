@@ -238,6 +238,77 @@ def test_an_import_that_loops_is_killed(open_session):
     assert opened(session) is fault
 
 
+RIGHT = "def f(): return 3\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "status"),
+    [
+        pytest.param("while True: pass", Status.TIMEOUT, id="loop"),
+        pytest.param("f().bit_length(); time.sleep(60)", Status.TIMEOUT, id="sleep"),
+        pytest.param("[os._exit(0) for _ in range(3)]", Status.CRASHED, id="exit"),
+        pytest.param("os.kill(os.getpid(), 11)", Status.CRASHED, id="signal"),
+        pytest.param(
+            "for _ in range(9999): kept.append(bytearray(2**25))", Status.OUT_OF_MEMORY, id="memory"
+        ),
+        pytest.param("open('x', 'wb').write(bytes(2**26))", Status.OUT_OF_DISK, id="disk"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False], ids=["above", "below"])
+def test_a_limit_on_a_statement_costs_the_statement(
+    open_session, statement: str, status: Status, *, is_first: bool
+):
+    """The definitions above and below a statement that reaches a limit are still used."""
+    lines = ["import os, time\nkept = []\n", RIGHT, f"{statement}\n"]
+    text = "".join([lines[0], lines[2], lines[1]] if is_first and "f()" not in statement else lines)
+    session = open_session(f"{text}print(6)\n", import_seconds=0.8, disk_mib=16, memory_mib=256)
+    session.open()
+    [problem] = session.problems
+
+    assert session.ask("call", name="f").value == 3
+    assert (problem.kind, problem.type) == ("left-out", status)
+    assert problem.statement.line == text.splitlines().index(statement) + 1
+    assert session.printed_by_import == ""  # what the definitions do not need is left out, too
+
+
+def test_several_slow_statements_cost_only_themselves(open_session):
+    """Later demonstrations do not run again, so they can't use up the time."""
+    slow = "while True: pass\n"
+    session = open_session(f"{RIGHT}{slow}x = [0 for _ in iter(int, 1)]\n{slow * 5}")
+
+    assert session.ask("call", name="f").value == 3
+    assert [problem.statement.line for problem in session.problems] == [2]
+
+
+def test_a_class_that_needs_too_long_costs_only_itself(open_session):
+    """The status of an exercise that is defined by a slow statement is that of its limit."""
+    slow = "class Slow:\n    while True: pass\n"
+    session = open_session(f"{slow}{RIGHT}{slow}", import_seconds=0.3)
+
+    assert session.ask("call", name="f").value == 3
+    assert [problem.statement.names for problem in session.problems] == [("Slow",)] * 2
+
+
+def test_a_second_worker_leaves_the_same_statement_out(open_session):
+    """After a crash, and with the solution's definitions, the slow statement does not run again."""
+    text = "import os\nwhile True: pass\ndef f(): os._exit(1)\ndef g(): return 5\n"
+    session = open_session(text, import_seconds=0.3)
+    asked(session, "f")
+
+    assert session.ask("call", name="g").value == 5
+    with session.followed_by(b"def h(): return g() + 1") as second:
+        assert second.ask("call", name="h").value == 6
+        assert second._spent_seconds < 2 * 0.3
+
+
+def test_an_import_has_only_so_many_attempts(open_session):
+    """A module whose definitions all reach a limit is reported as a whole."""
+    slow = "class A:\n    while True: pass\n"
+    fault = opened(open_session(slow * 5, import_seconds=0.1))
+
+    assert fault.status is Status.TIMEOUT
+
+
 def test_deterministic_algorithms_import_no_compiler(open_session):
     """`use_deterministic_algorithms` imports no compiler, which would take seconds."""
     session = open_session(
@@ -271,7 +342,7 @@ def test_an_exit_at_module_level_costs_its_statement(open_session):
     session = open_session("exit()\ndef f(): return 3\n")
     session.open()
 
-    assert session.problems[0].statement == Statement("tiny.py", 1)
+    assert session.problems[0].statement == Statement("tiny.py", 1, number=1)
     assert session.ask("call", name="f").value == 3
 
 
