@@ -265,7 +265,8 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
 
     *printed* is the output of importing the file; only results of a public suite contain it.
     *syntax_sha256* is the digest of the code without its own names, comments, docstrings and
-    formatting, or empty if the code is not valid Python. Older records have no *audit*.
+    formatting, or empty if the code is not valid Python. Older records have no *audit*. *waiting*
+    are the points of written answers that a person must grade.
     """
 
     student: str
@@ -281,6 +282,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     printed: str = ""
     syntax_sha256: str = ""
     audit: Audit | None = None
+    waiting: float = 0.0
 
     def __post_init__(self) -> None:
         force_setattr(self, "student", identifier(self.student) or "(no name)")
@@ -291,7 +293,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
         force_setattr(self, "syntax_sha256", line(self.syntax_sha256, MAX_WORD))
         force_setattr(self, "printed", last_lines(self.printed))
-        _make_floats(self, "score", "max_score")
+        _make_floats(self, "score", "max_score", "waiting")
 
     @property
     def given(self) -> float:

@@ -23,7 +23,7 @@ from autograder.gradebook.writer import Writer
 from autograder.reports.feedback import counted
 from autograder.sandbox.isolation import choose_isolation
 from autograder.submission import Submission, collect_one
-from autograder.submission.assemble import STAMP, note_missing_lab
+from autograder.submission.assemble import STAMP, note_answers
 
 LESS_ISOLATION = (
     'To grade with less isolation, write `c.Autograde.isolation = "process"` at the end of '
@@ -97,7 +97,7 @@ class SandboxedAutograde(Autograde):
             try:
                 self._require_student(setup, student)
                 found = collect_one(folders[student], student, stage, course.stages)
-                submissions.append(note_missing_lab(found, [stage]))
+                submissions.append(note_answers(found, [stage]))
             except UsageError as error:
                 failures[student] = error
         if submissions:

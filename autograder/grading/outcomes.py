@@ -171,6 +171,7 @@ def submission_result(
         ignored=submission.ignored,
         exercises=exercises,
         sha256=submission.sha256,
+        waiting=submission.waiting,
     )
 
 

@@ -24,6 +24,12 @@ _NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0
 _SEVERAL_FILES: Final = re.compile(r"\d+ (?:attempts were submitted|files are named)\b")
 # Python's message if the sandbox refuses a system call or a file outside the private folder.
 _REFUSED: Final = re.compile(r"PermissionError: (?:\[Errno \d+\] )?([^()\n]{1,120})")
+# A statement that does not compile, perhaps because it is written for a newer Python.
+_NOT_VALID: Final = re.compile(
+    r"^((?:cell \d+, )?line \d+ is not valid Python [\d.]+): ", re.MULTILINE
+)
+# A notice of `submission` about answers that a person must look for.
+_ANSWERS: Final = re.compile(r".* for your instructor, who reads the file\.$", re.DOTALL)
 # The notice of `submission` about missing written answers.
 _NO_LAB: Final = re.compile(r"No lab\.ipynb was submitted\b")
 MAX_REFUSED: Final = 3  # listed for one submission
@@ -40,9 +46,13 @@ def review_reasons(result: SubmissionResult) -> Iterator[str]:
     if _NO_MODULE.search(said):
         yield "a lab was submitted without its module"
     yield from filter(_SEVERAL_FILES.match, result.notices)
+    yield from filter(_ANSWERS.match, result.notices)
     yield from _limits(result)
     messages = (check.message for exercise in result.exercises for check in exercise.checks)
     whole = "\n".join((said, *messages))
+    yield from (
+        f"{text}; a newer one may read it" for text in dict.fromkeys(_NOT_VALID.findall(said))
+    )
     refused = list(dict.fromkeys(text.strip(" .") for text in _REFUSED.findall(whole)))
     if refused:
         yield f"the sandbox refused: {'; '.join(refused[:MAX_REFUSED])}"

@@ -139,6 +139,12 @@ def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile
     return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
 
 
+def find_lab(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
+    """Return the notebook that may hold the written answers: the lab before a code notebook."""
+    notebooks = _latest(files, NOTEBOOK)
+    return _find_named(notebooks, (_LAB, stage.name, stage.module)) or _only_one(notebooks)
+
+
 def _latest(files: Iterable[SubmittedFile], suffix: str) -> list[SubmittedFile]:
     """Return the *files* with *suffix*, without those that have a newer upload."""
     return [file for file in files if file.suffix == suffix and not is_earlier(file)]

@@ -8,6 +8,7 @@ from tests.kit.factories import MakeCheck, MakeSubmission
 
 ATTEMPTS = "2 attempts were submitted: a-1.py was uploaded last and was graded, not a.py."
 REFUSED = "line 2 raised PermissionError: [Errno 13] Permission denied: '/etc/shadow' (open(...))"
+ANSWERS = "lab.ipynb: it is damaged. The answer waits for your instructor, who reads the file."
 NAMESAKES = "2 files are named a.py; b/a.py was graded. Submit one."
 
 
@@ -39,6 +40,12 @@ NAMESAKES = "2 files are named a.py; b/a.py was graded. Submit one."
             "the sandbox refused: Permission denied: '/etc/shadow'",
             id="a-refused-system-call",
         ),
+        pytest.param(
+            {"notices": ("cell 2, line 3 is not valid Python 3.11: SyntaxError: f-string: oh.",)},
+            "cell 2, line 3 is not valid Python 3.11; a newer one may read it",
+            id="perhaps-a-newer-syntax",
+        ),
+        pytest.param({"notices": (ANSWERS,)}, ANSWERS, id="answers-to-look-for"),
         pytest.param({"notices": (ATTEMPTS,)}, ATTEMPTS, id="several-attempts"),
         pytest.param({"notices": (NAMESAKES,)}, NAMESAKES, id="several-files-of-one-name"),
     ],

@@ -276,7 +276,9 @@ def test_a_limit_on_a_statement_costs_the_statement(
 def test_several_slow_statements_cost_only_themselves(open_session):
     """Later demonstrations do not run again, so they can't use up the time."""
     slow = "while True: pass\n"
-    session = open_session(f"{RIGHT}{slow}x = [0 for _ in iter(int, 1)]\n{slow * 5}", import_seconds=0.3)
+    session = open_session(
+        f"{RIGHT}{slow}x = [0 for _ in iter(int, 1)]\n{slow * 5}", import_seconds=0.3
+    )
 
     assert session.ask("call", name="f").value == 3
     assert [problem.statement.line for problem in session.problems] == [2]
