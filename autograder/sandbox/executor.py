@@ -12,7 +12,7 @@ import linecache
 import operator
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Final
@@ -116,14 +116,15 @@ class RequestExecutor:
             digest = syntax_digest(trees)
         return SourceValue(static_names.definitions([one.tree for one in parts]), digest)
 
-    def run(self, cells: tuple[bytes, ...], left_out: tuple[int, ...] = ()) -> list[object]:
+    def run(self, cells: tuple[bytes, ...], left_out: Sequence[object] = ()) -> list[object]:
         """Run *cells* as the module without some statements, and return their problems."""
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
         if cells not in self._parsed:
             self._parsed = {cells: self._read_parts(cells)}
         parts = self._parsed.pop(cells)
-        self._runner = StatementRunner(vars(self.module), self.report, left_out, parts)
+        numbers = [one for one in left_out if isinstance(one, int)]
+        self._runner = StatementRunner(vars(self.module), self.report, numbers, parts)
         problems = self._run_cells(cells, parts)
         rebound = [
             Problem(kind="rebound", statement=statement_at(item.source, item.line, (item.name,)))
@@ -301,7 +302,7 @@ def _operators(call: Call) -> object:
 VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
     {
         "read": lambda call: call.executor.read(call.request.cells),
-        "run": lambda call: call.executor.run(call.request.cells, call.request.left_out),
+        "run": lambda call: call.executor.run(call.request.cells, call.args),
         "has": _has,
         "signature": _signature,
         "call": Call.run,

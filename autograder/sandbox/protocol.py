@@ -117,7 +117,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     *fresh* starts a new check: the worker drops the modules that the last check created.
     If a layer lacks a parameter in *may_lack*, the parameter is added with the value to load.
-    *left_out* are the numbers of statements that an import must not run.
+    The *args* of an import are the numbers of the statements that it must not run.
     """
 
     verb: Verb
@@ -127,7 +127,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     kwargs: dict[str, Value] = {}
     seed: int | None = None
     cells: tuple[bytes, ...] = ()
-    left_out: tuple[int, ...] = ()
     fresh: bool = False
     may_lack: tuple[str, ...] = ()
 

@@ -308,7 +308,7 @@ class Session:
         try:
             fields: dict[str, object] = {"cells": self._cells}
             if verb == "run":
-                fields["left_out"] = tuple(self._left_out)
+                fields["args"] = tuple(self._left_out)
             batch = pack(Batch((request_of(verb, fields),)))
             reply = self.read(self._send(worker, seconds, batch, (verb,)).body, verb)
         except Fault as fault:

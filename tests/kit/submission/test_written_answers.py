@@ -96,7 +96,7 @@ def test_an_answer_is_blank_if_nothing_was_written(answers: Answers, text: str, 
 def test_an_answer_that_may_be_elsewhere_waits(
     answers: Answers, cells: tuple[Cell, ...], unclear: tuple[str, ...]
 ):
-    """If a blank or missing cell is not the whole truth, its answer waits, and a notice says so."""
+    """If a blank or missing cell is not the whole truth, its answer waits, and a notice reports it."""
     found = answers(*cells)
 
     assert not found.blank.intersection(unclear)
