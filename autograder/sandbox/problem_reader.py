@@ -18,6 +18,7 @@ from autograder.sandbox.statements import FailedStatement
 
 # In a NotImplementedError of torch: a function lacks a dtype, or a module lacks its forward.
 BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
+DEBUGGERS = ("pdb", "bdb", "ipdb", "pudb", "IPython.core.debugger", "IPython.terminal")
 DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # the private folder is full, or one file is too large
 
 
@@ -52,9 +53,12 @@ class ProblemReader:
         place, line = [("", 0), *self._lines(error.__traceback__)][-1]
         if isinstance(error, SyntaxError) and error.filename in self.files:
             place, line, text = error.filename or "", error.lineno or 0, error.msg or text
+        name = type(error).__name__[:80]
+        if _is_in_debugger(error.__traceback__):  # it may fail before it waits for input
+            name, text = "BdbQuit", ""
         return Problem(
             kind=_kind(error, text),
-            type=type(error).__name__[:80],
+            type=name,
             text=text[:MAX_TEXT],
             place=place,
             line=line,
@@ -84,6 +88,12 @@ def statement_at(place: str, line: int, names: Iterable[str], number: int = 0) -
     """Return the statement at *line*, with those of its *names* that may be sent."""
     known = (name for name in names if re.search(NAME, name))
     return Statement(place, line, tuple(islice(known, MAX_NAMES)), number)
+
+
+def _is_in_debugger(trace: TracebackType | None) -> bool:
+    """Whether a debugger, or an interactive shell in the code, has started."""
+    names = (frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(trace))
+    return any(str(name).startswith(DEBUGGERS) for name in names)
 
 
 def _kind(error: BaseException, text: str) -> ProblemKind:

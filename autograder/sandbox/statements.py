@@ -3,13 +3,13 @@
 import __future__
 
 import ast
-import asyncio
 import builtins
+import contextlib
 import functools
 import inspect
 import operator
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Final
@@ -153,7 +153,7 @@ class StatementRunner:
             code = _compiled(ast.Module([statement], []), source, flags)
             result = eval(code, self._namespace)  # noqa: S307  # running it is this class's purpose
             if code.co_flags & inspect.CO_COROUTINE:
-                asyncio.run(result)
+                _complete(result)
         except BaseException as error:  # noqa: BLE001  # also sys.exit()
             return error
         return None
@@ -170,6 +170,13 @@ def _drop_decorators(statement: ast.stmt, lacking: Collection[str]) -> None:
         if isinstance(node, _DEFINITION):
             found = node.decorator_list
             node.decorator_list = [one for one in found if _first_name(one) not in lacking]
+
+
+def _complete(coroutine: Coroutine[object, None, object]) -> None:
+    """Run *coroutine* to its end without an event loop, which would need a socket."""
+    with contextlib.suppress(StopIteration):
+        while True:
+            coroutine.send(None)
 
 
 def _first_name(node: ast.expr) -> str:

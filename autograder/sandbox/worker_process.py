@@ -28,6 +28,8 @@ PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # as much as a record keeps; a character 
 # A line of `faulthandler`; only paths of libraries contain slashes, names of students' files do
 # not.
 _STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
+# A file of torch's compiler or of SymPy, which it loads.
+_COMPILER = re.compile(rb'File "[^"\n]{0,999}[/\\](?:_dynamo|_inductor|sympy)[/\\]')
 
 
 class Sent(NamedTuple):
@@ -224,14 +226,17 @@ class Worker:
         return bool(data)
 
     def _timeout(self, seconds: float) -> Fault:
-        line = self._running_line()
+        line, loads_compiler = self._running_line()
         at = f"; it was running {line}" if line else ""
         public = "Your code did not finish in time."  # the code chooses the line
         message = f"Your code did not finish within {seconds:.3g} s{at}."
-        return NotFinished(message, public=public)
+        return NotFinished(message, public=public, loads_compiler=loads_compiler)
 
-    def _running_line(self) -> str:
-        """Ask the worker which line of the student's file runs; a forged answer is harmless."""
+    def _running_line(self) -> tuple[str, bool]:
+        """Ask the worker which line of the student's file runs; a forged answer is harmless.
+
+        Also return whether the line is loading torch's compiler.
+        """
         self._read_output()  # earlier output is not the answer
         self._dumps_stack = True
         self.wire.ask_stack()
@@ -240,7 +245,8 @@ class Worker:
             if found := _STACK_LINE.search(printed):
                 cell, line = found[1].decode() if found[1] else "", int(found[2])
                 known = self.has_line(cell, line)
-                return f"{cell}, line {line}".removeprefix(", ") if known else ""
+                inside = _COMPILER.search(printed, 0, found.start()) is not None
+                return (f"{cell}, line {line}".removeprefix(", ") if known else ""), inside
             if not self.wire.wait_printed(remaining):
                 break
             with contextlib.suppress(BlockingIOError):
@@ -248,7 +254,7 @@ class Worker:
                 if not part:  # all writers are closed
                     break
                 printed += part
-        return ""
+        return "", False
 
     def _crash(self) -> Fault:
         code = self.end()

@@ -10,6 +10,7 @@ import msgspec
 
 from autograder.course import LAB, Stage
 from autograder.submission.files import SubmittedFile, UnusableFile
+from autograder.submission.names import is_lab
 from autograder.submission.notebook import MAX_NOTEBOOK, cell_name, student_cells
 
 NO_LAB = f"No {LAB} was submitted"  # begins a notice that the class report counts
@@ -39,9 +40,11 @@ def written_answers(stage: Stage, lab: SubmittedFile | None) -> WrittenAnswers:
     except UnusableFile as error:
         notice = f"{error} Your written answers ({total:g} points) wait {WAITS}"
         return WrittenAnswers(waiting=total, notice=notice)
-    unchanged = _unchanged(points, _released(stage), cells)
-    is_lab_changed = any(_foreign(points, _released(stage), cells))
-    blank = frozenset() if is_lab_changed else unchanged
+    released = _released(stage)
+    if _is_only_code(lab, cells, released):
+        return written_answers(stage, None)
+    unchanged = _unchanged(points, released, cells)
+    blank = frozenset() if any(_foreign(points, released, cells)) else unchanged
     unclear = sorted((unchanged | (points.keys() - {*map(cell_name, cells)})) - blank)
     notice = f"{lab.label}: {_listed(unclear)} {WAITS}" if unclear else ""
     return WrittenAnswers(
@@ -66,6 +69,19 @@ def _released(stage: Stage) -> list[dict[str, Any]]:
         return student_cells(built.read_bytes(), LAB)
     except (OSError, UnusableFile):
         return []
+
+
+def _is_only_code(
+    lab: SubmittedFile, cells: Sequence[dict[str, Any]], released: Sequence[dict[str, Any]]
+) -> bool:
+    """Whether *lab* is a notebook for the module's code, and not a lab under a different name."""
+    known = {cell["source"].strip() for cell in released} - {""}
+    return not is_lab(lab.path) and not any(
+        cell_name(cell)
+        or cell["source"].strip() in known
+        or (cell["cell_type"] != "code" and cell["source"].strip())
+        for cell in cells
+    )
 
 
 def _unchanged(

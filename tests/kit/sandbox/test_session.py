@@ -212,7 +212,16 @@ def test_a_hang_is_told_from_other_faults(open_session):
     fault = asked(open_session("def hang():\n    while True: pass\n", call_seconds=0.3), "hang")
 
     assert isinstance(fault, NotFinished)
-    assert fault.status is Status.TIMEOUT
+    assert (fault.status, fault.loads_compiler) == (Status.TIMEOUT, False)
+
+
+def test_a_call_that_loads_the_compiler_is_told_from_a_loop(open_session):
+    """The stack of the worker shows that a call loads torch's compiler, which takes seconds."""
+    text = "def hang():\n    import torch._inductor.codecache\n"
+    fault = asked(open_session(text, call_seconds=0.4), "hang")
+
+    assert isinstance(fault, NotFinished)
+    assert fault.loads_compiler
 
 
 def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):

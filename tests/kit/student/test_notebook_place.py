@@ -70,7 +70,7 @@ def test_jupyter_tells_where_the_notebook_is(
 def test_without_a_stage_the_message_names_the_folder_and_the_next_step(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ):
-    """The message says where the notebook runs and what to do."""
+    """The message contains the folder where the notebook runs, and what to do."""
     (tmp_path / "away").mkdir()
     monkeypatch.chdir(tmp_path / "away")
     with pytest.raises(UsageError) as caught:

@@ -28,12 +28,12 @@ def answers(tmp_path: Path) -> Answers:
     (tmp_path / "lab.ipynb").write_bytes(notebook(*LAB))
     stage = SimpleNamespace(assignment=tmp_path, written_answers={"why": 3.0, "sketch": 2.0})
 
-    def read(*cells: Cell, data: bytes | None = None) -> WrittenAnswers:
+    def read(*cells: Cell, data: bytes | None = None, name: str = "lab.ipynb") -> WrittenAnswers:
         content = notebook(*cells) if data is None else data
         file = SubmittedFile(
-            path=PurePosixPath("lab.ipynb"),
-            label="lab.ipynb",
-            read=lambda limit: check_size(content, limit, "lab.ipynb"),
+            path=PurePosixPath(name),
+            label=name,
+            read=lambda limit: check_size(content, limit, name),
         )
         return written_answers(stage, file)
 
@@ -96,7 +96,7 @@ def test_an_answer_is_blank_if_nothing_was_written(answers: Answers, text: str, 
 def test_an_answer_that_may_be_elsewhere_waits(
     answers: Answers, cells: tuple[Cell, ...], unclear: tuple[str, ...]
 ):
-    """If a blank or missing cell is not the whole truth, its answer waits, and a notice reports it."""
+    """An answer that is not in its cell waits if it may be elsewhere, and a notice reports it."""
     found = answers(*cells)
 
     assert not found.blank.intersection(unclear)
@@ -125,6 +125,22 @@ def test_answers_in_a_lab_that_cannot_be_read_wait(answers: Answers, data: bytes
     assert (found.blank, found.waiting) == (frozenset(), 5.0)
     assert "lab.ipynb" in found.notice
     assert found.notice.endswith(WAITS)
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "is_missing"),
+    [
+        pytest.param([cell("code", "x = 2")], "tiny.ipynb", True, id="code"),
+        pytest.param([cell("code", "x = 2")], "lab (1).ipynb", False, id="code-in-a-lab"),
+        pytest.param([RUN], "tiny.ipynb", False, id="cell-of-the-lab"),
+        pytest.param([cell("markdown", "Mine.")], "tiny.ipynb", False, id="text"),
+    ],
+)
+def test_a_notebook_of_code_is_not_a_lab(
+    answers: Answers, cells: list[Cell], name: str, *, is_missing: bool
+):
+    """A notebook for the module's code has no answers, unless something may be one."""
+    assert answers(*cells, name=name).notice.startswith("No lab.ipynb") is is_missing
 
 
 def test_copies_of_an_unchanged_lab_are_blank(answers: Answers):
