@@ -74,14 +74,14 @@ def _statements(text: str) -> Iterator[str]:
             yield _replaced(command[0], _TIMED.sub("", command[0].lstrip(), count=1))
         else:
             end, assign, is_open = _line(text, position)
-            statement = text[position:end]
+            statement = text[position:end].rstrip()
             value = _ASSIGNED.match(text, assign, end) if assign >= 0 else None
             if value:
                 yield text[position:assign] + _replaced(value[0], _assigned(value))
-            elif not is_open and _HELP.search(statement.rstrip()):
+            elif not is_open and statement.endswith("?") and _HELP.search(statement):
                 yield _replaced(statement, "")
             else:
-                yield statement
+                yield text[position:end]
         yield text[end : end + 1]
         position = end + 1
 
@@ -92,13 +92,13 @@ def _line(text: str, position: int) -> _Line:
     for token in _TOKEN.finditer(text, position):
         kind = token.lastgroup
         if kind == "end" and (not depth or token.end() == len(text)):
-            return _Line(token.start(), assign, last == len(text[: token.start()].rstrip()))
+            return _Line(token.start(), assign, not text[last : token.start()].strip())
         if kind == "text":
             last = token.end()
         elif kind == "assign" and assign < 0 and not depth:
             assign = token.start()
         depth = max(0, depth + (kind == "open") - (kind == "close"))
-    return _Line(len(text), assign, last == len(text))
+    return _Line(len(text), assign, is_open=True)
 
 
 def _assigned(value: re.Match[str]) -> str:
