@@ -276,7 +276,7 @@ def _undefined(session: Session, name: str, problem: Problem) -> Fault:
         return Fault(Status(problem.type), message, public=public)
     if problem.kind == "not-compiled":
         message = f"{name} is not defined: {describe_problem(problem)}"
-        public = f"{name} is not defined: {where} is not valid {PYTHON}. Fix {where} first."
+        public = f"{name} is not defined: {where} is not valid Python. Fix {where} first."
     else:
         start = f"{name} is not defined: {where}, which should define it, "
         earlier = session.problems[: session.problems.index(problem)]

@@ -208,8 +208,16 @@ def needed_names(trees: Sequence[ast.Module]) -> frozenset[str]:
 
 
 def is_needed(statement: ast.stmt, names: Collection[str]) -> bool:
-    """Whether *statement* defines, imports or changes something, or binds one of *names*."""
-    if any(isinstance(node, _DEFINITION | _IMPORT) for node in ast.walk(statement)):
+    """Whether *statement* defines, imports or changes something, or binds one of *names*.
+
+    An assignment without a call takes no time, and may give a definition a second name.
+    """
+    nodes = [*ast.walk(statement)]
+    if any(isinstance(node, _DEFINITION | _IMPORT) for node in nodes):
+        return True
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and not any(
+        isinstance(node, ast.Call | ast.comprehension) for node in nodes
+    ):
         return True
     targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
     if any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets):

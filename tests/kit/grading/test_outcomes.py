@@ -395,7 +395,7 @@ NAME_ERROR = {"type": "NameError", "text": "name 'nn' is not defined"}
             {"problems": (BROKEN,)},
             Status.IMPORT_ERROR,
             f"double is not defined: {describe_problem(BROKEN)}",
-            f"double is not defined: line 10 is not valid {PYTHON}. Fix line 10 first.",
+            "double is not defined: line 10 is not valid Python. Fix line 10 first.",
             id="syntax-error",
         ),
         pytest.param(

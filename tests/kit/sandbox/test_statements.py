@@ -154,11 +154,11 @@ def test_only_what_definitions_need_runs_after_a_statement_that_was_left_out():
     """Later demonstrations are left out; imports, definitions and their values run."""
     text = (
         "a = 1\nloop()\nimport math\nT = 2\nmask = [T] * 2\nlater = train()\n"
-        "print(later)\ndef f(): return mask\nf.name = 'f'\nfor _ in f(): pass\n"
+        "print(later)\ndef f(): return mask\nf.name = 'f'\nfor _ in f(): pass\ng = f\n"
     )
     started: list[int] = []
     namespace, failures = run(text, report=started.append, left_out=(2,))
 
     assert [(one.line, one.error, one.number) for one in failures] == [(2, None, 2)]
-    assert started == [1, 3, 4, 5, 8, 9]
-    assert namespace["f"]() == [2, 2]
+    assert started == [1, 3, 4, 5, 8, 9, 11]
+    assert namespace["g"]() == [2, 2]
