@@ -79,10 +79,8 @@ class CheckOutcome:
         if isinstance(error, Fault):
             message = self._visible(error)
             cause = _cause_of(error.text, self._problems) if isinstance(error, Raised) else ""
-            if cause:
-                message += (
-                    f"\n{cause if self.shows_values else IMPORT_FAILED}"  # it quotes the code
-                )
+            if cause:  # it quotes the code
+                message += f"\n{cause if self.shows_values else IMPORT_FAILED}"
             return self._result(Outcome.ERRORED, error.status, message)
         return None
 
@@ -319,9 +317,10 @@ def _advice(name: str, problem: Problem) -> str:
         return ""
     package = _missing_package(problem)
     start = f"No package `{package}` is installed here." if package else ""
-    copy = f"copy `{name}` into this file." if problem.code.startswith("from ") else ""
-    own = f"If `{package}.py` is your own file, {copy}" if package else copy.capitalize()
-    return " ".join(filter(None, (start, own if copy else "")))
+    if not problem.code.startswith("from "):
+        return start
+    own = f"If `{package}.py` is your own file, copy" if package else "Copy"
+    return f"{start} {own} `{name}` into this file.".lstrip()
 
 
 def _missing_package(problem: Problem) -> str:

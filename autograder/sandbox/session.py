@@ -299,8 +299,10 @@ class Session:
     def _with_reason(self, problem: Problem) -> Problem:
         """Add why a statement was left out."""
         number = problem.statement.number if problem.statement else 0
-        if problem.kind != "left-out" or number not in self._left_out:
+        if problem.kind != "left-out":
             return problem
+        if number not in self._left_out:  # forged
+            return replace(problem, kind="raised")
         fault = self._left_out[number]
         return replace(problem, type=fault.status, text=fault.message)
 

@@ -282,6 +282,21 @@ def test_a_limit_on_a_statement_costs_the_statement(
     assert session.printed_by_import == ""  # what the definitions do not need is left out, too
 
 
+def test_a_worker_cannot_claim_that_a_statement_was_left_out(open_session):
+    """Only the supervisor decides which statements reached a limit."""
+    module = (
+        "import os\n"
+        "from autograder.sandbox.protocol import *\n"
+        "place = DictValue({'place': 'tiny.py', 'line': 1, 'number': 7})\n"
+        "forged = DictValue({'kind': 'left-out', 'type': 'x', 'statement': place})\n"
+        "os.write(3, framed(pack(Reply(value=ListValue((forged,)))), 2))\n"
+    )
+    session = open_session(module)
+    session.open()
+
+    assert [(problem.kind, problem.type) for problem in session.problems] == [("raised", "x")]
+
+
 def test_several_slow_statements_cost_only_themselves(open_session):
     """Later demonstrations do not run again, so they can't use up the time."""
     slow = "while True: pass\n"
