@@ -50,7 +50,11 @@ class _Submodules(MetaPathFinder, Loader):
 
 
 def postpone_compiler() -> None:
-    """Let torch import its compiler and SymPy only if code needs them."""
+    """Let torch import its compiler and SymPy only if code needs them; ``torch.compile`` does not.
+
+    Compiled code gives the same results, and the sandbox can't run the C++ compiler.
+    """
+    vars(torch)["compile"] = _uncompiled
     if COMPILER not in sys.modules:
         vars(torch)["_dynamo"] = sys.modules[COMPILER] = _Postponed(COMPILER)  # as by an import
         vars(sys.modules[COMPILER]).update(
@@ -63,6 +67,11 @@ def postpone_compiler() -> None:
     if SHAPES not in sys.modules:
         sys.modules[SHAPES] = _Postponed(SHAPES)
         vars(sys.modules[SHAPES]).update(sym_eq=_sym_eq, expect_true=_expect_true)
+
+
+def _uncompiled(model: Any = None, **_: object) -> Any:
+    """Return *model* as it is, or the decorator that does so."""
+    return _unchanged if model is None else model
 
 
 def _unchanged(function: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:

@@ -254,7 +254,8 @@ class Worker:
                 if not part:  # all writers are closed
                     break
                 printed += part
-        return "", False
+        # A dump has at most a hundred frames, so a deep import hides the line.
+        return "", _COMPILER.search(printed) is not None
 
     def _crash(self) -> Fault:
         code = self.end()
