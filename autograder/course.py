@@ -112,15 +112,17 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.source / LAB
 
     @cached_property
-    def written_points(self) -> float:
-        """The points of the written answers in the lab; 0 if it has no written questions."""
+    def written_answers(self) -> dict[str, float]:
+        """The points of the written answers in the lab by name, tasks included."""
         try:
             cells = json.loads(self.lab.read_bytes())["cells"] if self.written else []
         except (OSError, ValueError, KeyError, TypeError):  # a stage may have no lab
-            return 0.0
+            return {}
         facts = [cell["metadata"].get("nbgrader", {}) for cell in cells]
-        answers = [one for one in facts if one.get("grade") and one.get("solution")]
-        return float(sum(one["points"] for one in answers))
+        answers = [
+            one for one in facts if one.get("task") or (one.get("grade") and one.get("solution"))
+        ]
+        return {one["grade_id"]: float(one["points"]) for one in answers}
 
     @property
     def assignment(self) -> Path:

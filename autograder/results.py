@@ -46,8 +46,10 @@ class FlagKind(StrEnum):
     UNCLEAR_CODE = "unclear-code"  # the source does not show which functions run
     REFUSED = "refused"  # the code tried what the sandbox refuses
     NO_PACKAGE = "no-package"  # a package is not installed here
+    NOT_VALID = "not-valid"  # a statement is not valid for this Python, perhaps for a newer one
     NO_MODULE = "no-module"  # a lab was submitted in place of its module
     SEVERAL_FILES = "several-files"  # one of several files was graded
+    UNCLEAR_ANSWERS = "unclear-answers"  # a person must look for the written answers
     NO_LAB = "no-lab"  # the written answers count as missing; the class report counts these
 
 
@@ -290,8 +292,9 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
 
     *printed* is the output of importing the file; only results of a public suite contain it.
     *syntax_sha256* is the digest of the code without its own names, comments, docstrings and
-    formatting, or empty if the code is not valid Python. *flags* are for the instructor. Older
-    records have no *audit* and no *flags*.
+    formatting, or empty if the code is not valid Python. *flags* are for the instructor. *waiting*
+    are the points of written answers that a person must grade. Older records have no *audit*, no
+    *flags* and no *waiting*.
     """
 
     student: str
@@ -308,6 +311,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     printed: str = ""
     syntax_sha256: str = ""
     audit: Audit | None = None
+    waiting: float = 0.0
 
     def __post_init__(self) -> None:
         force_setattr(self, "student", identifier(self.student) or "(no name)")
@@ -319,7 +323,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
         force_setattr(self, "syntax_sha256", line(self.syntax_sha256, MAX_WORD))
         force_setattr(self, "printed", last_lines(self.printed))
-        _make_floats(self, "score", "max_score")
+        _make_floats(self, "score", "max_score", "waiting")
 
     @property
     def given(self) -> float:

@@ -33,7 +33,7 @@ SECRET = "known to no submission"  # noqa: S105  # of a course that is made for 
 HONEST_EVERY = 8  # each grading process must grade honest work after hostile work
 LINES_OF_SOURCE = re.compile(
     r"line \d+(?=, which should define it)|line \d+ is not valid Python. Fix line \d+ first"
-    r"|Line \d+(?= of your file uses)"
+    r"|line \d+(?= was left out)|(?<=is set in )line \d+|Line \d+(?= of your file uses)"
 )
 ZEROS = b"0" * 8_000_000  # a member that is compressed a thousand times
 

@@ -95,7 +95,7 @@ import torch
 
 from autograder.student.lab import Lab
 
-lab = Lab()
+lab = Lab("STAGE")
 MODULE = lab.module()"""
 LAB_EXAMPLE = """\
 x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 6.0, 8.0]])
@@ -161,7 +161,12 @@ def _skeleton(name: str, module: str) -> dict[str, str]:
         f"{hidden}/hollow.py": HOLLOW,
         f"{hidden}/variants/one_by_one.py": VARIANT,
     }
-    words = {"MODULE": module, "NUMBER": name[:2], "TITLE": module.replace("_", " ").capitalize()}
+    words = {
+        "STAGE": name,
+        "MODULE": module,
+        "NUMBER": name[:2],
+        "TITLE": module.replace("_", " ").capitalize(),
+    }
     fill = re.compile("|".join(rf"(?<![A-Z]){word}\b" for word in words))
     return {path: fill.sub(lambda word: words[word[0]], text) for path, text in texts.items()}
 

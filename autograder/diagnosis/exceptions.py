@@ -54,6 +54,7 @@ class ErrorText(TextEntry, frozen=True):
 
 REFUSED = WrongAnswerPattern.of("refuses_right_arguments")
 ENDLESS = WrongAnswerPattern.of("not_finished")
+COMPILER = WrongAnswerPattern.of("loads_compiler")
 ERROR_TEXTS: Final = tuple(
     read_entries(Path(__file__).with_name("error_texts.toml"), ErrorText)
 )  # with their names; the first match is used
@@ -65,7 +66,7 @@ def explain_exception(error: BaseException | None) -> Pattern:
     Code that was stopped at its time limit is explained, too.
     """
     if isinstance(error, NotFinished):
-        return ENDLESS
+        return COMPILER if error.loads_compiler else ENDLESS
     if not isinstance(error, Raised) or _has_own_text(error):
         return None
     if refuses(error):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from autograder.authoring.lab_notebook import Notebook
 from autograder.gradebook.answer_pictures import ATTACHMENT, attach_pictures
-from autograder.submission.notebook import student_cells
+from autograder.submission.notebook import cell_name, student_cells
 
 MAX_SOURCE = 64 * 1024  # characters of one code cell
 MAX_CELLS = 500  # the most student cells that are shown; a lab has about thirty
@@ -72,7 +72,7 @@ def add_outputs(
     """Return *notebook* with *outputs* below the grade cells and *overall*, if any, at the top."""
     shown = copy.deepcopy(notebook)
     for cell in shown["cells"]:
-        output = outputs.get(_name(cell))
+        output = outputs.get(cell_name(cell))
         if output is not None and cell["cell_type"] == "code":
             cell["outputs"] = [_display_data(output)]
     if overall is not None:
@@ -88,20 +88,6 @@ def append_module(notebook: Notebook, label: str, source: str) -> Notebook:
     return {**notebook, "cells": cells}
 
 
-def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
-    """Return the names of the answer cells of *notebook* that are empty or as in *master*."""
-    given = {
-        _name(cell): {cell["source"].strip(), escape_markdown(cell["source"]).strip()}
-        for cell in master["cells"]
-        if _is_graded_answer(cell)
-    }
-    return frozenset(
-        _name(cell)
-        for cell in notebook["cells"]
-        if _is_graded_answer(cell) and cell["source"].strip() in {"", *given[_name(cell)]}
-    )
-
-
 def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
     """Return the names of the graded cells of *after* whose answer differs from *before*.
 
@@ -112,13 +98,13 @@ def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
     own = {name for name, text in new.items() if old.get(name) != text}
     if _code(before) == _code(after):
         return frozenset(own)
-    return frozenset(own | {_name(cell) for cell in after["cells"] if _is_exercise(cell)})
+    return frozenset(own | {cell_name(cell) for cell in after["cells"] if _is_exercise(cell)})
 
 
 def _graded_texts(notebook: Notebook) -> dict[str, object]:
     """Return the text and the pictures of each graded answer, by name."""
     return {
-        _name(cell): (cell["source"], cell.get("attachments"))
+        cell_name(cell): (cell["source"], cell.get("attachments"))
         for cell in notebook["cells"]
         if _is_graded_answer(cell)
     }
@@ -138,28 +124,26 @@ def _is_exercise(cell: Mapping[str, Any]) -> bool:
     return bool((facts.get("grade") or facts.get("task")) and not facts.get("solution"))
 
 
-def tasks(master: Notebook) -> frozenset[str]:
-    """Return the names of the manually graded tasks, which students answer in their own cells."""
-    return frozenset(
-        _name(cell) for cell in master["cells"] if cell["metadata"].get("nbgrader", {}).get("task")
-    )
-
-
 def _merged_cells(master: list[Cell], cells: list[Cell]) -> Iterator[Cell]:
     """Yield the student's cells in order, with the named cells of *master* in their places."""
-    named = {_name(cell): cell for cell in master if _name(cell)}
-    if not any(_name(cell) in named for cell in cells):  # not this lab, so show it below the master
+    named = {cell_name(cell): cell for cell in master if cell_name(cell)}
+    if not any(
+        cell_name(cell) in named for cell in cells
+    ):  # not this lab, so show it below the master
         yield from (copy.deepcopy(cell) for cell in master)
         yield from (_own_cell(cell, number) for number, cell in enumerate(cells[:MAX_CELLS]))
         return
     answers = _answer_indices(named, cells)
-    followers = _missing_names(master, {_name(cells[index]) for index in answers})
-    lessons = {(cell["cell_type"], cell["source"]): cell for cell in master if not _name(cell)}
+    followers = _missing_names(master, {cell_name(cells[index]) for index in answers})
+    lessons = {(cell["cell_type"], cell["source"]): cell for cell in master if not cell_name(cell)}
     yield from (copy.deepcopy(named[name]) for name in followers.get("", ()))
     for index, cell in enumerate(cells):
         if index in answers:
-            yield _master_cell(named[_name(cell)], cell)
-            yield from (copy.deepcopy(named[name]) for name in followers.get(_name(cell), ()))
+            question = named[cell_name(cell)]
+            yield _master_cell(question, cell)
+            if _is_written_into(question, cell):
+                yield _own_cell(cell, index)
+            yield from (copy.deepcopy(named[name]) for name in followers.get(cell_name(cell), ()))
         elif index < MAX_CELLS:
             own = _own_cell(cell, index)
             lesson = lessons.get((cell["cell_type"], cell["source"]))  # an unchanged lesson
@@ -170,7 +154,7 @@ def _answer_indices(named: Mapping[str, Cell], cells: list[Cell]) -> frozenset[i
     """Return the index of one cell for each name: of several, the last one with an answer."""
     best: dict[str, int] = {}
     for index, cell in enumerate(cells):
-        name = _name(cell)
+        name = cell_name(cell)
         if name in named:
             written = cell["source"].strip() not in {"", named[name]["source"].strip()}
             if name not in best or written:
@@ -183,7 +167,7 @@ def _missing_names(master: list[Cell], present: Collection[str]) -> dict[str, li
     missing: dict[str, list[str]] = {}
     last = ""
     for cell in master:
-        name = _name(cell)
+        name = cell_name(cell)
         if name in present:
             last = name
         elif name:
@@ -197,6 +181,13 @@ def _master_cell(master: Cell, cell: Cell) -> Cell:
     if master["metadata"]["nbgrader"]["solution"]:
         merged |= _sanitized_text(master["cell_type"], cell)
     return merged
+
+
+def _is_written_into(question: Cell, cell: Cell) -> bool:
+    """Whether a student wrote text into *cell*, which is not a cell for answers."""
+    if question["metadata"]["nbgrader"]["solution"] or question["cell_type"] == "code":
+        return False
+    return cell["source"].strip() not in question["source"]  # the released text lacks the scheme
 
 
 def _own_cell(cell: Cell, number: int) -> Cell:
@@ -232,13 +223,6 @@ def _code_cell(source: str, name: str) -> Cell:
 def _display_data(output: CellOutput) -> Cell:
     data = {"text/html": output.html, "text/plain": output.text}
     return {"data": data, "metadata": {}, "output_type": "display_data"}
-
-
-def _name(cell: Mapping[str, Any]) -> str:
-    """Return the cell's name, or "" if its metadata has none or is malformed."""
-    facts = cell["metadata"].get("nbgrader")
-    name = facts.get("grade_id") if isinstance(facts, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def _is_graded_answer(cell: Mapping[str, Any]) -> bool:

@@ -13,21 +13,20 @@ from autograder.gradebook.autograded_notebook import (
     add_outputs,
     append_module,
     merge_student_cells,
-    tasks,
-    unanswered,
 )
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.html import exercise_card, render
 from autograder.reports.plain import exercise_text
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.assemble import MAX_NOTEBOOK, NO_LAB
 from autograder.submission.files import SubmittedFile, UnusableFile
 from autograder.submission.module_text import from_utf16
+from autograder.submission.notebook import MAX_NOTEBOOK
+from autograder.submission.written_answers import NO_LAB, written_answers
 
 MAX_TEXT = 200  # bytes of nbgrader's timestamp.txt and submission_secret.txt
 NO_NOTEBOOK = "No notebook was submitted, so the written answers count as missing."
-NOT_READ = "Until that file can be read, the written answers count as missing."
+NOT_READ = "The written answers wait to be graded by hand."
 
 
 class AutogradedSubmission(NamedTuple):
@@ -64,9 +63,7 @@ def build_autograded(
     """Build the gradebook's data for *submission*; raise ``GraderError`` without a valid grade."""
     points = exercise_points(stage, result, lab_notebook.grade_cell_points(master))
     notebook, remarks = merge_answers(master, submission)
-    blank = unanswered(master, notebook)
-    if remarks:  # without a readable notebook, no task was answered
-        blank |= tasks(master)
+    blank = written_answers(stage, submission.lab).blank
     notebook = attach_feedback(stage, notebook, result, list(points), remarks)
     if submission.code is not None and submission.module is not None:
         source = submission.module.decode("utf-8", "replace")
@@ -124,7 +121,8 @@ def attach_feedback(
 ) -> Notebook:
     """Return *notebook* with feedback on each of *exercises* and on the whole submission."""
     outputs = {name: _exercise_output(stage, result, name) for name in exercises}
-    notices = [notice for notice in result.notices if not (remarks and notice.startswith(NO_LAB))]
+    said = (NO_LAB, *(remark.removesuffix(f" {NOT_READ}") for remark in remarks))
+    notices = [notice for notice in result.notices if not (remarks and notice.startswith(said))]
     lines = [line for line in (result.message, *remarks, *notices) if line]
     return add_outputs(notebook, outputs, _plain_output(lines) if lines else None)
 

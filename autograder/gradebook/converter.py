@@ -27,7 +27,7 @@ from autograder.gradebook.writer import Writer
 from autograder.reports.feedback import counted
 from autograder.sandbox.isolation import choose_isolation
 from autograder.submission import Submission, collect_one
-from autograder.submission.assemble import STAMP, note_missing_lab
+from autograder.submission.assemble import STAMP, note_answers
 from autograder.submission.files import SubmittedFile, read_regular
 from autograder.times import parse_time
 
@@ -103,7 +103,7 @@ class SandboxedAutograde(Autograde):
             try:
                 self._require_student(setup, student)
                 found = collect_one(folders[student], student, stage, course.stages)
-                found = note_missing_lab(found, [stage])
+                found = note_answers(found, [stage])
                 submissions.append(note_unreadable_time(found, course.zone))
             except UsageError as error:
                 failures[student] = error

@@ -1,12 +1,14 @@
 """Converts the outcome of a check or a submission into a result."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from msgspec.structs import replace
 
 from autograder.course_file import Reveal
+from autograder.grading.provenance import torch_version
 from autograder.results import (
     MAX_NOTICES,
     CheckResult,
@@ -34,6 +36,9 @@ GRADED_AGAIN = (
     "code, such as the text of an exception."
 )
 NUL = "source code string cannot contain null bytes"  # as Python says it
+PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
+IMPORT_FAILED = "A name is missing because an earlier line failed; the notices below name the line."
 NEAR = 0.8  # the least similarity of a misspelled name: CasualAttention has 0.93
 
 
@@ -82,8 +87,8 @@ class CheckOutcome:
         if isinstance(error, Fault):
             message = self._visible(error)
             cause = _cause_of(error.text, self._problems) if isinstance(error, Raised) else ""
-            if cause and self.shows_values:  # the cause quotes the code
-                message += f"\n{cause}"
+            if cause:  # it quotes the code
+                message += f"\n{cause if self.shows_values else IMPORT_FAILED}"
             return self._result(Outcome.ERRORED, error.status, message)
         return None
 
@@ -172,6 +177,7 @@ def submission_result(
         ignored=submission.ignored,
         exercises=exercises,
         sha256=submission.sha256,
+        waiting=submission.waiting,
     )
 
 
@@ -250,6 +256,7 @@ def notices_of(
             and not _stops_file(session, problem)
             and (problem.kind != "rebound" or {*exercises}.intersection(_names(problem)))
         ),
+        *environment_notice(session.problems),
     ]
     if len(notices) > MAX_NOTICES:  # a worker reports only the first ones, so there is no total
         notices[MAX_NOTICES - 1 :] = ["Other lines failed too. Fix the first ones first."]
@@ -259,13 +266,18 @@ def notices_of(
 def flags_of(
     session: Session, unclear: Sequence[str], faults: Sequence[Raised]
 ) -> tuple[Flag, ...]:
-    """Return what an instructor should look at: code, and what was refused or is not installed.
+    """Return what an instructor should look at: code, and what did not run as it was written.
 
     *unclear* are the sentences about code. *faults* are the exceptions of checks.
     """
     raised = [(problem.type, problem.text) for problem in session.problems]
     raised += [(fault.kind, fault.text) for fault in faults]
     found = [Flag(FlagKind.UNCLEAR_CODE, sentence) for sentence in unclear]
+    found += [
+        Flag(FlagKind.NOT_VALID, f"{_not_valid(problem)}; a newer one may read it")
+        for problem in session.problems
+        if problem.kind == "not-compiled" and not problem.text.startswith(NUL)
+    ]
     for kind, text in raised:
         if kind == "PermissionError":  # Python's own text for a refused call or file
             found.append(Flag(FlagKind.REFUSED, f"the sandbox refused: {_first(text)}"))
@@ -292,13 +304,28 @@ def describe_problem(problem: Problem) -> str:
         )
     if problem.kind == "not-compiled" and problem.text.startswith(NUL):
         return "Your file contains NUL characters. Save it as text in UTF-8."
+    if problem.kind == "left-out":
+        return (
+            f"{where} was left out, with the later statements that your definitions do not need. "
+            f"{problem.text}"
+        )
+    if problem.kind == "annotation":
+        why = f" ({problem.type}{_text(problem)})" if problem.type else ""
+        return (
+            f"{where} has an annotation that {PYTHON} can't evaluate{why}. The definition was "
+            "graded without its annotations."
+        )
     if problem.kind == "not-compiled":
         why = f": {problem.type}{_text(problem)}" if problem.type else ""
-        error = f"{where} is not valid Python{why}"
+        error = f"{_not_valid(problem)}{why}"
         names = " and ".join(f"`{name}`" for name in _names(problem))
         lost = f"{names} could not be defined" if names else "this statement could not run"
         return f"{error}. Fix {where} first: {lost}."
     return f"{where} {_raised(problem)}"
+
+
+def _not_valid(problem: Problem) -> str:
+    return f"{_where(problem.statement)} is not valid {PYTHON}"
 
 
 def _stops_file(session: Session, problem: Problem) -> bool:
@@ -310,6 +337,10 @@ def _stops_file(session: Session, problem: Problem) -> bool:
 def _undefined(session: Session, name: str, problem: Problem) -> Fault:
     """Describe an exercise whose definition failed, in public without the student's text."""
     where = _where(problem.statement)
+    if problem.kind == "left-out":
+        message = f"{name} is not defined: {describe_problem(problem)}"
+        public = f"{name} is not defined: {where} was left out, because it reached a limit."
+        return Fault(Status(problem.type), message, public=public)
     if problem.kind == "not-compiled":
         message = f"{name} is not defined: {describe_problem(problem)}"
         public = f"{name} is not defined: {where} is not valid Python. Fix {where} first."
@@ -328,20 +359,51 @@ def _undefined(session: Session, name: str, problem: Problem) -> Fault:
 
 def _cause_of(text: str, problems: Sequence[Problem]) -> str:
     """Explain why the name in *text* is missing, if its statement failed earlier."""
+    cause = _earlier(text, problems)
+    if cause is None:
+        return ""
+    name = text.split("'")[1]
+    missing = f"`{name}` is missing because {describe_problem(cause)}."
+    return " ".join(filter(None, (missing, _advice(name, cause))))
+
+
+def is_import_missing(error: BaseException, problems: Sequence[Problem]) -> bool:
+    """Whether *error* is about a name whose import failed, so that the code may be right."""
+    cause = _earlier(error.text, problems) if isinstance(error, Raised) else None
+    return cause is not None and cause.type in IMPORT_ERRORS
+
+
+def _earlier(text: str, problems: Sequence[Problem]) -> Problem | None:
+    """Return the last problem that left out the name which *text* misses."""
     name = re.match(r"name '(\w+)' is not defined\b", text)
-    for cause in reversed(problems):
-        if name and name[1] in _names(cause):
-            missing = f"`{name[1]}` is missing because {describe_problem(cause)}."
-            return " ".join(filter(None, (missing, _advice(name[1], cause))))
-    return ""
+    found = (one for one in reversed(problems) if name and name[1] in _names(one))
+    return next(found, None)
 
 
 def _advice(name: str, problem: Problem) -> str:
     """Advise how to replace a failed import of *name*, if *problem* is one."""
-    imported = problem.code.startswith("from ")
-    if imported and problem.type in {"ModuleNotFoundError", "ImportError"}:
-        return f"Copy `{name}` into this file."
-    return ""
+    if problem.type not in IMPORT_ERRORS:
+        return ""
+    package = _missing_package(problem)
+    start = f"No package `{package}` is installed here." if package else ""
+    if not problem.code.startswith("from "):
+        return start
+    own = f"If `{package}.py` is your own file, copy" if package else "Copy"
+    return f"{start} {own} `{name}` into this file.".lstrip()
+
+
+def _missing_package(problem: Problem) -> str:
+    """Return the package that the statement of *problem* did not find, or ""."""
+    found = re.match(r"No module named '(\w{1,80})", problem.text)
+    return found[1] if found and problem.type == "ModuleNotFoundError" else ""
+
+
+def environment_notice(problems: Sequence[Problem]) -> Iterator[str]:
+    """Yield what runs here, if that may be why a statement failed."""
+    missing = dict.fromkeys(filter(None, map(_missing_package, problems)))
+    if missing or any(one.kind in {"not-compiled", "annotation"} for one in problems):
+        lacks = f", without {' and '.join(missing)}" if missing else ""
+        yield f"Your file ran in {PYTHON} with torch {torch_version()}{lacks}."
 
 
 def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:

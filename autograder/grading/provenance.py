@@ -49,7 +49,7 @@ class Provenance:
             kit_sha256=_digest(KIT, (path for path in KIT.rglob("*") if path.suffix in _KIT_FILES)),
             course_sha256=self._shared_files(),
             python=platform.python_version(),
-            torch=_torch_version(),
+            torch=torch_version(),
             machine=platform.machine(),
             packages_sha256=_sha256(sorted(_installed())),
             limits=msgspec.to_builtins(self._course.limits),
@@ -158,7 +158,8 @@ def _installed() -> set[bytes]:
     return {name.encode("utf-8", "surrogateescape") for name in names if name.endswith(_INSTALLED)}
 
 
-def _torch_version() -> str:
+def torch_version() -> str:
+    """Return torch's version without an import of torch, or "unknown"."""
     try:
         return version("torch") or "unknown"  # None if its metadata is damaged
     except PackageNotFoundError:  # installed without pip

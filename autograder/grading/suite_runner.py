@@ -30,6 +30,7 @@ from autograder.grading.outcomes import (
     CheckOutcome,
     flags_of,
     import_submission,
+    is_import_missing,
     missing_exercise,
     notices_of,
     submission_result,
@@ -47,10 +48,10 @@ from autograder.results import (
     add,
 )
 from autograder.sandbox.faults import Fault, Raised
-from autograder.sandbox.notebook_magics import strip_magics
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
-from autograder.sandbox.static_names import definitions, odd_words, parse
+from autograder.sandbox.source_parts import read_parts
+from autograder.sandbox.static_names import definitions, odd_words
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.submission.notebook import code_cells
@@ -261,9 +262,9 @@ class SuiteRunner:
             paths = (stage.solution, *stage.variants)
             sources: list[tuple[bytes, ...]] = [(path.read_bytes(),) for path in paths]
             if stage.lab.is_file():
-                cells = code_cells(stage.lab.read_bytes(), stage.lab.name)
-                sources.append(strip_magics(cells, notebook=True))
-            found = (odd_words(definitions(parse(cells))) for cells in sources)
+                sources.append(code_cells(stage.lab.read_bytes(), stage.lab.name))
+            trees = ([read_parts(cell).tree for cell in cells] for cells in sources)
+            found = (odd_words(definitions(one)) for one in trees)
             self._usual[stage.name] = frozenset(use.name for uses in found for use in uses)
         return self._usual[stage.name]
 
@@ -373,7 +374,9 @@ class SuiteRunner:
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
                 passed += [] if observation.uncompared else [check.item]
-            elif _is_written(observation, start.code, check.spec.exercise):
+            elif _is_written(
+                observation, start.code, check.spec.exercise
+            ) and not is_import_missing(observation.error, session.problems):
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
             exercise = checks[0].spec.exercise

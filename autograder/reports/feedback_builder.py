@@ -49,11 +49,15 @@ def build_feedback(
     """
     stage = next((stage for stage in course.stages if stage.name == result.stage), None)
     headline, encouragement = _headline(result)
-    if grade and _is_full(result) and grade.score != grade.max_score:
+    more = grade.score != grade.max_score if grade else result.waiting
+    if more and _is_full(result):
         headline = "Every check passes"  # "Full marks" would contradict the total
-        encouragement = (
-            "Every exercise is right. Well done! The total includes more than these checks."
+        rest = (
+            "The total includes more than these checks."
+            if grade
+            else f"Your written answers ({result.waiting:g} points) are not graded yet."
         )
+        encouragement = f"Every exercise is right. Well done! {rest}"
     internal = result.status is Status.GRADER_ERROR  # such a message is for the instructor
     return Feedback(
         student=line(name, MAX_WORD) or result.student,

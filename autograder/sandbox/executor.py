@@ -12,7 +12,7 @@ import linecache
 import operator
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Final
@@ -32,7 +32,6 @@ from autograder.sandbox.module_parameters import (
     replace,
     require_tensor,
 )
-from autograder.sandbox.notebook_magics import strip_magics
 from autograder.sandbox.problem_reader import ProblemReader, statement_at
 from autograder.sandbox.protocol import (
     MAX_PROBLEMS,
@@ -51,8 +50,6 @@ from autograder.sandbox.unused_compiler import postpone_compiler
 
 COUNTED = ("functions", "operators", "products")
 MAX_REBOUND = 10  # reported names of classes that were bound again; students do not write more
-# The plain Python of each cell, and its parts if it is already parsed.
-_Parsed = tuple[tuple[bytes, SourceParts | None], ...]
 
 
 class RequestExecutor:
@@ -66,11 +63,12 @@ class RequestExecutor:
         self.module = ModuleType("__main__" if notebook else name)  # Jupyter does the same
         self.counters = CallCounters()
         self.attempts = Attempts()
+        self.report: Callable[[int], object] = lambda _number: None  # gets each statement's number
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
         self.names: defaultdict[int, dict[str, str]] = defaultdict(dict)  # see module_parameters
         self._problems = ProblemReader()
-        self._parsed: dict[tuple[bytes, ...], _Parsed] = {}
+        self._parsed: dict[tuple[bytes, ...], tuple[SourceParts, ...]] = {}
 
     def answer(self, request: Request) -> Reply:
         """Execute *request*; an exception of the student's code becomes a ``Problem``."""
@@ -112,24 +110,24 @@ class RequestExecutor:
 
     def read(self, cells: tuple[bytes, ...]) -> SourceValue:
         """Parse *cells* without running them, and keep their parts for ``run``."""
-        python = strip_magics(cells, notebook=self._notebook)
-        parts = tuple(read_parts(cell, self._label(at)) for at, cell in enumerate(python, start=1))
-        self._parsed = {cells: tuple(zip(python, parts, strict=True))}
+        parts = self._read_parts(cells)
+        self._parsed = {cells: parts}
         trees = [None if one.broken else one.tree for one in parts]
         digest = ""
         with contextlib.suppress(Exception):  # no digest, no comparison
             digest = syntax_digest(trees)
         return SourceValue(static_names.definitions([one.tree for one in parts]), digest)
 
-    def run(self, cells: tuple[bytes, ...]) -> list[object]:
-        """Run *cells* as the module, and return their problems."""
+    def run(self, cells: tuple[bytes, ...], left_out: Sequence[object] = ()) -> list[object]:
+        """Run *cells* as the module without some statements, and return their problems."""
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
-        parsed = self._parsed.pop(cells, None)
-        if parsed is None:
-            python = strip_magics(cells, notebook=self._notebook)
-            parsed = tuple((cell, None) for cell in python)
-        problems = self._run_cells(parsed)
+        if cells not in self._parsed:
+            self._parsed = {cells: self._read_parts(cells)}
+        parts = self._parsed.pop(cells)
+        numbers = [one for one in left_out if isinstance(one, int)]
+        self._runner = StatementRunner(vars(self.module), self.report, numbers, parts)
+        problems = self._run_cells(cells, parts)
         rebound = [
             Problem(kind="rebound", statement=statement_at(item.source, item.line, (item.name,)))
             for item in self._runner.rebindings()
@@ -162,14 +160,19 @@ class RequestExecutor:
         """Return the name of a cell in tracebacks."""
         return f"cell {number}" if self._notebook else f"{self._name}.py"
 
-    def _run_cells(self, parsed: _Parsed) -> list[Problem]:
+    def _read_parts(self, cells: tuple[bytes, ...]) -> tuple[SourceParts, ...]:
+        return tuple(read_parts(cell, self._label(at)) for at, cell in enumerate(cells, start=1))
+
+    def _run_cells(
+        self, cells: tuple[bytes, ...], parsed: tuple[SourceParts, ...]
+    ) -> list[Problem]:
         problems: list[Problem] = []
-        for number, (cell, parts) in enumerate(parsed, start=1):
+        for number, (cell, parts) in enumerate(zip(cells, parsed, strict=True), start=1):
             label = self._label(number)
             self._problems.files.add(label)
             lines = cell.decode("utf-8", "replace").splitlines(keepends=True)
             linecache.cache[label] = (len(cell), None, lines, label)
-            for failure in self._runner.run(cell, label, parts):
+            for failure in self._runner.run(parts, label):
                 if len(problems) < MAX_PROBLEMS:
                     problems.append(self._problems.describe_statement(failure, label))
         return problems
@@ -301,7 +304,7 @@ def _operators(call: Call) -> object:
 VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
     {
         "read": lambda call: call.executor.read(call.request.cells),
-        "run": lambda call: call.executor.run(call.request.cells),
+        "run": lambda call: call.executor.run(call.request.cells, call.args),
         "has": _has,
         "signature": _signature,
         "call": Call.run,

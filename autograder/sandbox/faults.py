@@ -37,7 +37,11 @@ class NoGradients(Raised):
 
 
 class NotFinished(Fault):
-    """The student's code was still running at the time limit of one request."""
+    """The student's code was still running at the time limit of one request.
 
-    def __init__(self, message: str, *, public: str) -> None:
+    *loads_compiler* is true if it was loading torch's compiler.
+    """
+
+    def __init__(self, message: str, *, public: str, loads_compiler: bool = False) -> None:
         super().__init__(Status.TIMEOUT, message, public=public)
+        self.loads_compiler = loads_compiler

@@ -17,6 +17,7 @@ from autograder.sandbox.protocol import MAX_NAMES, MAX_TEXT, NAME, Problem, Prob
 from autograder.sandbox.statements import FailedStatement
 
 RAISES = dis.opmap["RAISE_VARARGS"]  # of `raise` and `assert`
+DEBUGGERS = ("pdb", "bdb", "ipdb", "pudb", "IPython.core.debugger", "IPython.terminal")
 DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # the private folder is full, or one file is too large
 
 
@@ -35,13 +36,16 @@ class ProblemReader:
 
     def describe_statement(self, failure: FailedStatement, label: str) -> Problem:
         """Describe a statement of the file *label* that failed when it was imported."""
-        problem = self.describe(failure.error)
         line = failure.line
+        if failure.error is None:
+            statement = statement_at(label, line, failure.names, failure.number)
+            return Problem(kind="left-out", statement=statement)
+        problem = self.describe(failure.error)
         with contextlib.suppress(BaseException):  # reading a student's exception may raise one
             line = self._lines(failure.error.__traceback__)[0][1]
-        statement = statement_at(label, line, failure.names)
+        statement = statement_at(label, line, failure.names, failure.number)
         kind = problem.kind if failure.compiled else "not-compiled"
-        return replace(problem, kind=kind, statement=statement)
+        return replace(problem, kind="annotation" if failure.ran else kind, statement=statement)
 
     def _describe(self, error: BaseException) -> Problem:
         text = _text(error)
@@ -49,9 +53,12 @@ class ProblemReader:
         if isinstance(error, SyntaxError) and error.filename in self.files:
             place, line, text = error.filename or "", error.lineno or 0, error.msg or text
         raised_here = is_raised_in(self.files, error)
+        name = type(error).__name__[:80]
+        if _is_in_debugger(error.__traceback__):  # it may fail before it waits for input
+            name, text = "BdbQuit", ""
         return Problem(
             kind=_kind(error, text, raised_here=raised_here),
-            type=type(error).__name__[:80],
+            type=name,
             text=text[:MAX_TEXT],
             place=place,
             line=line,
@@ -79,10 +86,16 @@ def is_raised_in(files: Container[str], error: BaseException) -> bool:
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISES
 
 
-def statement_at(place: str, line: int, names: Iterable[str]) -> Statement:
+def statement_at(place: str, line: int, names: Iterable[str], number: int = 0) -> Statement:
     """Return the statement at *line*, with those of its *names* that may be sent."""
     known = (name for name in names if re.search(NAME, name))
-    return Statement(place, line, tuple(islice(known, MAX_NAMES)))
+    return Statement(place, line, tuple(islice(known, MAX_NAMES)), number)
+
+
+def _is_in_debugger(trace: TracebackType | None) -> bool:
+    """Whether a debugger, or an interactive shell in the code, has started."""
+    names = (frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(trace))
+    return any(str(name).startswith(DEBUGGERS) for name in names)
 
 
 def _kind(error: BaseException, text: str, *, raised_here: bool) -> ProblemKind:

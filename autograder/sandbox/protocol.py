@@ -21,7 +21,8 @@ from autograder.sandbox.static_names import Definition
 from autograder.sanitize import without_folders
 
 # The header of a message: its size in bytes, its number, and the index of the last executed
-# request. A worker's message without bytes reports that this request starts after a slow one.
+# request. A worker's message without bytes reports that this request starts after a slow one, or,
+# during an import, that the statement of this number starts.
 HEADER = struct.Struct("<IQI")
 SLOW_SECONDS = 0.2  # far below the limit of a call, and far above the time of a call in right code
 # The signal that makes a worker write its stack to its output. Windows has neither the signal
@@ -35,6 +36,7 @@ MAX_SOURCE_PARTS = 60_000  # limit for a reply about a source's names, which `st
 SHORT_REPLY = 65_536  # bytes of a reply without tensors; the longest problem has about 10,000
 MAX_LINE = 1 << 20  # a module has at most this many bytes, and so no more lines
 MAX_PROBLEMS = 50  # limit for one import; a student needs only the first ones
+MAX_STATEMENTS = 3_000  # of a module, whose starts are reported; a hand-written one has dozens
 MAX_NAMES = 40  # bound by one statement; a long import list has about twenty
 NO_REQUEST = "it sends a reply without a request"
 NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # a definition that the kit reports
@@ -44,7 +46,7 @@ _ModuleVerb = Literal["read", "run", "has", "signature", "draw", "attempts"]
 _CallVerb = Literal["call", "new", "forward", "method", "gradients", "operators"]
 _StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load", "replace"]
 Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb]
-_ImportKind = Literal["not-compiled", "rebound"]
+_ImportKind = Literal["not-compiled", "rebound", "left-out", "annotation"]
 _CallKind = Literal["missing", "not-implemented", "raised", "bad-output"]
 _LimitKind = Literal["out-of-memory", "out-of-disk", "out-of-time"]
 ProblemKind = Literal[_ImportKind, _CallKind, _LimitKind]
@@ -115,6 +117,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     *fresh* starts a new check: the worker drops the modules that the last check created.
     If a layer lacks a parameter in *may_lack*, the parameter is added with the value to load.
+    The *args* of an import are the numbers of the statements that it must not run.
     """
 
     verb: Verb
@@ -148,11 +151,12 @@ _Name = Annotated[str, msgspec.Meta(pattern=NAME)]
 
 
 class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A statement at module level, and the names that it binds."""
+    """A statement at module level, its *number* from 1, and the names that it binds."""
 
     place: _Place
     line: _Line
     names: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=MAX_NAMES)] = ()
+    number: _Line = 0
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -2,8 +2,10 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -16,9 +18,11 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.process_limits import MIB, collect_memory
 from autograder.sandbox.protocol import (
     MAX_SOURCE_PARTS,
+    MAX_STATEMENTS,
     BadMessageError,
     Batch,
     Problem,
+    ProblemKind,
     Problems,
     Reply,
     SourceValue,
@@ -29,7 +33,7 @@ from autograder.sandbox.protocol import (
     request_of,
 )
 from autograder.sandbox.spawned_workers import Workers
-from autograder.sandbox.static_names import Definition
+from autograder.sandbox.static_names import MODULE, ODD, Definition
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import PRINTED_BYTES, Allowance, Sent, Worker, bad_message
@@ -40,6 +44,14 @@ WALL_CLOCK_FACTOR = 20
 # the first diagnosis of an exercise runs all wrong programs, for some seconds.
 CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
 LARGE = MIB  # bytes of all replies of a submission; those of honest code have about 0.2 MiB
+MAX_LEFT_OUT = 3  # statements that reach a limit in an import; each may take its whole time
+# Statements that reached these limits raised an exception.
+FULL: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
+    {
+        "out-of-memory": (Status.OUT_OF_MEMORY, "It asked for more memory than it may use."),
+        "out-of-disk": (Status.OUT_OF_DISK, "It wrote more than its folder may hold."),
+    }
+)
 
 
 class Session:
@@ -77,6 +89,7 @@ class Session:
         self._is_imported = False  # once; texts of later imports are dropped
         self._exercise = ""
         self._failures: dict[str, list[Status]] = {}
+        self._left_out: dict[int, Fault] = {}  # statements by number, and the limit of each
         self._spent_seconds = 0.0
         self._free_until: list[float] = []  # processor times; later work is charged
         self._worker_number = 0
@@ -132,6 +145,7 @@ class Session:
             notebook=self.notebook,
             client=self._client,
         )
+        second._left_out |= self._left_out
         second._spent_seconds, second._wall_seconds = self._spent_seconds, self._wall_seconds
         try:
             yield second
@@ -252,8 +266,23 @@ class Session:
         return self._worker
 
     def _start(self) -> Worker:
+        """Import the submission in a new worker.
+
+        In the first import, a statement that reaches a limit costs only itself: the submission is
+        imported again without it, and without later statements that no definition needs.
+        """
+        while True:
+            self._worker_number += 1
+            self._printed = b""
+            worker, problems = self._start_worker(can_repeat=not self._is_imported)
+            if worker is not None:
+                if not self._is_imported:
+                    self.problems = problems
+                return worker
+
+    def _start_worker(self, *, can_repeat: bool) -> tuple[Worker | None, tuple[Problem, ...]]:
+        """Import the submission; return no worker if one more statement must be left out."""
         server = self._fork_server
-        self._worker_number += 1
         worker = server.start(
             self.module, notebook=self.notebook, client=self._client, source=self._cells
         )
@@ -262,19 +291,57 @@ class Session:
         source = self._load(worker, seconds, "read")
         if isinstance(source, SourceValue):  # `read_reply` accepts nothing else
             self._definitions, self.syntax_sha256 = source.definitions, source.syntax_sha256
-        problems = self._load(worker, seconds, "run")
         try:
-            found = msgspec.convert(decode(problems, lambda handle: handle), Problems)
-            if not self._is_imported:
-                self.problems = tuple(map(self._quotable, found))
+            value = self._load(worker, seconds, "run")
+        except Fault as fault:
+            if can_repeat and self._leave_out(worker.statement, fault):
+                return None, ()
+            raise
+        try:
+            found = msgspec.convert(decode(value, lambda handle: handle), Problems)
         except (BadMessageError, msgspec.ValidationError):  # student code has run: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disrupted the grader.") from None
-        return worker
+        problems = tuple(self._with_reason(self._quotable(one)) for one in found)
+        for one in problems if can_repeat else ():
+            # What has filled the memory or the disk may still be there.
+            number = one.statement.number if one.statement and one.kind in FULL else 0
+            if number and self._leave_out(number, Fault(*FULL[one.kind])):
+                worker.end()
+                return None, ()
+        return worker, problems
+
+    def _leave_out(self, number: int, fault: Fault) -> bool:
+        """Leave statement *number* out of later imports; return False if that can't help."""
+        if not 0 < number <= MAX_STATEMENTS or number in self._left_out:
+            return False
+        if len(self._left_out) == MAX_LEFT_OUT:
+            return False
+        if {definition.name for definition in self._definitions} <= {MODULE, ODD}:
+            return False
+        if fault.status is Status.BAD_OUTPUT:  # honest code does not write to the grader
+            return False
+        self._left_out[number] = fault
+        self._failures.clear()  # no check has run yet
+        return True
+
+    def _with_reason(self, problem: Problem) -> Problem:
+        """Add why a statement was left out."""
+        number = problem.statement.number if problem.statement else 0
+        if problem.kind != "left-out":
+            return problem
+        if number not in self._left_out:  # forged
+            return replace(problem, kind="raised")
+        fault = self._left_out[number]
+        text = fault.public if self.quiet else fault.message
+        return replace(problem, type=fault.status, text=text)
 
     def _load(self, worker: Worker, seconds: float, verb: Verb) -> Value:
         try:
-            batch = pack(Batch((request_of(verb, {"cells": self._cells}),)))
+            fields: dict[str, object] = {"cells": self._cells}
+            if verb == "run":
+                fields["args"] = tuple(self._left_out)
+            batch = pack(Batch((request_of(verb, fields),)))
             reply = self.read(self._send(worker, seconds, batch, (verb,)).body, verb)
         except Fault as fault:
             worker.end()

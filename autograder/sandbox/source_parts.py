@@ -8,6 +8,8 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from autograder.sandbox.notebook_magics import plain_python, with_cells
+
 # The parser's attempts for one source, and those with more than one statement. A stage's module has
 # some dozens of statements.
 MAX_ATTEMPTS, MAX_LONG_ATTEMPTS = 3000, 500
@@ -38,7 +40,12 @@ class SourceParts:
 
 
 def read_parts(text: bytes, source: str = "<source>") -> SourceParts:
-    """Parse *text*; if that fails, parse its top-level statements one by one."""
+    """Parse *text*; if that fails, parse it as IPython does, or its statements one by one."""
+    parts = _read_parts(text, source)
+    return replace(parts, tree=with_cells(parts.tree))
+
+
+def _read_parts(text: bytes, source: str) -> SourceParts:
     try:
         return SourceParts(ast.parse(text, source))
     except (RecursionError, MemoryError):
@@ -47,10 +54,13 @@ def read_parts(text: bytes, source: str = "<source>") -> SourceParts:
         error = problem
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
-        lines = io.StringIO(text.decode(encoding), newline=None).read().split("\n")
+        python = plain_python(io.StringIO(text.decode(encoding), newline=None).read())
     except (SyntaxError, UnicodeDecodeError):  # an unknown or a wrong encoding
         return SourceParts(ast.Module([], []), (_broken([text.decode("utf-8", "replace")], error),))
-    return _Statements(lines, source).read()
+    try:
+        return SourceParts(ast.parse(python, source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _Statements(python.split("\n"), source).read()
 
 
 class _Statements:

@@ -3,17 +3,21 @@
 import __future__
 
 import ast
+import builtins
+import contextlib
 import functools
+import inspect
 import operator
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Final
 
 from torch import nn
 
-from autograder.sandbox.source_parts import SourceParts, read_parts
+from autograder.sandbox.notebook_magics import NAMES
+from autograder.sandbox.source_parts import SourceParts
 
 # The compiler flags of imports such as ``from __future__ import annotations``.
 FUTURES: Final = functools.reduce(
@@ -21,6 +25,8 @@ FUTURES: Final = functools.reduce(
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
 )
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_IMPORT = ast.Import | ast.ImportFrom
+_POSTPONED: Final = __future__.annotations.compiler_flag
 _SCOPE = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -28,13 +34,16 @@ _SCOPE = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorE
 class FailedStatement:
     """The statement in *line* that raised *error*, and the *names* that it would have bound.
 
-    If *compiled* is false, the statement is not valid Python.
+    If *compiled* is false, the statement is not valid Python. Without an *error*, it was left out,
+    because it reached a limit before. If *ran* is true, it ran without its annotations.
     """
 
-    error: BaseException
+    error: BaseException | None
     line: int
     names: tuple[str, ...]
     compiled: bool = True
+    number: int = 0  # counted from 1 in all sources
+    ran: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,22 +56,32 @@ class Rebinding:
 
 
 class StatementRunner:
-    """Runs sources in one namespace, and remembers the classes and functions that they define."""
+    """Runs sources in one namespace, and remembers the classes and functions that they define.
 
-    def __init__(self, namespace: dict[str, object]) -> None:
+    *report* gets the number of each statement before it runs. The statements *left_out* don't run,
+    and after the first of them only those run that the definitions of *sources* need.
+    """
+
+    def __init__(
+        self,
+        namespace: dict[str, object],
+        report: Callable[[int], object] = lambda _number: None,
+        left_out: Sequence[int] = (),
+        sources: Sequence[SourceParts] = (),
+    ) -> None:
         self._namespace = namespace
-        self._flags = 0
+        self._namespace["__builtins__"] = {**vars(builtins), **NAMES}
+        self._report = report
+        self._left_out = left_out
+        self._needed = needed_names([one.tree for one in sources]) if left_out else frozenset()
+        self._number = 0
+        self._flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # notebooks have it
         self._bound_at: dict[str, tuple[str, int]] = {}
+        self._lacking: set[str] = set()  # the names that packages should define which are missing
         self.definitions: dict[str, object] = {}
 
-    def run(
-        self, text: bytes, source: str, parts: SourceParts | None = None
-    ) -> Iterator[FailedStatement]:
-        """Run *text*, which tracebacks call *source*; yield each statement that fails.
-
-        *parts* are those of *text* if it is already parsed.
-        """
-        parts = parts or read_parts(text, source)
+    def run(self, parts: SourceParts, source: str) -> Iterator[FailedStatement]:
+        """Run the statements of *source*; yield each one that fails."""
         tree = parts.tree
         self._flags |= self._futures(tree, source)
         for part in parts.broken:
@@ -70,10 +89,12 @@ class StatementRunner:
         for index, statement in enumerate(tree.body):
             if index and _is_constant(statement):
                 continue  # compiled alone, a string would become the module's docstring
-            names = bound_names(statement)
-            raised = self._execute(statement, names, source)
-            if raised is not None:
-                yield FailedStatement(raised, statement.lineno, tuple(names))
+            self._number += 1
+            if self._number in self._left_out:
+                names = tuple(bound_names(statement))
+                yield FailedStatement(None, statement.lineno, names, number=self._number)
+            elif self._runs(statement) and (failed := self._execute(statement, source)):
+                yield failed
 
     def rebindings(self) -> Iterator[Rebinding]:
         """Yield the definitions whose names are now bound to other values."""
@@ -81,37 +102,127 @@ class StatementRunner:
             if name in self._namespace and not is_definition(self._namespace[name]):
                 yield Rebinding(name, *self._bound_at[name])
 
+    def _runs(self, statement: ast.stmt) -> bool:
+        """Whether the next statement runs; after one that was left out, only if it is needed."""
+        if all(self._number < other for other in self._left_out):
+            return True
+        return is_needed(statement, self._needed)
+
     def _futures(self, tree: ast.Module, source: str) -> int:
         """Return the compiler flags that *tree* sets."""
         imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
         futures: list[ast.stmt] = [item for item in imports if item.module == "__future__"]
         try:
-            flags: int = self._compile(ast.Module(futures, []), source).co_flags & FUTURES
+            code = _compiled(ast.Module(futures, []), source, self._flags)
         except SyntaxError:  # an unknown feature; the statement fails later
             return 0
-        return flags
+        return int(code.co_flags & FUTURES)
 
-    def _compile(self, tree: ast.Module, source: str) -> CodeType:
-        code: CodeType = compile(tree, source, "exec", self._flags, dont_inherit=True)
-        return code
+    def _execute(self, statement: ast.stmt, source: str) -> FailedStatement | None:
+        """Run *statement*; a definition runs without annotations if only these fail.
 
-    def _execute(
-        self, statement: ast.stmt, names: dict[str, int], source: str
-    ) -> BaseException | None:
+        Decorators of a package that is missing here, such as a type checker, are left out.
+        """
+        names = bound_names(statement)
         before = {name: self._namespace.get(name) for name in names}
-        raised = None
-        try:
-            code = self._compile(ast.Module([statement], []), source)
-            exec(code, self._namespace)  # noqa: S102  # running it is this class's purpose
-        except BaseException as error:  # noqa: BLE001  # also sys.exit()
-            raised = error
+        self._report(self._number)
+        flags = self._flags
+        if self._lacking and isinstance(statement, _DEFINITION):
+            _drop_decorators(statement, self._lacking)
+            if self._lacking.intersection(_annotation_names(statement)):
+                flags |= _POSTPONED
+        raised, ran = self._raised(statement, source, flags), False
+        if raised is not None and isinstance(statement, _DEFINITION | ast.AnnAssign):
+            ran = self._raised(statement, source, flags | _POSTPONED) is None
+        if isinstance(raised, ModuleNotFoundError):
+            self._lacking.update(names)
         for name, line in names.items():
             value = self._namespace.get(name)
             if value is not before[name]:
                 self._bound_at[name] = source, line
                 if isinstance(statement, _DEFINITION) and is_definition(value):
                     self.definitions[name] = value
-        return raised
+        if raised is None:
+            return None
+        number = self._number
+        return FailedStatement(raised, statement.lineno, tuple(names), number=number, ran=ran)
+
+    def _raised(self, statement: ast.stmt, source: str, flags: int) -> BaseException | None:
+        """Run *statement*; return the exception that it raises."""
+        try:
+            code = _compiled(ast.Module([statement], []), source, flags)
+            result = eval(code, self._namespace)  # noqa: S307  # running it is this class's purpose
+            if code.co_flags & inspect.CO_COROUTINE:
+                _complete(result)
+        except BaseException as error:  # noqa: BLE001  # also sys.exit()
+            return error
+        return None
+
+
+def _compiled(tree: ast.Module, source: str, flags: int) -> CodeType:
+    code: CodeType = compile(tree, source, "exec", flags, dont_inherit=True)
+    return code
+
+
+def _drop_decorators(statement: ast.stmt, lacking: Collection[str]) -> None:
+    """Remove the decorators that begin with one of the names *lacking*."""
+    for node in ast.walk(statement):
+        if isinstance(node, _DEFINITION):
+            found = node.decorator_list
+            node.decorator_list = [one for one in found if _first_name(one) not in lacking]
+
+
+def _complete(coroutine: Coroutine[object, None, object]) -> None:
+    """Run *coroutine* to its end without an event loop, which would need a socket."""
+    with contextlib.suppress(StopIteration):
+        while True:
+            coroutine.send(None)
+
+
+def _first_name(node: ast.expr) -> str:
+    """Return the name with which a dotted name or a call begins, or ""."""
+    while isinstance(node, ast.Call | ast.Attribute):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _annotation_names(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names in the annotations of *statement* and of the functions inside it."""
+    for node in ast.walk(statement):
+        noted = (getattr(node, field, None) for field in ("annotation", "returns"))
+        for annotation in filter(None, noted):
+            yield from (one.id for one in ast.walk(annotation) if isinstance(one, ast.Name))
+
+
+def needed_names(trees: Sequence[ast.Module]) -> frozenset[str]:
+    """Return the names that the definitions in *trees* use, and the values of these names."""
+    statements = [statement for tree in trees for statement in tree.body]
+    needed: set[str] = set()
+    reading: list[ast.stmt] = [one for one in statements if isinstance(one, _DEFINITION)]
+    while reading:
+        read = (node for one in reading for node in ast.walk(one))
+        new = {node.id for node in read if isinstance(node, ast.Name)} - needed
+        needed |= new
+        reading = [one for one in statements if new.intersection(bound_names(one))]
+    return frozenset(needed)
+
+
+def is_needed(statement: ast.stmt, names: Collection[str]) -> bool:
+    """Whether *statement* defines, imports or changes something, or binds one of *names*.
+
+    An assignment without a call takes no time, and may give a definition a second name.
+    """
+    nodes = [*ast.walk(statement)]
+    if any(isinstance(node, _DEFINITION | _IMPORT) for node in nodes):
+        return True
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and not any(
+        isinstance(node, ast.Call | ast.comprehension) for node in nodes
+    ):
+        return True
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    if any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets):
+        return True
+    return any(name in names for name in bound_names(statement))
 
 
 def is_definition(value: object) -> bool:

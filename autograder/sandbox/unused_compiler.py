@@ -51,7 +51,10 @@ class _Submodules(MetaPathFinder, Loader):
 
 
 def postpone_compiler() -> None:
-    """Let torch import its compiler and SymPy only if code needs them, and compile nothing."""
+    """Let torch import its compiler and SymPy only if code needs them, and compile nothing.
+
+    Compiled code gives the same results, and the sandbox can't run the C++ compiler.
+    """
     vars(torch)["compile"] = _uncompiled
     if COMPILER not in sys.modules:
         vars(torch)["_dynamo"] = sys.modules[COMPILER] = _Postponed(COMPILER)  # as by an import
@@ -68,6 +71,7 @@ def postpone_compiler() -> None:
 
 
 def _uncompiled(model: Any = None, **_: object) -> Any:
+    """Return *model* as it is, or the decorator that does so."""
     return _unchanged if model is None else model
 
 

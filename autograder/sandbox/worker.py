@@ -4,6 +4,7 @@ import contextlib
 import faulthandler
 import os
 import sys
+from functools import partial
 from time import monotonic
 from typing import NoReturn
 
@@ -14,6 +15,7 @@ from autograder.sandbox.protocol import (
     HEADER,
     MAX_PARTS,
     MAX_SOURCE_PARTS,
+    MAX_STATEMENTS,
     MAX_TEXT_BYTES,
     SLOW_SECONDS,
     STACK_SIGNAL,
@@ -58,11 +60,18 @@ def prepare(executor: RequestExecutor, start: StartWorker, parent: int) -> None:
 
 def respond(executor: RequestExecutor, number: int, body: bytes, max_bytes: int) -> None:
     """Execute the batch *body*, flush the output, and send the reply."""
+    executor.report = partial(_report, number)
     last, reply = _answer(executor, unpack(BATCHES, body), number, max_bytes)
     with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
         sys.stdout.flush()
         sys.stderr.flush()
     write(CONNECTION, framed(reply, number, last))
+
+
+def _report(message: int, number: int) -> None:
+    """Report that statement *number* of the module starts."""
+    if number <= MAX_STATEMENTS:
+        write(CONNECTION, framed(b"", message, number))
 
 
 def _answer(

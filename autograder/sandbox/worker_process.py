@@ -28,6 +28,8 @@ PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # as much as a record keeps; a character 
 # A line of `faulthandler`; only paths of libraries contain slashes, names of students' files do
 # not.
 _STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
+# A file of torch's compiler or of SymPy, which it loads.
+_COMPILER = re.compile(rb'File "[^"\n]{0,999}[/\\](?:_dynamo|_inductor|sympy)[/\\]')
 
 
 class Sent(NamedTuple):
@@ -80,6 +82,7 @@ class Worker:
     is_idle: bool = False  # it has answered all requests
     keep: Callable[[], bool] = lambda: False  # whether an idle process is kept for later use
     was_killed: bool = False  # by SIGKILL from its own code or from outside, not by the kit
+    statement: int = 0  # the last statement of the module that has started
     _number: int = 0  # of the last message
     _printed: bytes = b""
     _received: bytearray = field(default_factory=bytearray)
@@ -152,10 +155,14 @@ class Worker:
         """Receive the reply to the last message, and refuse it by its size before receiving it."""
         is_short = protocol.SHORT_VERBS.issuperset(verbs)
         size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
-        for _ in verbs[1:]:
-            if size:
+        imports = "run" in verbs
+        for _ in range(protocol.MAX_STATEMENTS if imports else len(verbs) - 1):
+            if size or number != self._number:
                 break
-            deadline.renew()
+            if imports:
+                self.statement = last
+            else:
+                deadline.renew()
             size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
         if size > min(allowance.size, protocol.SHORT_REPLY if is_short else size):
             msg = f"it announces a message of {size} bytes"
@@ -219,14 +226,17 @@ class Worker:
         return bool(data)
 
     def _timeout(self, seconds: float) -> Fault:
-        line = self._running_line()
+        line, loads_compiler = self._running_line()
         at = f"; it was running {line}" if line else ""
         public = "Your code did not finish in time."  # the code chooses the line
         message = f"Your code did not finish within {seconds:.3g} s{at}."
-        return NotFinished(message, public=public)
+        return NotFinished(message, public=public, loads_compiler=loads_compiler)
 
-    def _running_line(self) -> str:
-        """Ask the worker which line of the student's file runs; a forged answer is harmless."""
+    def _running_line(self) -> tuple[str, bool]:
+        """Ask the worker which line of the student's file runs; a forged answer is harmless.
+
+        Also return whether the line is loading torch's compiler.
+        """
         self._read_output()  # earlier output is not the answer
         self._dumps_stack = True
         self.wire.ask_stack()
@@ -235,7 +245,8 @@ class Worker:
             if found := _STACK_LINE.search(printed):
                 cell, line = found[1].decode() if found[1] else "", int(found[2])
                 known = self.has_line(cell, line)
-                return f"{cell}, line {line}".removeprefix(", ") if known else ""
+                inside = _COMPILER.search(printed, 0, found.start()) is not None
+                return (f"{cell}, line {line}".removeprefix(", ") if known else ""), inside
             if not self.wire.wait_printed(remaining):
                 break
             with contextlib.suppress(BlockingIOError):
@@ -243,7 +254,8 @@ class Worker:
                 if not part:  # all writers are closed
                     break
                 printed += part
-        return ""
+        # A dump has at most a hundred frames, so a deep import hides the line.
+        return "", _COMPILER.search(printed) is not None
 
     def _crash(self) -> Fault:
         code = self.end()

@@ -27,6 +27,7 @@ from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
+from autograder.student.oldest_python import newer_syntax
 from autograder.student.progress import Progress, first_open
 from autograder.submission import Submission, collect
 from autograder.submission.collect import SUBMITTED
@@ -266,7 +267,10 @@ def check_with_suite(
         raise
     if result.status is Status.GRADER_ERROR:
         raise GraderError(result.message)
-    return result
+    if not public or submission.code is None:
+        return result
+    newer = newer_syntax(submission.code.cells, notebook=submission.code.kind == "notebook")
+    return replace(result, notices=(*result.notices, *newer))
 
 
 def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:

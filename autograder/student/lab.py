@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,7 @@ from autograder.student.controls import embed, explore
 from autograder.student.course_modules import course_module, module_names
 from autograder.student.learner_folder import released_folder, solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
+from autograder.student.notebook_place import stage_folder
 from autograder.student.pictures import heatmap_panels, heatmaps, shapes, side_by_side
 from autograder.submission import collect
 
@@ -109,16 +111,22 @@ class CourseModules:
 
 
 class Lab:
-    """Gives a notebook the stage in *folder*, by default the notebook's folder.
+    """Gives a notebook the stage in *folder*, a path or a name, by default the notebook's folder.
 
     For an author, who runs a lab in ``source/``, the module and the checks are those in
     ``assignments/``. The fork server keeps running, so a check takes a fraction of a second.
     """
 
     def __init__(self, folder: str | Path = ".") -> None:
-        self._folder = released_folder(Path(folder).resolve())
+        self._given = folder
         self._server: Workers | None = None
         self._file: Path | None = None
+
+    @cached_property
+    def _folder(self) -> Path:
+        """The folder of the stage; raises ``UsageError`` if it is not found."""
+        with _without_traceback():
+            return released_folder(stage_folder(self._given))
 
     @property
     def course(self) -> CourseModules:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from autograder.course import LAB, Stage
+from autograder.course import Stage
 from autograder.results import Flag, FlagKind
 from autograder.submission.files import (
     CODE,
@@ -24,18 +24,18 @@ from autograder.submission.module_text import module_text
 from autograder.submission.names import (
     StageResolver,
     attempts,
+    find_lab,
     find_module,
     find_notebook,
     find_only_module,
     is_earlier,
 )
-from autograder.submission.notebook import code_cells
+from autograder.submission.notebook import MAX_NOTEBOOK, code_cells
+from autograder.submission.written_answers import written_answers
 
 MAX_MODULE = 2**20  # bytes; the longest honest module has about 20 KiB
-MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
 STAMP = "timestamp.txt"  # nbgrader writes it into every folder that it collects
 FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's key to the feedback page of a submission
-NO_LAB = f"No {LAB} was submitted"  # begins a notice
 _MAX_NAMED = 10  # names in a sentence; `ignored` has more of them
 LAB_ALONE = Flag(FlagKind.NO_MODULE, "a lab was submitted without its module")
 _TYPED = "A text or a link was entered in the LMS. Only files are graded: upload the module."
@@ -63,6 +63,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     lab: SubmittedFile | None = None  # the notebook next to the module or in its place
     stamp: SubmittedFile | None = None  # nbgrader's timestamp.txt
     is_late: bool = False  # as marked by the LMS
+    waiting: float = 0.0  # the points of written answers that a person must grade
     secret: SubmittedFile | None = None  # nbgrader's submission_secret.txt
 
     @property
@@ -83,7 +84,10 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def digest(self) -> str:
         """SHA-256 of everything that the result depends on: student, stage, code and notices."""
-        decides = (self.student, self.stage, self.code, self.problem, self.ignored, self.notices)
+        decides = (
+            *(self.student, self.stage, self.code, self.problem, self.ignored, self.notices),
+            self.waiting,
+        )
         return hashlib.sha256(repr(decides).encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -244,11 +248,13 @@ def _for_stage(
             return None
         closed = [fault for fault in work.faults if fault not in work.missing]
         problem = closed[0] if closed else _missing(stage, own)  # the archive may hold it
-    submission = _submission(work, stage.name, own + unmatched, problem, selected)
+    lab = find_lab(stage, candidates)
+    rest = [file for file in (*own, *unmatched) if file is not lab]
+    submission = _submission(work, stage.name, rest, problem, selected)
     return msgspec.structs.replace(
         submission,
         flags=(*submission.flags, *flags),
-        lab=find_notebook(stage, candidates),
+        lab=lab,
         stamp=_by_nbgrader(STAMP, stage, work, own, resolver),
         secret=_by_nbgrader(FEEDBACK_KEY, stage, work, own, resolver),
     )
@@ -298,18 +304,18 @@ def _submission(
     )
 
 
-def note_missing_lab(submission: Submission, stages: Sequence[Stage]) -> Submission:
-    """Add a notice to *submission* if it lacks the lab with the written answers."""
+def note_answers(submission: Submission, stages: Sequence[Stage]) -> Submission:
+    """Add to *submission* what is known about the written answers in its lab."""
     stage = next((one for one in stages if one.name == submission.stage), None)
-    if stage is None or submission.code is None or submission.lab is not None:
+    if stage is None or (submission.code is None and submission.lab is None):
         return submission
-    if not stage.written_points:
-        return submission
-    notice = f"{NO_LAB}, so the written answers ({stage.written_points:g} points) count as missing."
+    found = written_answers(stage, submission.lab)
+    flags = tuple(filter(None, [found.flag]))
     return msgspec.structs.replace(
         submission,
-        notices=(*submission.notices, notice),
-        flags=(*submission.flags, Flag(FlagKind.NO_LAB, notice)),
+        notices=(*submission.notices, *(flag.text for flag in flags)),
+        flags=(*submission.flags, *flags),
+        waiting=found.waiting,
     )
 
 

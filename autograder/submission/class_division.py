@@ -10,7 +10,7 @@ from autograder.errors import UnclearDownloadError
 from autograder.sanitize import name_and_id
 from autograder.submission.assemble import (
     Submission,
-    note_missing_lab,
+    note_answers,
     submissions,
     without_files_of,
 )
@@ -57,7 +57,7 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
     def submissions_to_grade(self, work: StudentWork) -> Iterator[Submission]:
         """Read the submissions of one student, with a notice if a lab is missing."""
         for submission in self.submissions_of(work):
-            yield note_missing_lab(submission, self.resolver.stages)
+            yield note_answers(submission, self.resolver.stages)
 
     def submissions_of(self, work: StudentWork) -> Iterator[Submission]:
         """Read the submissions of one student."""

@@ -93,8 +93,7 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def matches(self, name: str) -> bool:
         """Return whether *name* is that of a stage, or of a file of a stage or a copy of it."""
         path = PurePosixPath(name)
-        is_lab = path.suffix.lower() == NOTEBOOK and _is_copy(path, _LAB)
-        return is_lab or (self.stage_named(name) or self._stage_of_file(path)) is not None
+        return is_lab(path) or (self.stage_named(name) or self._stage_of_file(path)) is not None
 
     def is_released(self, path: PurePosixPath) -> bool:
         """Return whether students receive a file with the name of *path* in some stage."""
@@ -137,6 +136,17 @@ def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile
     """Return the notebook with a name of *stage*, else a copy of it, else the only notebook."""
     notebooks = _latest(files, NOTEBOOK)
     return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
+
+
+def is_lab(path: PurePosixPath) -> bool:
+    """Return whether *path* is a lab by its name, or a copy of one."""
+    return path.suffix.lower() == NOTEBOOK and _is_copy(path, _LAB)
+
+
+def find_lab(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
+    """Return the notebook that may hold the written answers: the lab before a code notebook."""
+    notebooks = _latest(files, NOTEBOOK)
+    return _find_named(notebooks, (_LAB, stage.name, stage.module)) or _only_one(notebooks)
 
 
 def _latest(files: Iterable[SubmittedFile], suffix: str) -> list[SubmittedFile]:

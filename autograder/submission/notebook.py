@@ -6,11 +6,13 @@ with a byte order mark.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from autograder.submission.files import UnusableFile
 
 _KINDS = ("code", "markdown", "raw")
+MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
 MAX_CELLS = 2000
 MAX_CODE = 2**20  # bytes of all code cells, as for a module
 # 16 MiB of "{}," would become half a gigabyte of objects. The largest plots have about 10,000.
@@ -53,6 +55,13 @@ def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
         }
         for cell in _parse_cells(data, label)[:MAX_CELLS]
     ]
+
+
+def cell_name(cell: Mapping[str, Any]) -> str:
+    """Return nbgrader's name of *cell*, or "" if its metadata has none or is malformed."""
+    facts = cell["metadata"].get("nbgrader")
+    name = facts.get("grade_id") if isinstance(facts, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ def test_a_lab_opens_with_its_grade_cells_locked(page: Page, photograph: Photogr
     """Students can edit their answers, but not the cells that grade them."""
     page.goto(f"/doc/tree/assignments/{STAGE}/lab.ipynb")
     heading = page.get_by_role("heading", name="Stage 04")
-    setup = page.locator(".jp-CodeCell", has_text="lab = Lab()").first
+    setup = page.locator(".jp-CodeCell", has_text="lab = Lab(").first
     inputs = page.locator(".jp-CodeCell", has_text="words = [").first
 
     expect(heading).to_be_visible()

@@ -309,21 +309,20 @@ def test_every_student_has_a_row_for_every_cell(semester: Semester):
         "joan",
         "kay",
         "liv",
+        "olga",  # whose module ends the process above its right classes
         "ruth",
         "sofia",
         "tim",
     ],
 )
 def test_right_code_earns_all_ten_points(semester: Semester, student: str):
-    """A damaged, renamed or missing notebook, or a zip, costs no points of the module."""
+    """A damaged, renamed or missing notebook, a zip, or an exit, costs no points of the module."""
     assert total(semester, student) == 10.0
 
 
-@pytest.mark.parametrize(
-    "student", ["dorothy", "katherine", "mary", "niels", "olga", "vera", "xenia"]
-)
+@pytest.mark.parametrize("student", ["dorothy", "katherine", "mary", "niels", "vera", "xenia"])
 def test_submissions_without_working_code_earn_0(semester: Semester, student: str):
-    """Stubs, texts, missing files, a module that exits and broken archives earn 0 points."""
+    """Stubs, texts, missing files and broken archives earn 0 points."""
     assert total(semester, student) == 0.0
 
 
@@ -337,6 +336,7 @@ def test_blank_answers_are_0_and_others_wait(semester: Semester):
     """Written answers and exercises in which nothing could be graded wait for a grade."""
     waiting = {(row[0], row[1]) for row in semester.scores["graded"] if row[4]}
     wrote = {"ada", "alan", "frances", "grace", "joan", "katherine", "kay", "sofia"}
+    wrote |= {"emmy", "ruth"}  # their labs are damaged, so nobody knows
     ungraded = {"katherine", "mary", "niels", "vera", "xenia"}
     exercises = {row[1] for row in semester.scores["graded"]} - set(ANSWERS)
 

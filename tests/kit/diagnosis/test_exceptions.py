@@ -400,6 +400,9 @@ def test_code_that_does_not_end_is_explained():
 
     assert found is not None
     assert found.name == "not_finished"
+    loading = explain_exception(NotFinished("3 s.", public="Not in time.", loads_compiler=True))
+    assert loading is not None
+    assert loading.name == "loads_compiler"
     assert explain_exception(Fault(Status.TIMEOUT, "Not run.")) is None
 
 

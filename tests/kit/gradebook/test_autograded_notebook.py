@@ -27,7 +27,6 @@ from autograder.gradebook.autograded_notebook import (
     append_module,
     escape_markdown,
     merge_student_cells,
-    unanswered,
 )
 from autograder.submission.files import UnusableFile
 from tests.kit.factories import (
@@ -215,6 +214,15 @@ def test_questions_and_checks_are_the_instructors(master: Notebook, merge: Merge
     made = merge(cell("code", "print('5.0')", name), answer("a"))
 
     assert by_name(made)[name] == by_name(master)[name]
+
+
+def test_a_text_in_a_question_is_shown_below_it(merge: Merge):
+    """A student may write the answer into the question; its released text is not shown twice."""
+    asked = cell("markdown", "Why twice?", "why-asked")
+    changed = {**asked, "source": "Why twice?\n\nSince x + x."}
+
+    assert [one["source"] for one in merge(changed)["cells"]].count(changed["source"]) == 1
+    assert "Why twice?" not in [one["source"] for one in merge(asked)["cells"]]
 
 
 @pytest.mark.parametrize(
@@ -433,36 +441,9 @@ def test_bytes_that_are_not_json_are_unusable(master: Notebook, data: bytes):
         pytest.param(b'{"worksheets": [{"cells": [{"input": "x"}]}]}', id="format-3"),
     ],
 )
-def test_a_notebook_without_cells_is_blank(master: Notebook, merge: Merge, data: bytes):
-    """Any JSON without cells makes the lab with blank answers."""
-    assert unanswered(master, merge(data=data)) == {"why", "sketch"}
-
-
-@pytest.mark.parametrize(
-    ("text", "is_blank"),
-    [
-        pytest.param("", True, id="empty"),
-        pytest.param(" \n\t", True, id="spaces"),
-        pytest.param("YOUR ANSWER HERE", True, id="as-given"),
-        pytest.param("YOUR ANSWER HERE\n", True, id="as-given-with-newline"),
-        pytest.param("Because.", False, id="written"),
-        pytest.param("YOUR ANSWER HERE: because", False, id="written-behind"),
-    ],
-)
-def test_an_answer_is_blank_if_nothing_was_written(
-    master: Notebook, merge: Merge, text: str, *, is_blank: bool
-):
-    """Blank answers get 0 points at once, and other answers wait to be graded by hand."""
-    blank = unanswered(master, merge(answer(text), answer("x = 1", "sketch")))
-
-    assert ("why" in blank) is is_blank
-    assert "sketch" not in blank
-
-
-def test_an_unchanged_code_answer_is_blank(master: Notebook, merge: Merge, released: dict):
-    """The stub for code, which nbgrader sets, is not an answer."""
-    assert unanswered(master, merge(data=json.dumps(released).encode())) == {"why", "sketch"}
-    assert "NotImplementedError" in by_name(master)["sketch"]["source"]
+def test_a_notebook_without_cells_is_the_master(master: Notebook, merge: Merge, data: bytes):
+    """Any JSON without cells makes the instructor's lab."""
+    assert by_name(merge(data=data)) == by_name(master)
 
 
 def test_feedback_is_below_its_check_only(merge: Merge):
@@ -540,7 +521,6 @@ def test_any_mangled_notebook_becomes_valid(master: Notebook, cells: list[Any]):
 
     check_valid(shown)
     assert lab_notebook.grade_cell_points(shown) == lab_notebook.grade_cell_points(master)
-    assert unanswered(master, shown) <= {"why", "sketch"}
 
 
 def render(text: str, images: dict | None = None) -> str:

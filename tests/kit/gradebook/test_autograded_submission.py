@@ -98,25 +98,33 @@ def test_nothing_to_grade_waits_for_a_grade_by_hand(
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "points", "says"),
     [
-        pytest.param(None, "No notebook was submitted", id="module-alone"),
-        pytest.param(b'{"cells": [', "its JSON can't be read", id="damaged"),
-        pytest.param(b"", "its JSON can't be read", id="empty"),
+        pytest.param(None, 0.0, "No notebook was submitted", id="module-alone"),
+        pytest.param(b'{"cells": [', None, "its JSON can't be read", id="damaged"),
+        pytest.param(b"", None, "its JSON can't be read", id="empty"),
     ],
 )
 def test_a_module_counts_without_a_readable_lab(
-    course: Course, write: WriteBook, graded: Made, work: StudentWork, data: bytes | None, says: str
+    course: Course,
+    write: WriteBook,
+    graded: Made,
+    work: StudentWork,
+    data: bytes | None,
+    points: float | None,
+    says: str,
 ):
-    """A module counts without a lab; written answers are missing, and the lab states this."""
+    """A module counts without a lab, whose answers are missing or wait; the lab states this."""
     write(graded(double=2.5), ada=work(lab=data))
     lab = lab_of(course.root)
 
     assert {name: row.auto for name, row in rows(course.root).items()} == {
-        "double": 2.5, "Scale": 5.0, "why": 0.0, "sketch": 0.0,
+        "double": 2.5, "Scale": 5.0, "why": points, "sketch": points,
     }  # fmt: skip
     assert says in output_texts(lab)
-    assert "the written answers count as missing" in output_texts(lab)
+    waits = points is None
+    assert ("written answers wait to be graded by hand" in output_texts(lab)) is waits
+    assert ("the written answers count as missing" in output_texts(lab)) is not waits
 
 
 def test_a_lab_that_cannot_be_opened_is_missing(

@@ -21,6 +21,7 @@ from autograder.grading import grade as grading
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import collect
+from autograder.submission.assemble import note_answers
 from tests.kit.commands import run
 from tests.kit.factories import (
     CELLS,
@@ -63,8 +64,8 @@ CLASS = {
 AUTO = {  # double, Scale, why
     "ada": (5.0, 5.0, None),
     "bob": (5.0, 0.0, 0.0),
-    "cleo": (5.0, 0.0, 0.0),
-    "dan": (5.0, 5.0, 0.0),
+    "cleo": (5.0, 0.0, None),  # the answer may be in another cell
+    "dan": (5.0, 5.0, None),  # the lab is damaged
     "eve": (0.0, 0.0, None),
     "fay": (None, None, 0.0),
     UNUSUAL: (5.0, 5.0, None),
@@ -156,7 +157,8 @@ def test_rows_and_files_are_those_of_our_command(
     """`nbgrader autograde` writes the same rows and files as `autograder grade`."""
     reuse(fork_server, monkeypatch)
     shutil.copytree(graded.root / "submitted", course.root / "submitted", symlinks=True)
-    submissions = list(collect(course.root / "submitted", course.stages))
+    found = collect(course.root / "submitted", course.stages)
+    submissions = [note_answers(one, course.stages) for one in found]
     Writer(course, submissions).write(submissions, grading.grade(course, submissions).submissions)
 
     assert all_rows(course.root) == graded.rows
@@ -180,7 +182,7 @@ def test_formgrader_gets_lab_module_and_time_only(graded: Graded):
 
 
 def test_every_notebook_becomes_a_lab(graded: Graded):
-    """A renamed notebook keeps its answer, and a damaged one has a blank answer."""
+    """A renamed notebook keeps its answer, and a damaged one shows none."""
     labs = {
         student: by_name(nbformat.reads(files["lab.ipynb"].decode(), 4))
         for student, files in graded.files.items()

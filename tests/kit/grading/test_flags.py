@@ -4,6 +4,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.grading.grade import grade_one
+from autograder.grading.outcomes import PYTHON
 from autograder.grading.suite_runner import open_suites
 from autograder.results import Flag, FlagKind
 from autograder.sandbox.isolation import detect_capabilities
@@ -70,6 +71,15 @@ def test_a_refusal_and_a_missing_package_are_flags(flags_of):
 
     assert Flag(FlagKind.NO_PACKAGE, "not installed here: No module named 'seaborn'") in found
     assert Flag(FlagKind.REFUSED, "the sandbox refused: Permission denied") in found
+
+
+def test_a_statement_for_a_different_python_is_a_flag(flags_of):
+    """A statement that is not valid here may be valid for a newer Python; a NUL never is."""
+    [flag] = flags_of("x = (1")
+
+    assert flag.kind is FlagKind.NOT_VALID
+    assert flag.text.endswith(f" is not valid {PYTHON}; a newer one may read it")
+    assert flags_of("x = '\0'") == ()
 
 
 def test_an_exercise_from_a_text_is_a_flag(tiny: Course, submit: Submit, fork_server: ForkServer):

@@ -11,11 +11,15 @@ from autograder.course import Course
 from autograder.course_file import Reveal
 from autograder.grading.grade import grade
 from autograder.grading.outcomes import (
+    IMPORT_FAILED,
     MAX_NOTICES,
+    PYTHON,
     CheckOutcome,
     describe_problem,
+    environment_notice,
     failed_grading,
     import_submission,
+    is_import_missing,
     missing_exercise,
     notices_of,
     submission_status,
@@ -169,10 +173,13 @@ def test_a_name_whose_import_failed_is_linked_to_it(*, public: bool):
     assert result is not None
     assert result.message == (
         "double raised.\n`Head` is missing because line 3 raised ModuleNotFoundError: No module "
-        "named 'x' (from x import Head). Copy `Head` into this file."
+        "named 'x' (from x import Head). No package `x` is installed here. If `x.py` is your own "
+        "file, copy `Head` into this file."
         if public
-        else "Raised."
+        else f"Raised.\n{IMPORT_FAILED}"
     )
+    assert is_import_missing(raised, (imported,))
+    assert not is_import_missing(raised, (failed(3, "Tail", type="ImportError"),))
 
 
 def failed(
@@ -184,6 +191,7 @@ def failed(
     return Problem(kind=kind, statement=Statement(place, line, names), **(facts | fields))
 
 
+NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch'")
 BROKEN = failed(10, "double", kind="not-compiled", type="SyntaxError", text="oh", code="def (")
 NUL_BYTES = failed(
     0,
@@ -221,13 +229,13 @@ def session(**fields: object) -> SimpleNamespace:
         ),
         pytest.param(
             BROKEN,
-            "line 10 is not valid Python: SyntaxError: oh (def (). "
+            f"line 10 is not valid {PYTHON}: SyntaxError: oh (def (). "
             "Fix line 10 first: `double` could not be defined.",
             id="syntax-error",
         ),
         pytest.param(
             failed(3, cell=5, kind="not-compiled", type="SyntaxError", text="oh"),
-            "cell 5, line 3 is not valid Python: SyntaxError: oh. "
+            f"cell 5, line 3 is not valid {PYTHON}: SyntaxError: oh. "
             "Fix cell 5, line 3 first: this statement could not run.",
             id="syntax-error-in-a-cell",
         ),
@@ -254,11 +262,39 @@ def test_a_problem_is_described_by_its_place(problem: Problem, sentence: str):
     assert describe_problem(problem) == sentence
 
 
+@pytest.mark.parametrize(
+    ("problems", "notices"),
+    [
+        pytest.param((failed(),), 0, id="any-exception"),
+        pytest.param((NO_NN,), 1, id="missing-package"),
+        pytest.param((replace(NO_NN, kind="annotation"),), 1, id="annotation"),
+        pytest.param((BROKEN,), 1, id="not-valid-here"),
+    ],
+)
+def test_what_runs_here_is_named_where_it_may_matter(problems: tuple[Problem, ...], notices: int):
+    """The versions of Python and torch, and missing packages, are in one notice."""
+    found = [line for line in environment_notice(problems) if f"{PYTHON} with torch" in line]
+
+    assert len(found) == notices
+    assert ("troch" in "".join(found)) is (NO_NN.text in {one.text for one in problems})
+
+
+def test_a_statement_that_reached_a_limit_is_named_with_its_reason():
+    """The notice names the outermost line; a definition in it has the status of the limit."""
+    stopped = failed(9, "double", kind="left-out", type="timeout", text="It took 10 s.")
+    fault = missing_exercise(session(problems=(stopped,)), "double", EXERCISES)
+
+    assert describe_problem(stopped).startswith("line 9 was left out")
+    assert fault is not None
+    assert (fault.status, "It took 10 s." in fault.message) == (Status.TIMEOUT, True)
+    assert "It took" not in fault.public
+
+
 def test_a_cell_without_a_known_line_is_named():
     """A cell that is nested too deeply to be parsed has no line."""
     problem = replace(BROKEN, statement=Statement("cell 2", 0))
 
-    assert describe_problem(problem).startswith("cell 2 is not valid Python: ")
+    assert describe_problem(problem).startswith(f"cell 2 is not valid {PYTHON}: ")
     assert describe_problem(problem).endswith("Fix cell 2 first: this statement could not run.")
 
 
@@ -318,11 +354,10 @@ def test_what_stops_the_whole_file_is_said_once():
     broken = session(problems=(BROKEN,))
 
     assert submission_status(broken, None)[1] == describe_problem(BROKEN)
-    assert notices_of(broken, EXERCISES) == ()
+    assert notices_of(broken, EXERCISES) == tuple(environment_notice((BROKEN,)))
 
 
 NAME_ERROR = {"type": "NameError", "text": "name 'nn' is not defined"}
-NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch'")
 
 
 @pytest.mark.parametrize(
@@ -351,7 +386,7 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
             Status.IMPORT_ERROR,
             "double is not defined: line 12, which should define it, raised NameError: "
             "name 'nn' is not defined. `nn` is missing because line 1 raised "
-            "ModuleNotFoundError: No module named 'troch'.",
+            "ModuleNotFoundError: No module named 'troch'. No package `troch` is installed here.",
             "double is not defined: line 12, which should define it, raised an exception.",
             id="the-line-above-is-why",
         ),

@@ -36,6 +36,16 @@ def test_full_marks_name_the_next_stage(
     assert last.next_step == "This was the last stage. Congratulations on the whole course!"
 
 
+def test_answers_that_wait_are_no_full_marks(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """While written answers wait for a grade, the page names their points instead."""
+    feedback = build_feedback(tiny, submission(check(), waiting=4.0))
+
+    assert feedback.headline == "Every check passes"
+    assert "Your written answers (4 points) are not graded yet." in feedback.encouragement
+
+
 @pytest.mark.parametrize(
     ("passed", "headline"),
     [

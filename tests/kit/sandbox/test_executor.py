@@ -331,7 +331,12 @@ def test_a_failed_statement_is_named_by_its_own_line_and_the_innermost():
     (problem,) = asking("def half(x):\n    return x / 0\n\nx = y = half(1)\n").imported
 
     assert problem["line"] == 2
-    assert problem["statement"] == {"place": "tiny.py", "line": 4, "names": ("x", "y")}
+    assert problem["statement"] == {
+        "place": "tiny.py",
+        "line": 4,
+        "names": ("x", "y"),
+        "number": 2,
+    }
 
 
 def test_the_statement_and_the_innermost_line_may_be_in_two_cells():
@@ -443,7 +448,7 @@ def test_a_class_whose_name_is_rebound_can_be_constructed(rebinding: str):
 
     assert ask("new", name="Half").value == ObjectValue(0)
     assert [(item["kind"], item["statement"]) for item in ask.imported] == [
-        ("rebound", {"place": "tiny.py", "line": 4, "names": ("Half",)})
+        ("rebound", {"place": "tiny.py", "line": 4, "names": ("Half",), "number": 0})
     ]
 
 

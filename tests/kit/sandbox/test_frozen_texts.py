@@ -86,6 +86,21 @@ def test_a_quiet_session_keeps_kinds_and_lines_only(open_server, tmp_path: Path)
     assert problem.statement.line == code[: code.index("raise Seen")].count("\n") + 1
 
 
+def test_a_quiet_session_names_the_limit_of_a_statement(open_server):
+    """A second grading says which statement reached which limit, and no number of its process."""
+    code = b"import os\ndef f(): return 3\nos._exit(47)\n"
+    session = Session(open_server, "tiny", (code,), notebook=False, quiet=True)
+    session.open()
+    [problem] = session.problems
+    session.close()
+
+    assert (problem.kind, problem.type) == ("left-out", Status.CRASHED)
+    assert problem.statement is not None
+    assert problem.statement.line == 3
+    assert problem.text
+    assert "47" not in problem.text
+
+
 @pytest.mark.parametrize(
     "end",
     [

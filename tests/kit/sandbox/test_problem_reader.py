@@ -44,6 +44,22 @@ def test_an_exception_outside_of_the_file_has_no_line():
     assert (problem.place, problem.line) == ("", 0)
 
 
+@pytest.mark.parametrize("module", ["pdb", "IPython.core.debugger", "IPython.terminal.embed"])
+def test_a_debugger_that_can_not_start_is_named_as_one(module: str):
+    """A debugger may fail before it waits for input, such as where its files are refused."""
+    refused = "def set_trace(): open('/no/such/folder/README', 'w')\n"
+    space: dict[str, object] = {"__name__": module}
+    exec(compile(refused, "debugger.py", "exec"), space)  # noqa: S102  # the source is above
+    linecache.cache[FILE] = (8, None, ["x = 1\n", "stop()\n"], FILE)
+    reader = ProblemReader()
+    reader.files.add(FILE)
+    with pytest.raises(OSError, match="README") as caught:
+        exec(compile("x = 1\nstop()\n", FILE, "exec"), {"stop": space["set_trace"]})  # noqa: S102  # the source is on this line
+    problem = reader.describe(caught.value)
+
+    assert (problem.type, problem.text, problem.line) == ("BdbQuit", "", 2)
+
+
 @pytest.mark.parametrize(
     ("source", "refusal"),
     [

@@ -209,7 +209,16 @@ def test_a_hang_is_told_from_other_faults(open_session):
     fault = asked(open_session("def hang():\n    while True: pass\n", call_seconds=0.3), "hang")
 
     assert isinstance(fault, NotFinished)
-    assert fault.status is Status.TIMEOUT
+    assert (fault.status, fault.loads_compiler) == (Status.TIMEOUT, False)
+
+
+def test_a_call_that_loads_the_compiler_is_told_from_a_loop(open_session):
+    """The stack of the worker shows that a call loads torch's compiler, which takes seconds."""
+    text = "def hang():\n    import torch._inductor.codecache\n"
+    fault = asked(open_session(text, call_seconds=0.4), "hang")
+
+    assert isinstance(fault, NotFinished)
+    assert fault.loads_compiler
 
 
 def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
@@ -233,6 +242,96 @@ def test_an_import_that_loops_is_killed(open_session):
     assert fault.status is Status.TIMEOUT
     assert "it was running line 1. Look for a loop at module level" in fault.message
     assert opened(session) is fault
+
+
+RIGHT = "def f(): return 3\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "status"),
+    [
+        pytest.param("while True: pass", Status.TIMEOUT, id="loop"),
+        pytest.param("f().bit_length(); time.sleep(60)", Status.TIMEOUT, id="sleep"),
+        pytest.param("[os._exit(0) for _ in range(3)]", Status.CRASHED, id="exit"),
+        pytest.param("ctypes.string_at(0)", Status.CRASHED, id="signal"),
+        pytest.param(
+            "for _ in range(9999): kept.append(bytearray(2**25))", Status.OUT_OF_MEMORY, id="memory"
+        ),
+        pytest.param("open('x', 'wb').write(bytes(2**26))", Status.OUT_OF_DISK, id="disk"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False], ids=["above", "below"])
+def test_a_limit_on_a_statement_costs_the_statement(
+    open_session, statement: str, status: Status, *, is_first: bool
+):
+    """The definitions above and below a statement that reaches a limit are still used."""
+    lines = ["import ctypes, os, time\nkept = []\n", RIGHT, f"{statement}\n"]
+    text = "".join([lines[0], lines[2], lines[1]] if is_first and "f()" not in statement else lines)
+    seconds = 0.3 if status is Status.TIMEOUT else 10
+    limits = {"import_seconds": seconds, "disk_mib": 16, "memory_mib": 256}
+    session = open_session(f"{text}print(6)\n", **limits)
+    session.open()
+    [problem] = session.problems
+
+    assert session.ask("call", name="f").value == 3
+    assert (problem.kind, problem.type) == ("left-out", status)
+    assert problem.statement.line == text.splitlines().index(statement) + 1
+    assert session.printed_by_import == ""  # what the definitions do not need is left out, too
+
+
+def test_a_worker_cannot_claim_that_a_statement_was_left_out(open_session):
+    """Only the supervisor decides which statements reached a limit."""
+    module = (
+        "import os\n"
+        "from autograder.sandbox.protocol import *\n"
+        "place = DictValue({'place': 'tiny.py', 'line': 1, 'number': 7})\n"
+        "forged = DictValue({'kind': 'left-out', 'type': 'x', 'statement': place})\n"
+        "os.write(3, framed(pack(Reply(value=ListValue((forged,)))), 2))\n"
+    )
+    session = open_session(module)
+    session.open()
+
+    assert [(problem.kind, problem.type) for problem in session.problems] == [("raised", "x")]
+
+
+def test_several_slow_statements_cost_only_themselves(open_session):
+    """Later demonstrations do not run again, so they can't use up the time."""
+    slow = "while True: pass\n"
+    session = open_session(
+        f"{RIGHT}{slow}x = [0 for _ in iter(int, 1)]\n{slow * 5}", import_seconds=0.3
+    )
+
+    assert session.ask("call", name="f").value == 3
+    assert [problem.statement.line for problem in session.problems] == [2]
+
+
+def test_a_class_that_needs_too_long_costs_only_itself(open_session):
+    """The status of an exercise that is defined by a slow statement is that of its limit."""
+    slow = "class Slow:\n    while True: pass\n"
+    session = open_session(f"{slow}{RIGHT}{slow}", import_seconds=0.3)
+
+    assert session.ask("call", name="f").value == 3
+    assert [problem.statement.names for problem in session.problems] == [("Slow",)] * 2
+
+
+def test_a_second_worker_leaves_the_same_statement_out(open_session):
+    """After a crash, and with the solution's definitions, the slow statement does not run again."""
+    text = "import os\nwhile True: pass\ndef f(): os._exit(1)\ndef g(): return 5\n"
+    session = open_session(text, import_seconds=0.3)
+    asked(session, "f")
+
+    assert session.ask("call", name="g").value == 5
+    with session.followed_by(b"def h(): return g() + 1") as second:
+        assert second.ask("call", name="h").value == 6
+        assert second._spent_seconds < 2 * 0.3
+
+
+def test_an_import_has_only_so_many_attempts(open_session):
+    """A module whose definitions all reach a limit is reported as a whole."""
+    slow = "class A:\n    while True: pass\n"
+    fault = opened(open_session(slow * 5, import_seconds=0.1))
+
+    assert fault.status is Status.TIMEOUT
 
 
 def test_deterministic_algorithms_import_no_compiler(open_session):
@@ -268,7 +367,7 @@ def test_an_exit_at_module_level_costs_its_statement(open_session):
     session = open_session("exit()\ndef f(): return 3\n")
     session.open()
 
-    assert session.problems[0].statement == Statement("tiny.py", 1)
+    assert session.problems[0].statement == Statement("tiny.py", 1, number=1)
     assert session.ask("call", name="f").value == 3
 
 

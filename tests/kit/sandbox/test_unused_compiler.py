@@ -137,3 +137,22 @@ def test_a_gradient_from_a_given_one_does_not_import_sympy():
 def test_code_that_needs_symbolic_shapes_gets_them(code: str):
     """Names and values that the stand-in does not know are those of torch."""
     assert imported_after(code) == [POSTPONED, "True"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("@torch.compile\ndef f(x): return x + 1\n", id="decorator"),
+        pytest.param("@torch.compile(dynamic=True)\ndef f(x): return x + 1\n", id="with-options"),
+        pytest.param(
+            "layer = torch.nn.Identity()\nlayer.compile()\ndef f(x): return layer(x) + 1\n",
+            id="module",
+        ),
+    ],
+)
+def test_a_worker_compiles_nothing(open_session, text: str):
+    """``torch.compile`` changes no result, and takes no time in the sandbox."""
+    session = open_session(f"import torch\n{text}")
+
+    assert session.ask("call", name="f", args=(2,)).value == 3
+    assert session.problems == ()

@@ -254,7 +254,7 @@ def test_a_notebook_shows_our_errors_as_their_sentences(tmp_path: Path):
         check=False,
     )
 
-    assert shown.stdout.startswith(f"There is no stage.toml and no test_public.py in {tmp_path}. ")
+    assert shown.stdout.startswith(f"This notebook runs in {tmp_path}, but the stage is not ")
     assert len(shown.stdout.strip().splitlines()) == 1
 
 

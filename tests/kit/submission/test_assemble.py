@@ -5,8 +5,9 @@ import json
 
 import pytest
 
+from autograder.results import Flag, FlagKind
 from autograder.submission import Code, Submission
-from autograder.submission.assemble import note_missing_lab
+from autograder.submission.assemble import note_answers
 
 STUB = b"def attend(x):\n    raise NotImplementedError\n"
 WORK = "def attend(x):\n    return x"
@@ -70,23 +71,57 @@ def test_says_that_the_written_answers_are_missing(collected, write, class_, wit
     [submission] = collected(class_ / "alice", with_question)
 
     assert submission.notices == ()
-    assert note_missing_lab(submission, [with_question]).notices == (
+    noted = note_answers(submission, [with_question])
+    assert noted.notices == (
         "No lab.ipynb was submitted, so the written answers (3 points) count as missing.",
     )
+    assert noted.flags == (Flag(FlagKind.NO_LAB, noted.notices[0]),)
+
+
+def test_answers_that_may_be_elsewhere_are_a_flag(
+    collected, write, class_, notebook, with_question
+):
+    """The review list names a lab whose answers a person must look for."""
+    for name in ("self_attention.py", "lab.ipynb"):
+        write(f"alice/{name}", notebook("Mine.") if name.endswith("ipynb") else WORK.encode())
+    [submission] = collected(class_ / "alice", with_question)
+    noted = note_answers(submission, [with_question])
+
+    assert noted.flags == (Flag(FlagKind.UNCLEAR_ANSWERS, noted.notices[0]),)
+    assert noted.waiting == 3.0
 
 
 @pytest.mark.parametrize(
-    "files", [["self_attention.py", "lab.ipynb"], ["notes.txt"]], ids=["with-lab", "no-module"]
+    ("files", "waiting"),
+    [
+        pytest.param(["self_attention.py", "lab.ipynb"], 3.0, id="with-lab"),
+        pytest.param(["notes.txt"], 0.0, id="no-module"),
+    ],
 )
 def test_says_nothing_of_written_answers_that_are_there(
-    collected, write, class_, notebook, with_question, files
+    collected, write, class_, with_question, files, waiting
 ):
-    """There is no notice if the lab was submitted, or if nothing can be graded anyway."""
+    """There is no notice if the lab has the answer, or if nothing can be graded anyway."""
+    cell = {**json.loads(with_question.lab.read_bytes())["cells"][0], "source": "Because."}
+    lab = json.dumps({"nbformat": 4, "cells": [cell]}).encode()
     for name in files:
-        write(f"alice/{name}", notebook(WORK) if name.endswith("ipynb") else WORK.encode())
+        write(f"alice/{name}", lab if name.endswith("ipynb") else WORK.encode())
+    [submission] = collected(class_ / "alice", with_question)
+    noted = note_answers(submission, [with_question])
+
+    assert (noted.notices, noted.waiting) == (submission.notices, waiting)
+
+
+def test_the_lab_has_the_answers_even_next_to_a_notebook_of_code(
+    collected, write, class_, notebook, with_question
+):
+    """A notebook with the module's name has the code, and the lab has the answers."""
+    for name in ("self_attention.ipynb", "lab.ipynb"):
+        write(f"alice/{name}", notebook(WORK))
     [submission] = collected(class_ / "alice", with_question)
 
-    assert note_missing_lab(submission, [with_question]) == submission
+    assert (submission.code.label, submission.lab.label) == ("self_attention.ipynb", "lab.ipynb")
+    assert submission.ignored == ()
 
 
 def test_prefers_the_module_to_the_notebook(collected, write, class_, notebook):
@@ -97,7 +132,8 @@ def test_prefers_the_module_to_the_notebook(collected, write, class_, notebook):
     [submission] = collected(class_ / "alice")
 
     assert submission.code.kind == "module"
-    assert submission.ignored == ("02_self_attention/lab.ipynb",)
+    assert submission.lab.label == "lab.ipynb"
+    assert submission.ignored == ()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""Finds the folder of a notebook's stage, which the kernel's working folder need not be."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.course import STAGE_FILE
+from autograder.errors import UsageError
+from autograder.student.learner_folder import DEFAULT
+
+SESSION = "JPY_SESSION_NAME"  # Jupyter sets it to the notebook's path when it starts the kernel
+FILE = "__vsc_ipynb_file__"  # VS Code sets this name in the notebook
+BUILT = "assignments"
+
+
+def stage_folder(given: str | Path) -> Path:
+    """Return the stage's folder *given* as a path or by its name, or that of the notebook for ".".
+
+    Raises ``UsageError`` with the next step if there is none.
+    """
+    path = Path(given)
+    if path.is_absolute() or len(path.parts) > 1:
+        return path.resolve()
+    for folder in _places():
+        for found in _candidates(folder, path.name):
+            if (found / STAGE_FILE).is_file():
+                return found
+    here = Path.cwd()
+    belongs = f" and belongs to {path.name}" if path.name else ""
+    msg = (
+        f"This notebook runs in {here}{belongs}, but the stage is not there. Open the notebook in "
+        "the folder of its stage (in VS Code, set Notebook File Root to ${fileDirname}) and "
+        'restart the kernel, or write lab = Lab("PATH") with the path of this folder.'
+    )
+    raise UsageError(msg)
+
+
+def _places() -> Iterator[Path]:
+    """Yield the folders where the notebook may be, the most certain first."""
+    told = getattr(sys.modules.get("__main__"), FILE, None)
+    if isinstance(told, str):
+        yield Path(told).resolve().parent
+    here = Path.cwd()
+    yield here
+    if name := os.environ.get(SESSION):  # a kernel that another kernel started has the same
+        yield (here / name).resolve().parent
+
+
+def _candidates(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the folders in and around *folder* that may be the stage *name*."""
+    if not name:
+        yield folder
+        return
+    module = f"{name.partition('_')[2]}.py"
+    if folder.name.startswith(name) or (folder / module).is_file():  # also under a new name
+        yield folder
+    yield folder / name
+    for parent in folder, folder.parent:
+        yield from (parent / name, parent / DEFAULT / name, parent / BUILT / name)
