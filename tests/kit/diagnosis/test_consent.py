@@ -30,7 +30,7 @@ def test_a_mistake_needs_the_source():
 
 
 def test_a_mistake_of_a_used_exercise_may_be_written_out():
-    """The steps of an exercise that is not called may be in the code, and the sentence says so."""
+    """The steps of an exercise that is not called may be in the code, and the sentence tells so."""
     source = consent("def step(model): return model.sum()")
 
     assert source.refusal(MEAN) == ""

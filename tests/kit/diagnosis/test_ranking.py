@@ -134,7 +134,7 @@ def test_one_mistake_explains_every_wrong_answer():
 
 
 def test_a_mistake_that_the_source_refuses_is_not_named():
-    """Of two programs with the same results, only the one that the source admits is named."""
+    """If two programs have the same results, only the one that the source admits is named."""
     table = Table([wrong("a")], {"a": same(0, 2)})
 
     assert names(table, "scale_missing") == {"a": "softmax_axis"}
