@@ -175,7 +175,7 @@ def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]
             id="import-error",
         ),
         pytest.param("", "SelfAttentionV1 is not defined in your file.", id="nothing-there"),
-        pytest.param("\0", "null bytes", id="no-text"),
+        pytest.param("\0", "contains NUL characters", id="no-text"),
     ],
 )
 def test_a_module_that_cannot_be_imported_says_why(
