@@ -9,10 +9,10 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from autograder.diagnosis.student_code import OPERATIONS, Written
+from autograder.diagnosis.student_code import OPERATIONS, WrittenCode
 
 # Conditions about a name, which follows these words.
-ABOUT: Final[Mapping[str, Callable[[Written, str], bool]]] = {
+ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "reads": lambda code, name: name in code.reads,
     "sets": lambda code, name: name in code.sets,
     "sets twice": lambda code, name: code.sets[name] > 1,
@@ -25,8 +25,8 @@ ABOUT: Final[Mapping[str, Callable[[Written, str], bool]]] = {
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "takes a tensor as": lambda code, name: name in code.tensors,
 }
-# Conditions without a name; the operations of ``Written`` are further ones.
-FACTS: Final[Mapping[str, Callable[[Written], bool]]] = {
+# Conditions without a name; the operations of ``WrittenCode`` are further ones.
+FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
     "changes tensors in place": lambda code: code.changes_in_place,
     "returns in a loop": lambda code: code.returns_in_loop,
     "returns several": lambda code: any(map(_is_sequence, code.returned)),
@@ -41,7 +41,7 @@ FACTS: Final[Mapping[str, Callable[[Written], bool]]] = {
 NO: Final = "no "
 
 
-def broken_in(code: Written, conditions: Iterable[str]) -> str:
+def broken_in(code: WrittenCode, conditions: Iterable[str]) -> str:
     """Return the first of *conditions* that does not hold for *code*, or "" if all hold.
 
     About a missing definition, nothing can be said.
@@ -51,14 +51,14 @@ def broken_in(code: Written, conditions: Iterable[str]) -> str:
     return next((one for one in conditions if not _holds(code, one)), "")
 
 
-def _holds(code: Written, condition: str) -> bool:
+def _holds(code: WrittenCode, condition: str) -> bool:
     return any(
         _is_fact(code, each.removeprefix(NO)) is not each.startswith(NO)
         for each in condition.split(" | ")
     )
 
 
-def _is_fact(code: Written, words: str) -> bool:
+def _is_fact(code: WrittenCode, words: str) -> bool:
     if words in FACTS:
         return FACTS[words](code)
     if words in OPERATIONS:

@@ -85,7 +85,7 @@ class StudentCode:
     def __init__(self, cells: Sequence[bytes], exercises: Collection[str]) -> None:
         self._cells = cells
         self._exercises = frozenset(exercises)
-        self._written: dict[str, Written] = {}
+        self._written: dict[str, WrittenCode] = {}
 
     @cached_property
     def _statements(self) -> list[ast.stmt]:
@@ -112,10 +112,10 @@ class StudentCode:
         }
         return frozenset(imported.union(self.definitions, map(_name, every)))
 
-    def written(self, exercise: str) -> "Written":
+    def written(self, exercise: str) -> "WrittenCode":
         """Return the facts about *exercise*; there are none if the source does not define it."""
         if exercise not in self._written:
-            self._written[exercise] = Written(list(self._reached(exercise)))
+            self._written[exercise] = WrittenCode(list(self._reached(exercise)))
         return self._written[exercise]
 
     def _reached(self, exercise: str) -> Iterator[Definition]:
@@ -137,7 +137,7 @@ def _bases(found: Sequence[Definition]) -> set[str]:
     return {base.id for base in bases if isinstance(base, ast.Name)}
 
 
-class Written:
+class WrittenCode:
     """The facts about the source of one exercise."""
 
     def __init__(self, nodes: Sequence[Definition]) -> None:

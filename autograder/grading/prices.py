@@ -18,9 +18,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from autograder.course import Stage
 from autograder.course_file import Grading
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status
-from autograder.suite.checks import CollectedCheck, Layer
+from autograder.suite.checks import CollectedCheck, Layer, read_rules
 
 VALUES: Final = frozenset({Layer.DOCUMENTED, Layer.PROBE, Layer.GRADIENTS})
 # These sentences contain no number, because hidden checks show none.
@@ -143,3 +144,17 @@ def _shared(result: CheckResult, share: float) -> CheckResult:
         return result
     message = f"{result.message}\n{READY_MADE}"
     return replace(result, points=points, message=message.lstrip("\n"))
+
+
+def breaks_point(
+    stage: Stage, checks: Sequence[CollectedCheck], results: Sequence[CheckResult]
+) -> bool:
+    """Whether the code breaks a rule that *stage* teaches."""
+    broken = {
+        name
+        for check, result in zip(checks, results, strict=True)
+        if result.status is Status.FORBIDDEN
+        for name in check.spec.rules
+    }
+    rules = read_rules(stage.rules).values() if broken else ()
+    return any(rule.name in broken and stage.name in rule.point_of for rule in rules)

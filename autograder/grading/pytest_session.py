@@ -16,10 +16,14 @@ from typing import Final, Literal
 
 import pytest
 
-from autograder.errors import CourseError
+from autograder.course import Stage
+from autograder.errors import CourseError, UsageError
 from autograder.grading import fixtures
 from autograder.grading.context import SuiteContext
 from autograder.grading.fixtures import CONTEXT, CheckFixtures
+from autograder.results import add
+from autograder.suite import records
+from autograder.suite.public_record import PublicRecord
 
 INI = Path(__file__).with_name("grading.ini")
 _COLLECTED = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
@@ -162,3 +166,15 @@ def _arguments(check: Callable[..., object]) -> tuple[str, ...]:
 
 def _is_module(plugin: object) -> bool:
     return isinstance(plugin, ModuleType)
+
+
+def require_all_checks(stage: Stage, points: float) -> None:
+    """Raise ``UsageError`` if the checks of the public suite, worth *points*, are not all there."""
+    record = records.find(stage.records, "replies", PublicRecord)
+    every = add([record.points, -record.hidden_points]) if record else 0.0
+    if points < every:
+        msg = (
+            f"{stage.public_suite} lacks some of its checks (those here are worth {points:g} of "
+            f"{every:g} points). {records.RESTORE}."
+        )
+        raise UsageError(msg)

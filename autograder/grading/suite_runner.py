@@ -36,8 +36,13 @@ from autograder.grading.outcomes import (
     submission_result,
     submission_status,
 )
-from autograder.grading.prices import Graded, priced
-from autograder.grading.pytest_session import CHECK, CollectedSuites, collected_suites
+from autograder.grading.prices import Graded, breaks_point, priced
+from autograder.grading.pytest_session import (
+    CHECK,
+    CollectedSuites,
+    collected_suites,
+    require_all_checks,
+)
 from autograder.results import (
     CheckResult,
     Diagnosis,
@@ -55,13 +60,11 @@ from autograder.sandbox.static_names import definitions, odd_words
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.submission.notebook import code_cells
-from autograder.suite import records
-from autograder.suite.checks import CollectedCheck, Layer, collected_check, read_rules, spec_of
+from autograder.suite.checks import CollectedCheck, Layer, collected_check, spec_of
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
 from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
-from autograder.suite.public_record import PublicRecord
 from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel
 
@@ -92,20 +95,8 @@ def open_suites(
                 msg = f"The suite of {stage.name} has no checks."
                 raise CourseError(msg)
             if public:
-                _require_all_checks(stage, add(runner.points(stage).values()))
+                require_all_checks(stage, add(runner.points(stage).values()))
         yield runner
-
-
-def _require_all_checks(stage: Stage, points: float) -> None:
-    """Raise ``UsageError`` if the checks of the public suite, worth *points*, are not all there."""
-    record = records.find(stage.records, "replies", PublicRecord)
-    every = add([record.points, -record.hidden_points]) if record else 0.0
-    if points < every:
-        msg = (
-            f"{stage.public_suite} lacks some of its checks (those here are worth {points:g} of "
-            f"{every:g} points). {records.RESTORE}."
-        )
-        raise UsageError(msg)
 
 
 @dataclass
@@ -389,7 +380,7 @@ class SuiteRunner:
         if self._public:
             return Graded(checks, graded, {})
         uncompared = frozenset(check.name for check in checks if self._is_uncompared(check))
-        return Graded(checks, graded, {}, uncompared, _breaks_point(stage, checks, graded))
+        return Graded(checks, graded, {}, uncompared, breaks_point(stage, checks, graded))
 
     def _examine(self, stage: Stage, submitted: Submitted) -> Mapping[str, Diagnosis]:
         """Name the mistakes in an exercise; a student's machine has only records for this."""
@@ -504,17 +495,3 @@ def _to_run_again(graded: Graded, start: Start) -> list[CollectedCheck]:
         and result.status is not Status.FORBIDDEN
         and start.missing[check.spec.exercise] is None
     ]
-
-
-def _breaks_point(
-    stage: Stage, checks: Sequence[CollectedCheck], results: Sequence[CheckResult]
-) -> bool:
-    """Whether the code breaks a rule that *stage* teaches."""
-    broken = {
-        name
-        for check, result in zip(checks, results, strict=True)
-        if result.status is Status.FORBIDDEN
-        for name in check.spec.rules
-    }
-    rules = read_rules(stage.rules).values() if broken else ()
-    return any(rule.name in broken and stage.name in rule.point_of for rule in rules)

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.diagnosis.conditions import broken_in, require_conditions
-from autograder.diagnosis.student_code import StudentCode, Written
+from autograder.diagnosis.student_code import StudentCode, WrittenCode
 
 ATTEND = """
 def attend(queries, keys, values, temperature):
@@ -15,7 +15,7 @@ def attend(queries, keys, values, temperature):
 """
 
 
-def written(code: str, name: str = "attend") -> Written:
+def written(code: str, name: str = "attend") -> WrittenCode:
     """Return the facts about a definition in *code*."""
     return StudentCode((code.encode(),), [name]).written(name)
 

@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 import autograder
-from autograder.sandbox.process_limits import MIB, limit_memory, limit_processor_time
+from autograder.sandbox.process_limits import (
+    MIB,
+    limit_memory,
+    limit_processor_time,
+    return_freed_memory,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS does not enforce the limits")
 
@@ -33,3 +38,22 @@ def test_a_process_that_needs_too_much_memory_gets_none():
 
     assert "line 4" in ended.stderr
     assert "MemoryError" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mallopt and /proc belong to Linux")
+def test_freed_memory_is_given_back():
+    """After large blocks are freed, a process holds none of their memory."""
+    code = (
+        "from pathlib import Path\n"
+        f"from {return_freed_memory.__module__} import return_freed_memory\n"
+        "def held(): return int(Path('/proc/self/statm').read_text().split()[1]) * 4096\n"
+        "return_freed_memory()\n"
+        "before = held()\n"
+        "blocks = [b'x' * (1 << 22) for _ in range(20)]\n"
+        "full = held()\n"
+        "del blocks\n"
+        "print(full - before > 70 << 20, held() - before < 10 << 20)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603  # our own script
+
+    assert ran.stdout == "True True\n"
