@@ -9,7 +9,7 @@ from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.observation import Failure, Submitted
-from autograder.diagnosis.programs import rewrites_of
+from autograder.diagnosis.stage_mistakes import rewrites_of
 from autograder.diagnosis.student_code import StudentCode
 from autograder.suite.in_process import LocalChannel
 

@@ -30,7 +30,8 @@ from autograder.diagnosis.live import Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.packed_numbers import PACKED, pack
-from autograder.diagnosis.programs import Programs, StageMistakes, channel_of
+from autograder.diagnosis.programs import Programs, channel_of
+from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.limits import ticking

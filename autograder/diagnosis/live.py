@@ -34,7 +34,7 @@ from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Observation, Submitted, compare
 from autograder.diagnosis.pairs import PairSearch
-from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck, StageMistakes
+from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
@@ -44,6 +44,7 @@ from autograder.diagnosis.ranking import (
     Ranking,
 )
 from autograder.diagnosis.result_form import find_error, find_tuple
+from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.transcript import Exchange

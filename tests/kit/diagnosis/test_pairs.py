@@ -1,6 +1,7 @@
 """Tests the search for two mistakes that together explain failures."""
 
-from autograder.diagnosis.programs import Programs, StageMistakes
+from autograder.diagnosis.programs import Programs
+from autograder.diagnosis.stage_mistakes import StageMistakes
 from tests.kit.diagnosis.conftest import Grader
 
 

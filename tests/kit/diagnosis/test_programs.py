@@ -5,7 +5,8 @@ import pytest
 from autograder.diagnosis.answers import sought
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.programs import Programs, SolvedCheck, StageMistakes, channel_of
+from autograder.diagnosis.programs import Programs, SolvedCheck, channel_of
+from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.errors import CourseError
 from autograder.suite.checks import expect
 from autograder.suite.recording_channel import RecordingChannel
