@@ -11,7 +11,8 @@ from autograder.diagnosis.student_code import StudentCode
 from autograder.results import WRITTEN_OUT, title_of
 
 NAME: Final = re.compile(r"`(\w+)`")
-RESULT: Final = re.compile(r"\b[Tt]he results?\b|returned")  # of the exercise that is written out
+# Words about the exercise that is written out, and not about its steps.
+RESULT: Final = re.compile(r"\b[Tt]he results?\b|returned|this exercise|docstring")
 
 
 class Consent(NamedTuple):

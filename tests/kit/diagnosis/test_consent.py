@@ -68,7 +68,13 @@ def test_a_sentence_has_only_words_of_its_exercise():
 
 
 @pytest.mark.parametrize(
-    "said", ["The result is transposed.", "`dim` has no effect.", "The weights are returned."]
+    "said",
+    [
+        "The result is transposed.",
+        "`dim` has no effect.",
+        "The weights are returned.",
+        "A softmax is applied, but this exercise does not ask for it.",
+    ],
 )
 def test_sentences_about_the_other_exercise_itself_are_not_said(said: str):
     """A copy of the steps has other results and arguments."""
