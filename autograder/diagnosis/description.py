@@ -15,7 +15,7 @@ from autograder.diagnosis.sentences import (
 from autograder.results import Diagnosis
 
 PLACEHOLDERS: Final = frozenset(
-    {"argument", "axis", "name", "names", "one", "other", "row", "seed", "size"}
+    {"axis", "name", "names", "one", "other", "row", "seed", "size"}
     | {"times", "token", "turn", "what"}
 )
 

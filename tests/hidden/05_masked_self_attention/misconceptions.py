@@ -18,6 +18,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="reverses_all_axes",
+        title="All axes are reversed",
         exercise="SelfAttention",
         swaps=((SCORES, "q @ k.T"),),
         explanation=(
@@ -132,6 +133,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="reverses_all_axes_under_a_mask",
+        title="All axes are reversed",
         exercise="MaskedSelfAttention",
         swaps=((SCORES, "q @ k.T"),),
         explanation=(

@@ -119,6 +119,7 @@ LAYERS = (
 SCALING = (
     Misconception(
         id="reverses_all_axes",
+        title="All axes are reversed",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.T"),),
         explanation=(
@@ -474,6 +475,7 @@ CROSSING = (
     ),
     Misconception(
         id="reverses_all_axes_in_cross",
+        title="All axes are reversed",
         exercise="CrossAttention",
         swaps=((X_SCORES, "scores = queries @ keys.T"),),
         explanation=(

@@ -259,6 +259,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="passes_dropout_for_the_context_length",
+        title="Two arguments of the heads are swapped",
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, dropout, context_length, qkv_bias)"),),
         explanation=(

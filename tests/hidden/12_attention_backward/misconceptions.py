@@ -813,6 +813,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="reverses_all_axes",
+        title="All axes are reversed",
         exercise="attention_backward",
         swaps=(
             (FORWARD, "scores = queries @ keys.T * scale"),
@@ -950,6 +951,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="sums_over_the_first_axis",
+        title="The gradients of the matrices are summed over the first axis in any case",
         exercise="self_attention_backward",
         swaps=(
             ("rows = x.flatten(0, -2)", "rows = x"),

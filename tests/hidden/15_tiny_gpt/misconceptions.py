@@ -123,6 +123,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="gives_attention_no_qkv_bias",
+        title="The argument qkv_bias is not passed to the attention",
         exercise="GPT",
         when=("no reads qkv_bias",),
         swaps=(("0.0, num_heads, qkv_bias", "0.0, num_heads"),),
@@ -147,6 +148,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="normalizes_the_end_with_one_feature_less",
+        title="The variance before out_head divides by one less",
         exercise="GPT",
         when=("takes a variance",),
         swaps=(

@@ -652,6 +652,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="subtracts_infinities_in_the_shares",
+        title="The shares subtract minus infinity from itself",
         exercise="merge_tiles",
         when=("takes exponentials | calls sigmoid", "no divides"),
         code="""
@@ -914,6 +915,7 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="averages_all_tiles",
+        title="The contexts of all tiles are averaged",
         exercise="tiled_attention",
         when=("divides",),
         swaps=(
