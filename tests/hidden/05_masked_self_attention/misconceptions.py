@@ -18,12 +18,11 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="reverses_all_axes",
-        title="All axes are reversed",
         exercise="SelfAttention",
         swaps=((SCORES, "q @ k.T"),),
         explanation=(
-            "`T` reverses all axes, so in a batch the items become the last axis; only tokens and "
-            "features must be swapped."
+            "All axes are reversed by `T`, so in a batch the items become the last axis; only "
+            "tokens and features must be swapped."
         ),
         question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
         when=("calls T",),
@@ -133,12 +132,11 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="reverses_all_axes_under_a_mask",
-        title="All axes are reversed",
         exercise="MaskedSelfAttention",
         swaps=((SCORES, "q @ k.T"),),
         explanation=(
-            "`T` reverses all axes, so in a batch the items become the last axis; only tokens and "
-            "features must be swapped."
+            "All axes are reversed by `T`, so in a batch the items become the last axis; only "
+            "tokens and features must be swapped."
         ),
         question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
         when=("calls T",),

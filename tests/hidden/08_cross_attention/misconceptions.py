@@ -119,12 +119,11 @@ LAYERS = (
 SCALING = (
     Misconception(
         id="reverses_all_axes",
-        title="All axes are reversed",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.T"),),
         explanation=(
-            "`T` reverses all axes, so in a batch the items become the last axis; only tokens and "
-            "features must be swapped."
+            "All axes are reversed by `T`, so in a batch the items become the last axis; only "
+            "tokens and features must be swapped."
         ),
         question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
         when=("calls T",),
@@ -475,12 +474,11 @@ CROSSING = (
     ),
     Misconception(
         id="reverses_all_axes_in_cross",
-        title="All axes are reversed",
         exercise="CrossAttention",
         swaps=((X_SCORES, "scores = queries @ keys.T"),),
         explanation=(
-            "`T` reverses all axes, so the items of the batch become the last axis; only tokens "
-            "and features must be swapped."
+            "All axes are reversed by `T`, so in a batch the items become the last axis; only "
+            "tokens and features must be swapped."
         ),
         question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
         when=("calls T",),

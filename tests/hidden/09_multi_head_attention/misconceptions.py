@@ -259,12 +259,9 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="passes_dropout_for_the_context_length",
-        title="Two arguments of the heads are swapped",
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, dropout, context_length, qkv_bias)"),),
-        explanation=(
-            "The arguments context_length and dropout are passed to the heads in the wrong order."
-        ),
+        explanation="Two arguments of the heads are swapped: context_length and dropout.",
         question="In which order does a head take its arguments?",
         when=("calls CausalAttention",),
     ),

@@ -813,7 +813,6 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="reverses_all_axes",
-        title="All axes are reversed",
         exercise="attention_backward",
         swaps=(
             (FORWARD, "scores = queries @ keys.T * scale"),
@@ -822,8 +821,8 @@ MISCONCEPTIONS = (
             (GRAD_KEYS, "grad_keys = grad_scores.T @ queries"),
         ),
         explanation=(
-            "`T` reverses all axes, so in a batch the items become the last axis; only the last "
-            "two axes must be swapped."
+            "All axes are reversed by `T`, so in a batch the items become the last axis; only "
+            "the last two axes must be swapped."
         ),
         question="What is the shape of a (2, 5, 3) tensor after `T`, and which one do you need?",
         when=("calls T",),
@@ -951,7 +950,6 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="sums_over_the_first_axis",
-        title="The gradients of the matrices are summed over the first axis in any case",
         exercise="self_attention_backward",
         swaps=(
             ("rows = x.flatten(0, -2)", "rows = x"),
@@ -961,8 +959,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The gradients of the matrices are summed over the first axis even if x has no axis "
-            "for items."
+            "The gradients of the matrices are always summed over the first axis, even if x has "
+            "no axis for items."
         ),
         question="What does the first axis of your gradient count if x has the shape (T, d_in)?",
         when=("takes a sum",),

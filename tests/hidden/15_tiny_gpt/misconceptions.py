@@ -123,11 +123,13 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="gives_attention_no_qkv_bias",
-        title="The argument qkv_bias is not passed to the attention",
         exercise="GPT",
         when=("no reads qkv_bias",),
         swaps=(("0.0, num_heads, qkv_bias", "0.0, num_heads"),),
-        explanation="`qkv_bias` is not passed to the attention of the blocks, so it has no effect.",
+        explanation=(
+            "The argument `qkv_bias` is not passed to the attention of the blocks, so it has no "
+            "effect."
+        ),
         question=(
             "Which call in your constructor needs to know whether the projections have a bias?"
         ),
@@ -148,7 +150,6 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="normalizes_the_end_with_one_feature_less",
-        title="The variance before out_head divides by one less",
         exercise="GPT",
         when=("takes a variance",),
         swaps=(
@@ -162,10 +163,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation=(
-            "The variance before out_head divides the sum of the squares by one less than the "
-            "number of features."
-        ),
+        explanation="The variance before out_head divides by one less than the number of features.",
         question="By which number does the variance of your LayerNorm divide?",
     ),
     Misconception(

@@ -652,7 +652,6 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="subtracts_infinities_in_the_shares",
-        title="The shares subtract minus infinity from itself",
         exercise="merge_tiles",
         when=("takes exponentials | calls sigmoid", "no divides"),
         code="""
@@ -663,8 +662,8 @@ MISCONCEPTIONS = (
                 return share_a * context_a + share_b * context_b, logsumexp
         """,
         explanation=(
-            "If neither side has a visible key, the context is NaN: both logsumexps are minus "
-            "infinity, and -inf - (-inf) is NaN."
+            "Minus infinity is subtracted from itself if neither side has a visible key, and "
+            "-inf - (-inf) is NaN."
         ),
         question="What do you subtract if both logsumexps are minus infinity?",
     ),
@@ -915,7 +914,6 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="averages_all_tiles",
-        title="The contexts of all tiles are averaged",
         exercise="tiled_attention",
         when=("divides",),
         swaps=(
@@ -923,8 +921,8 @@ MISCONCEPTIONS = (
             (MERGING, "context = context + tile[0] / -(-Tk // tile_size)"),
         ),
         explanation=(
-            "Each tile has its own softmax, and the contexts of all tiles are averaged; a tile "
-            "must be weighted by the sum of its exponentials."
+            "The contexts of all tiles are averaged, each after its own softmax; a tile must be "
+            "weighted by the sum of its exponentials."
         ),
         question="What happens to the context if one tile has all the large scores?",
     ),
