@@ -257,7 +257,8 @@ def _tensors(path: Path, _content: bytes) -> Sequence[documented.DocumentedTenso
 def _rules_of_kinds() -> list[Path]:
     """List the files that define the kinds of mistake and make programs from them."""
     folder = Path(mistakes.__file__).parent
-    return [*sorted(folder.glob("*.py")), folder.with_name("programs.py")]
+    others = ("programs.py", "stage_mistakes.py", "vocabulary.py")
+    return [*sorted(folder.glob("*.py")), *map(folder.with_name, others)]
 
 
 def _build_records(course: Course, stages: Sequence[Stage], report: Report) -> None:

@@ -959,8 +959,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The gradients of the matrices are always summed over the first axis; x may have no axis "
-            "for items."
+            "The gradients of the matrices are always summed over the first axis; x may have no "
+            "axis for items."
         ),
         question="What does the first axis of your gradient count if x has the shape (T, d_in)?",
         when=("takes a sum",),
