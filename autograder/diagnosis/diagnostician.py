@@ -23,8 +23,8 @@ from autograder.suite.limits import ticking
 class Source(Protocol):
     """Provides the results of the wrong programs of one stage."""
 
-    def explain(self, submission: Submitted, *, only_one: bool = False) -> Explanation:
-        """Find the mistake that best explains the failures; with *only_one*, no two mistakes."""
+    def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
+        """Find what best explains the failures; with *complete*, only what explains all of them."""
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe a failure that no mistake explains, if the evidence is certain."""
@@ -80,7 +80,7 @@ def diagnose(source: Source, submission: Submitted) -> Diagnosed:
     """Name the mistake behind the failures of one exercise, or describe the wrong answers.
 
     A mistake that the source alone shows comes before those that results show, if it explains every
-    failure; otherwise it is named if no single mistake has these results.
+    failure; otherwise it is named if no known mistakes explain every wrong answer.
     """
     exercise, failures = submission.exercise, submission.failures
     shown = signs(submission.code, exercise, source.contract(exercise))
@@ -88,7 +88,7 @@ def diagnose(source: Source, submission: Submitted) -> Diagnosed:
     about_results = [one.item.name for one in failures if not _breaks_a_rule(one)]
     if sign and shown[0].sure:
         return Diagnosed(dict.fromkeys(about_results, sign), Explanation({}))
-    found = source.explain(submission, only_one=bool(sign))
+    found = source.explain(submission, complete=bool(sign))
     if sign and not found.diagnoses:
         return Diagnosed(dict.fromkeys(about_results, sign), found)
     diagnoses: dict[str, Diagnosis] = {}

@@ -109,13 +109,13 @@ class LiveSource:
             self._programs[exercise], self._pairs[exercise] = programs, PairSearch(programs)
         return self._programs[exercise]
 
-    def explain(self, submission: Submitted, *, only_one: bool = False) -> Explanation:
+    def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
         """Find the mistake that best explains the failures of *submission*."""
         exercise = submission.exercise
         evidence = LiveEvidence(self, exercise, submission.failures, submission.passed)
         said = Consent(submission.code, exercise, self.contract, submission.right)
         ranking = Ranking(evidence, said)
-        found = ranking.explanation(only_one=only_one)
+        found = ranking.explanation(complete=complete)
         self.tried.update(evidence.tried(exercise, one) for one in ranking.checked.values())
         if self.lists_refusals:
             self.tried.update(self._refused(evidence, ranking))

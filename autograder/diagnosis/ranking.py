@@ -21,7 +21,7 @@ from autograder.results import Diagnosis
 from autograder.suite.checks import Layer
 
 MAX_SCREENS = 4  # every program is compared with so many wrong answers, the smallest first
-LEAST_SHARE = 1 / 3  # of the wrong answers; a mistake that explains fewer is not the cause
+LEAST_SHARE = 0.3  # of the wrong answers; a mistake that explains fewer is not the cause
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 
@@ -159,14 +159,14 @@ class Ranking:
         self.checked: dict[Key, Candidate] = {}
         self._like: dict[tuple[str, bool], Mapping[Key, Match]] = {}
 
-    def explanation(self, *, only_one: bool = False) -> Explanation:
-        """Return the best explanation of the submission; with *only_one*, of a single mistake."""
+    def explanation(self, *, complete: bool = False) -> Explanation:
+        """Return the best explanation of the submission; with *complete*, only of every answer."""
         seen = self._by_source()
         if seen.diagnoses:
             rest = self._by_several(seen)
             return rest if rest.diagnoses else seen
         ways = [self._by_one, self._by_two, self._by_several]
-        for find in ways[:1] if only_one else ways:
+        for find in ways[:2] if complete else ways:
             explained = find()
             if explained.diagnoses:
                 rules = self._about_rules(explained)

@@ -95,7 +95,7 @@ class RecordedSource:
         self._known = known
         self._texts = texts
 
-    def explain(self, submission: Submitted, *, only_one: bool = False) -> Explanation:
+    def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
         """Find the mistake that best explains the failures of *submission*."""
         exercise, failures, passed, code, right = submission
         shown = {one.item.name: shown_by(one.observation) for one in failures}
@@ -103,7 +103,7 @@ class RecordedSource:
         names = [check.name for check in passed]
         evidence = RecordedEvidence(self._known, self._texts, failed, shown, names)
         consent = Consent(code, exercise, self.contract, right)
-        return Ranking(evidence, consent).explanation(only_one=only_one)
+        return Ranking(evidence, consent).explanation(complete=complete)
 
     def contract(self, exercise: str) -> Contract:
         """Return what the stub prescribes for *exercise*."""

@@ -123,11 +123,24 @@ class StudentCode:
         waiting, known = [exercise], {exercise} | self._exercises
         for name in waiting:  # the loop extends the list
             found = self.definitions.get(name, [])
-            for node in found[-1:] if name not in _bases(found) else found:
+            for node in _in_effect(found, name):
                 yield node
                 used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
                 waiting += sorted((used & self.definitions.keys()) - known)
                 known |= used
+
+
+def _in_effect(found: Sequence[Definition], name: str) -> Sequence[Definition]:
+    """Return the last definition; if it extends an earlier one, also what it does not replace."""
+    if name not in _bases(found):
+        return found[-1:]
+    *earlier, last = found
+    new = {each.name for each in getattr(last, "body", ()) if isinstance(each, Function)}
+    kept = []
+    for node in earlier:
+        body = [each for each in getattr(node, "body", ()) if getattr(each, "name", "") not in new]
+        kept.append(ast.ClassDef(name, [], [], body or [ast.Pass()], []))
+    return [*kept, last]
 
 
 def _bases(found: Sequence[Definition]) -> set[str]:

@@ -263,6 +263,13 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="multiplies_by_averages",
+        exercise="causal_mean_softmax",
+        swaps=(("weights = torch.softmax(scores, dim=-1)", "weights = averaging_weights(T)"),),
+        explanation="The weights must come from a softmax, and they do not.",
+        question="Which step turns masked scores into weights?",
+    ),
+    Misconception(
         id="calls_the_loop_again",
         exercise="causal_mean_softmax",
         swaps=(("return weights @ x  # (B, T, C)", "return causal_mean_loop(x)"),),

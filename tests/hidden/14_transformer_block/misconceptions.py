@@ -267,7 +267,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="uses_the_error_function",
         exercise="gelu",
-        when=("calls erf",),
+        when=("calls erf | calls cdf | calls gelu",),
         swaps=(("1 + torch.tanh(inner)", "1 + torch.erf(x / math.sqrt(2))"),),
         explanation=(
             "This is the exact GELU, with the error function; the exercise asks for the tanh "
