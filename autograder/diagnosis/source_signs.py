@@ -21,9 +21,7 @@ from autograder.diagnosis.student_code import (
 from autograder.results import Diagnosis
 
 CONSTRUCTOR = "__init__"
-LAYERS = frozenset(
-    {"Linear", "Embedding", "LayerNorm", "RMSNorm", "Parameter"} | {"ModuleList", "Sequential"}
-)
+LAYERS = frozenset({"Linear", "Embedding", "Parameter"} | {"ModuleList", "Sequential"})
 # Methods and functions that return a new tensor and change nothing.
 PURE = frozenset(
     {"masked_fill", "transpose", "permute", "view", "reshape", "flatten", "unflatten"}

@@ -25,13 +25,13 @@ PROGRAM = '''
 import json, os, threading, torch
 from pathlib import Path
 
-FILES = sorted(Path(torch.__file__).parent.glob("include/*.h"))[:8]
+FILES = sorted(Path(torch.__file__).parent.glob("include/*.h"))[:8]  # nobody else changes these
 
 def look():
     """Return each number that does not only measure time or memory."""
     found = {name: getattr(os, name)() for name in ("getpid", "getppid", "getpgrp", "cpu_count")}
     found |= {"tid": threading.get_native_id(), "session": os.getsid(0), "open": _descriptors()}
-    for name, paths in (("files", FILES), ("folders", [*FILES[0].parents, Path("/tmp")])):
+    for name, paths in (("files", FILES), ("folders", FILES[0].parents[:3])):
         facts = [path.stat() for path in paths]
         found[name] = [(one.st_ino, one.st_size, one.st_nlink, one.st_atime_ns) for one in facts]
     found["numbers"] = [number for number in range(3, 40_000) if os.path.exists(f"/proc/{number}")]
