@@ -177,7 +177,7 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
     The sentences of kinds of mistake exist before a module answers.
     """
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
-    monkeypatch.setattr(Ranking, "explanation", lambda _ranking: Explanation({}))
+    monkeypatch.setattr(Ranking, "explanation", lambda _ranking, **_options: Explanation({}))
     answers = (renamed, scaled)
     results = [one for answer in answers for one in hidden_results(answer, diagnose=True)]
     texts = [str(check.diagnosis) for check in results if check.diagnosis]
@@ -201,7 +201,7 @@ def test_next_to_hidden_inputs_no_number_of_an_answer_changes_a_word(
 ):
     """Two programs that differ in one number get the same sentence, so none can leak it."""
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
-    monkeypatch.setattr(Ranking, "explanation", lambda _ranking: Explanation({}))
+    monkeypatch.setattr(Ranking, "explanation", lambda _ranking, **_options: Explanation({}))
     told, again = (
         hidden_results(partial(answer, chosen), diagnose=True) for chosen in (number, other)
     )
