@@ -47,7 +47,7 @@ def collected_suites(
             raise CourseError(msg)
     near = os.path.commonpath([suite.parent for suite in suites])
     # Only files that ``provenance`` hashes may run, because they affect grades.
-    folders = [f"--rootdir={os.path.relpath(root, near)}", f"--confcutdir={top}"]
+    folders = [f"--rootdir={os.path.relpath(root, near)}", f"--confcutdir={top.absolute()}"]
     options = ["-c", str(INI), *folders, *(["--noconftest"] if public else [])]
     with pytest.MonkeyPatch.context() as environment:  # ignores the user's settings
         environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Course
+from autograder.course import Course, load
 from autograder.errors import CourseError, UsageError
 from autograder.grading.context import SuiteContext
 from autograder.grading.pytest_session import CollectedSuites, collected_suites
@@ -41,6 +41,15 @@ def test_a_missing_suite_is_the_courses_fault(tiny: Course):
 
     with pytest.raises(CourseError, match="can't be collected"), open_suites(tiny, tiny.stages):
         pass
+
+
+def test_a_course_is_found_from_a_relative_path(tiny: Course, monkeypatch: pytest.MonkeyPatch):
+    """`--course copy` names a folder relative to the current one."""
+    monkeypatch.chdir(tiny.root.parent)
+    course = load(Path(tiny.root.name))
+
+    with open_suites(course, course.stages) as runner:
+        assert len(runner.checks("01_tiny")) == 3
 
 
 def test_an_error_while_suites_are_open_is_raised(tiny: Course):
