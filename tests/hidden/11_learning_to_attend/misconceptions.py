@@ -310,11 +310,11 @@ MISCONCEPTIONS = (
                     self.W_value = nn.Linear(d_model, d_model)
                     self.out_head = nn.Linear(d_model, vocab_size)
 
-                def forward(self, ids):
-                    T = ids.shape[1]
+                def forward(self, tokens):
+                    T = tokens.shape[1]
                     if self.pos_emb.num_embeddings < T:
                         raise ValueError
-                    x = self.tok_emb(ids) + self.pos_emb(torch.arange(T))
+                    x = self.tok_emb(tokens) + self.pos_emb(torch.arange(T))
                     queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
                     scores = queries @ keys.mT / keys.shape[-1] ** 0.5
                     return self.out_head(torch.softmax(scores, dim=-1) @ values)
