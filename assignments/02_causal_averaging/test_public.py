@@ -42,12 +42,12 @@ FIRST_OF_MEANS, FIRST_OF_SOFTMAX = 31, 32
 
 def other_lengths(probe):
     """Return a short and a longer sequence length."""
-    return 2 + probe.seed % 6, 9 + probe.seed % 7
+    return 2 + probe.number % 6, 9 + probe.number % 7
 
 
 def first_of_weights(probe):
     """Return a sequence length that no other check uses, for code that keeps its weights."""
-    return 33 + probe.seed % 7
+    return 33 + probe.number % 7
 
 
 @pytest.fixture
@@ -175,14 +175,14 @@ def same_weights(student, reference, name, lengths):
 
 def share_one_out(student, probe, name):
     """Expect that the weights of each token add up to 1."""
-    for T in (3 + probe.seed % 5, 9 + probe.seed % 4):
+    for T in (3 + probe.number % 5, 9 + probe.number % 4):
         sums = weights_of(student, name, T).sum(dim=1)
         agrees(sums, torch.ones(T), "The vector of row sums")
 
 
 def see_exactly_the_past(student, probe, name):
     """Expect a weight for the token itself and earlier tokens, and exactly 0 for later ones."""
-    T = 5 + probe.seed % 17
+    T = 5 + probe.number % 17
     weights = weights_of(student, name, T)
     expect((weights.triu(1) == 0).all(), "A later token gets a weight that is not exactly 0.")
     seen = torch.ones(T, T).tril() > 0
@@ -191,7 +191,7 @@ def see_exactly_the_past(student, probe, name):
 
 def keep_rows_of_fewer_tokens(student, probe, name):
     """Expect that more tokens do not change the rows of the first ones."""
-    T = 4 + probe.seed % 17
+    T = 4 + probe.number % 17
     few, many = weights_of(student, name, T), weights_of(student, name, T + 2)
     agrees(few, many[:T, :T], "The weights of fewer tokens")
     expect(not alike(few[0], few[-1]), "The first token and a later one get the same weights.")
@@ -199,7 +199,7 @@ def keep_rows_of_fewer_tokens(student, probe, name):
 
 def weigh_all_alike(student, probe, name):
     """Expect that all tokens that a token sees get the same weight, which is smaller later on."""
-    T = 5 + probe.seed % 17
+    T = 5 + probe.number % 17
     weights = weights_of(student, name, T)
     first = weights[:, :1]
     agrees(weights.tril(), first.expand(T, T).tril(), "The weights of the tokens in the past")

@@ -514,7 +514,7 @@ def test_mask_is_a_bool_tensor(student):
 @check("padding_mask", points=0.2, layer="probe")
 def test_mask_keeps_tokens_and_hides_padding(student, probe):
     """Row b is True at its first lengths[b] positions and False after them."""
-    for longest, items in ((5 + probe.seed % 3, 5), (9 + probe.seed % 4, 1)):
+    for longest, items in ((5 + probe.number % 3, 5), (9 + probe.number % 4, 1)):
         lengths = some_lengths(probe, longest)[:items].tolist()
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
@@ -522,7 +522,7 @@ def test_mask_keeps_tokens_and_hides_padding(student, probe):
 @check("padding_mask", points=0.12, layer="probe")
 def test_mask_takes_an_item_of_padding_only(student, probe):
     """A length of 0 gives a row of padding only."""
-    longest = 6 + probe.seed % 5
+    longest = 6 + probe.number % 5
     for lengths in ([0, *some_lengths(probe, longest).tolist()], [1, 0]):
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
@@ -530,7 +530,7 @@ def test_mask_takes_an_item_of_padding_only(student, probe):
 @check("padding_mask", points=0.12, layer="probe")
 def test_mask_takes_an_item_without_padding(student, probe):
     """A length of max_length gives a row without padding."""
-    longest = 6 + probe.seed % 5
+    longest = 6 + probe.number % 5
     for lengths in ([*some_lengths(probe, longest).tolist(), longest], [1, longest]):
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
@@ -538,7 +538,7 @@ def test_mask_takes_an_item_without_padding(student, probe):
 @check("padding_mask", points=0.2, layer="probe")
 def test_mask_takes_a_tensor_of_lengths(student, probe):
     """Lengths may also be a 1-D tensor of integers."""
-    longest = 6 + probe.seed % 5
+    longest = 6 + probe.number % 5
     for dtype in (torch.int64, torch.int32):
         lengths = some_lengths(probe, longest).to(dtype)
         mask = student.call("padding_mask", lengths, longest)

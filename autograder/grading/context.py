@@ -88,7 +88,8 @@ class SuiteContext:
         stage = self.stage(item)
         if is_public(item):  # a student's folder may have any name, but its module may not
             return HiddenInputs(PUBLIC_SEED, stage.module, item.name)
-        return HiddenInputs(self._secret(self._course(item).root), stage.name, item.name)
+        secret = self._secret(self._course(item).root)
+        return HiddenInputs(secret, stage.name, item.name, public=stage.module)
 
     def record(self, item: pytest.Item) -> PublicRecord:
         """Return the record next to the public suite of *item*."""

@@ -176,7 +176,7 @@ def test_sinusoids_of_512_features_are_the_documented_ones(student, documented):
 @check("sinusoidal_positions", points=0.2, layer="probe")
 def test_sinusoids_of_other_sizes(student, reference, probe):
     """The rows are right for several lengths and numbers of features."""
-    for sizes in ((9 + probe.seed % 7, 8 + 2 * (probe.seed % 3), BASE), (1, 6, BASE)):
+    for sizes in ((9 + probe.number % 7, 8 + 2 * (probe.number % 3), BASE), (1, 6, BASE)):
         ours = reference.call("sinusoidal_positions", *sizes)
 
         agrees(student.call("sinusoidal_positions", *sizes), ours, "The table of positions")
@@ -185,7 +185,7 @@ def test_sinusoids_of_other_sizes(student, reference, probe):
 @check("sinusoidal_positions", points=0.1, layer="probe")
 def test_sinusoids_of_other_bases(student, reference, probe):
     """The rows are right for several bases."""
-    for sizes in ((5, 10, 400.0 + probe.seed % 211), (9, 2, 30.0 + probe.seed % 23)):
+    for sizes in ((5, 10, 400.0 + probe.number % 211), (9, 2, 30.0 + probe.number % 23)):
         ours = reference.call("sinusoidal_positions", *sizes)
 
         agrees(student.call("sinusoidal_positions", *sizes), ours, "The table of positions")
@@ -195,8 +195,8 @@ def test_sinusoids_of_other_bases(student, reference, probe):
 def test_sinusoids_of_unseen_sizes(student, reference, probe):
     """The rows are right for hidden sizes and bases."""
     for sizes in (
-        (13 + probe.seed % 7, 12 + 2 * (probe.seed % 5), BASE),
-        (22 + probe.seed % 5, 4, 100.0 + probe.seed % 997),
+        (13 + probe.number % 7, 12 + 2 * (probe.number % 5), BASE),
+        (22 + probe.number % 5, 4, 100.0 + probe.number % 997),
     ):
         ours = reference.call("sinusoidal_positions", *sizes)
 
@@ -206,7 +206,7 @@ def test_sinusoids_of_unseen_sizes(student, reference, probe):
 @check("sinusoidal_positions", points=0.2, layer="laws")
 def test_sinusoids_turn_by_the_same_angle_at_every_step(student, probe):
     """From each position to the next, a pair (cos, sin) is rotated by the same angle."""
-    T, d = 8 + probe.seed % 4, 6 + 2 * (probe.seed % 5)
+    T, d = 8 + probe.number % 4, 6 + 2 * (probe.number % 5)
     rows = sinusoids(student, T, d)
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
 
@@ -220,7 +220,7 @@ def test_sinusoids_turn_by_the_same_angle_at_every_step(student, probe):
 @check("sinusoidal_positions", points=0.1, layer="laws")
 def test_sinusoids_begin_without_a_turn(student, probe):
     """At position 0 all sines are 0 and all cosines 1, and every other position differs."""
-    rows = sinusoids(student, 6, 8 + 2 * (probe.seed % 3))
+    rows = sinusoids(student, 6, 8 + 2 * (probe.number % 3))
 
     first = torch.zeros_like(rows[0])
     first[1::2] = 1.0
@@ -232,7 +232,7 @@ def test_sinusoids_begin_without_a_turn(student, probe):
 @check("sinusoidal_positions", points=0.1, layer="laws")
 def test_sinusoids_turn_slower_from_pair_to_pair(student, probe):
     """Each pair turns more slowly than the one before it, always by the same factor."""
-    rows = sinusoids(student, 2, 8, 20.0 + probe.seed % 60)
+    rows = sinusoids(student, 2, 8, 20.0 + probe.number % 60)
     turns = torch.atan2(rows[1, 0::2], rows[1, 1::2])
     factors = turns[1:] / turns[:-1]
 
@@ -244,7 +244,7 @@ def test_sinusoids_turn_slower_from_pair_to_pair(student, probe):
 @check("sinusoidal_positions", points=0.1, layer="laws")
 def test_sinusoids_turn_slower_with_a_larger_base(student, probe):
     """A larger base makes all pairs but the first turn more slowly."""
-    base = 20.0 + probe.seed % 60
+    base = 20.0 + probe.number % 60
     one, other = (sinusoids(student, 2, 8, each)[1] for each in (base, 3 * base))
 
     agrees(other[:2], one[:2], "The first pair with a larger base")
@@ -346,7 +346,7 @@ def test_angles_of_opposite_positions_are_opposite(student, probe):
 @check("rotary_angles", points=0.1, layer="laws")
 def test_angles_shrink_from_pair_to_pair(student, probe):
     """The angle of each pair is smaller than that of the one before it, by the same factor."""
-    found = rotations(student, torch.tensor([1.0]), 8, 20.0 + probe.seed % 60).angle()[0]
+    found = rotations(student, torch.tensor([1.0]), 8, 20.0 + probe.number % 60).angle()[0]
     factors = found[1:] / found[:-1]
 
     smaller = bool(((factors > 0) & (factors < 1)).all())
@@ -673,7 +673,7 @@ def test_slopes_of_14_heads_are_the_documented_ones(student, documented):
 @check("alibi_slopes", points=0.1, layer="probe")
 def test_slopes_of_powers_of_two(student, reference, probe):
     """The slopes are right for several powers of 2."""
-    for num_heads in (2 ** (1 + probe.seed % 3), 2 ** (4 + probe.seed % 5), 1):
+    for num_heads in (2 ** (1 + probe.number % 3), 2 ** (4 + probe.number % 5), 1):
         ours = reference.call("alibi_slopes", num_heads)
 
         agrees(student.call("alibi_slopes", num_heads), ours, "The slopes")
@@ -682,7 +682,7 @@ def test_slopes_of_powers_of_two(student, reference, probe):
 @check("alibi_slopes", points=0.1, layer="probe")
 def test_slopes_of_other_numbers_of_heads(student, reference, probe):
     """The slopes are right for numbers of heads between powers of 2."""
-    for num_heads in (3, 5 + probe.seed % 3, 9 + probe.seed % 7):
+    for num_heads in (3, 5 + probe.number % 3, 9 + probe.number % 7):
         ours = reference.call("alibi_slopes", num_heads)
 
         agrees(student.call("alibi_slopes", num_heads), ours, "The slopes")
@@ -691,7 +691,7 @@ def test_slopes_of_other_numbers_of_heads(student, reference, probe):
 @check("alibi_slopes", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_slopes_of_unseen_numbers_of_heads(student, reference, probe):
     """The slopes are right for hidden numbers of heads."""
-    for num_heads in (17 + probe.seed % 13, 33 + probe.seed % 29):
+    for num_heads in (17 + probe.number % 13, 33 + probe.number % 29):
         ours = reference.call("alibi_slopes", num_heads)
 
         agrees(student.call("alibi_slopes", num_heads), ours, "The slopes")
@@ -700,7 +700,7 @@ def test_slopes_of_unseen_numbers_of_heads(student, reference, probe):
 @check("alibi_slopes", points=0.1, layer="laws")
 def test_slopes_of_powers_of_two_fall_evenly(student, probe):
     """For a power of 2, slopes fall by the same factor from head to head, down to 1/256."""
-    for num_heads in (2 ** (2 + probe.seed % 2), 2 ** (4 + probe.seed % 5)):
+    for num_heads in (2 ** (2 + probe.number % 2), 2 ** (4 + probe.number % 5)):
         slopes = slopes_of(student, num_heads)
         factors = slopes[1:] / slopes[:-1]
 
@@ -711,7 +711,7 @@ def test_slopes_of_powers_of_two_fall_evenly(student, probe):
 @check("alibi_slopes", points=0.1, layer="laws")
 def test_slopes_are_all_different(student, probe):
     """All slopes are between 0 and 1, and no two heads have the same."""
-    for num_heads in (5 + probe.seed % 3, 9 + probe.seed % 7):
+    for num_heads in (5 + probe.number % 3, 9 + probe.number % 7):
         slopes = slopes_of(student, num_heads).sort().values
 
         between = bool(((slopes > 0) & (slopes < 1)).all())
@@ -722,7 +722,7 @@ def test_slopes_are_all_different(student, probe):
 @check("alibi_slopes", points=0.1, layer="laws")
 def test_slopes_begin_with_those_of_a_power_of_two(student, probe):
     """The first heads have the slopes for a power of 2; the next one has a larger slope."""
-    for power, num_heads in ((4, 5 + probe.seed % 3), (8, 9 + probe.seed % 7)):
+    for power, num_heads in ((4, 5 + probe.number % 3), (8, 9 + probe.number % 7)):
         slopes = slopes_of(student, num_heads)
 
         agrees(slopes[:power], slopes_of(student, power), "The first slopes")
@@ -770,30 +770,30 @@ def test_bias_is_the_documented_one(student, documented):
 @check("alibi_bias", points=0.1, layer="probe")
 def test_bias_of_as_many_queries_as_keys(student, reference, probe):
     """The bias is right for as many queries as keys."""
-    for heads, tokens_ in ((4, 5 + probe.seed % 3), (3, 8 + probe.seed % 5), (2, 1)):
+    for heads, tokens_ in ((4, 5 + probe.number % 3), (3, 8 + probe.number % 5), (2, 1)):
         same_bias(student, reference, heads, tokens_, tokens_)
 
 
 @check("alibi_bias", points=0.1, layer="probe")
 def test_bias_of_the_last_queries(student, reference, probe):
     """The bias is right for fewer queries than keys, and for one query."""
-    for sizes in ((3, 2, 7 + probe.seed % 5), (6, 1, 4 + probe.seed % 3), (1, 3, 8)):
+    for sizes in ((3, 2, 7 + probe.number % 5), (6, 1, 4 + probe.number % 3), (1, 3, 8)):
         same_bias(student, reference, *sizes)
 
 
 @check("alibi_bias", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_bias_of_unseen_sizes(student, reference, probe):
     """The bias is right for hidden sizes."""
-    num_queries = 4 + probe.seed % 5
-    for num_keys in (num_queries, 11 + probe.seed % 7):
-        same_bias(student, reference, 2 + probe.seed % 11, num_queries, num_keys)
+    num_queries = 4 + probe.number % 5
+    for num_keys in (num_queries, 11 + probe.number % 7):
+        same_bias(student, reference, 2 + probe.number % 11, num_queries, num_keys)
 
 
 @check("alibi_bias", points=0.1, layer="laws")
 def test_bias_of_its_own_key_is_zero(student, probe):
     """The bias of each query's own key is 0, and that of the key before it is not."""
     for num_queries in (3, 7):
-        bias = bias_of(student, 2 + probe.seed % 3, num_queries, 7)
+        bias = bias_of(student, 2 + probe.number % 3, num_queries, 7)
 
         own_key = bias.diagonal(7 - num_queries, dim1=1, dim2=2)
         agrees(own_key, torch.zeros_like(own_key), "The bias of a query's own key")
@@ -804,7 +804,7 @@ def test_bias_of_its_own_key_is_zero(student, probe):
 @check("alibi_bias", points=0.1, layer="laws")
 def test_bias_falls_evenly_with_the_distance(student, probe):
     """Each key further back lowers the bias by the same step, which differs between heads."""
-    bias = bias_of(student, 4 + probe.seed % 3, 2, 7)[:, -1]
+    bias = bias_of(student, 4 + probe.number % 3, 2, 7)[:, -1]
     steps = bias[:, 1:] - bias[:, :-1]
 
     agrees(steps, steps[:, :1].expand(-1, 6), "The step from key to key")
@@ -815,7 +815,7 @@ def test_bias_falls_evenly_with_the_distance(student, probe):
 @check("alibi_bias", points=0.1, layer="laws")
 def test_bias_of_the_last_queries_is_the_end_of_the_whole(student, probe):
     """The bias of the last queries is that of the last rows for all queries, which differ."""
-    heads = 2 + probe.seed % 3
+    heads = 2 + probe.number % 3
     whole = bias_of(student, heads, 7, 7)[:, -3:]
 
     expect(differs(whole[:, -1, :5], whole[:, -3, :5]), "All queries have the same bias.")

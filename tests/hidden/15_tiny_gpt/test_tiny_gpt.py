@@ -1030,7 +1030,7 @@ def test_count_of_one_block(student, documented):
 def same_counts(student, reference, probe, *options):
     """Compare the counts for several sizes."""
     for V, context, d_model, layers in ((7, 5, 6, 1), (50, 31, 24, 3), (13, 200, 9, 0)):
-        sizes = (V + probe.seed % 89, context, d_model, layers, *options)
+        sizes = (V + probe.number % 89, context, d_model, layers, *options)
         wanted = reference.call("count_parameters", *sizes)
 
         agrees(count(student, *sizes), wanted, "The number of parameters")
@@ -1058,7 +1058,7 @@ def test_count_of_tied_models(student, reference, probe):
 @check("count_parameters", points=0.04, layer="probe")
 def test_count_needs_no_model(student, reference, probe):
     """The parameters are counted even for models that are too large to build."""
-    V = 50257 + probe.seed % 89
+    V = 50257 + probe.number % 89
     for sizes in ((V, 2048, 12288, 96), (V, 2**17, 2**15, 500)):
         wanted = reference.call("count_parameters", *sizes, NO_BIAS, UNTIED)
 
@@ -1076,7 +1076,7 @@ def grows_by(student, sizes, place, wanted, what):
 @check("count_parameters", points=0.03, layer="laws")
 def test_count_grows_equally_with_each_layer(student, probe):
     """Each layer adds the same number of parameters, more than those of its matrices."""
-    V, d = 20 + probe.seed % 89, 6 + probe.seed % 7
+    V, d = 20 + probe.number % 89, 6 + probe.number % 7
     counts = [count(student, V, 11, d, layers, NO_BIAS, UNTIED) for layers in range(4)]
 
     grown = [later - earlier for earlier, later in itertools.pairwise(counts)]
@@ -1087,8 +1087,8 @@ def test_count_grows_equally_with_each_layer(student, probe):
 @check("count_parameters", points=0.03, layer="laws")
 def test_count_grows_with_each_position(student, probe):
     """Each further position adds one vector of d_model parameters."""
-    d = 6 + probe.seed % 7
-    sizes = (20 + probe.seed % 89, 11, d, 2, NO_BIAS, UNTIED)
+    d = 6 + probe.number % 7
+    sizes = (20 + probe.number % 89, 11, d, 2, NO_BIAS, UNTIED)
 
     grows_by(student, sizes, 1, d, "one position")
 
@@ -1096,8 +1096,8 @@ def test_count_grows_with_each_position(student, probe):
 @check("count_parameters", points=0.03, layer="laws")
 def test_count_grows_with_each_token(student, probe):
     """Each further token adds two vectors of d_model parameters, and one in a tied model."""
-    d = 6 + probe.seed % 7
-    sizes = (20 + probe.seed % 89, 11, d, 2, NO_BIAS)
+    d = 6 + probe.number % 7
+    sizes = (20 + probe.number % 89, 11, d, 2, NO_BIAS)
 
     grows_by(student, (*sizes, UNTIED), 0, 2 * d, "one token")
     grows_by(student, (*sizes, TIED), 0, d, "one token")
@@ -1106,9 +1106,9 @@ def test_count_grows_with_each_token(student, probe):
 @check("count_parameters", points=0.03, layer="laws")
 def test_count_grows_with_biases_in_each_layer(student, probe):
     """In each layer, qkv_bias adds three vectors of d_model parameters."""
-    d = 6 + probe.seed % 7
+    d = 6 + probe.number % 7
     for layers in (1, 3):
-        sizes = (20 + probe.seed % 89, 11, d, layers)
+        sizes = (20 + probe.number % 89, 11, d, layers)
         plain, more = (count(student, *sizes, one, UNTIED) for one in (NO_BIAS, QKV_BIAS))
 
         expect(more - plain == 3 * d * layers, "With qkv_bias, the count grows by a wrong number.")
@@ -1117,7 +1117,7 @@ def test_count_grows_with_biases_in_each_layer(student, probe):
 @check("count_parameters", points=0.03, layer="laws")
 def test_count_shrinks_by_the_tied_head(student, probe):
     """A tied model has one matrix of vocab_size · d_model parameters less."""
-    V, d = 20 + probe.seed % 89, 6 + probe.seed % 7
+    V, d = 20 + probe.number % 89, 6 + probe.number % 7
     untied, tied = (count(student, V, 11, d, 2, NO_BIAS, one) for one in (UNTIED, TIED))
 
     expect(untied - tied == V * d, "A tied model has a wrong number of parameters less.")
@@ -1126,7 +1126,7 @@ def test_count_shrinks_by_the_tied_head(student, probe):
 @check("count_parameters", points=0.04, layer="laws")
 def test_count_has_no_biases_and_no_tied_head_by_default(student, probe):
     """Without the last two arguments, qkv_bias and tied are false."""
-    sizes = (20 + probe.seed % 89, 11, 6, 2)
+    sizes = (20 + probe.number % 89, 11, 6, 2)
 
     default, given, more = (
         count(student, *sizes, *options) for options in ((), (NO_BIAS, UNTIED), (QKV_BIAS, UNTIED))

@@ -169,28 +169,28 @@ def test_mask_with_more_queries_than_keys(student, documented):
 @check("lower_right_mask", points=0.1, layer="probe")
 def test_mask_of_fewer_queries_than_keys(student, reference, probe):
     """The mask is right for one query and for several queries, with more keys than queries."""
-    for sizes in ((3, 9 + probe.seed % 5), (1, 5 + probe.seed % 3), (5, 6)):
+    for sizes in ((3, 9 + probe.number % 5), (1, 5 + probe.number % 3), (5, 6)):
         same_mask(student, reference, *sizes)
 
 
 @check("lower_right_mask", points=0.1, layer="probe")
 def test_mask_of_as_many_queries_as_keys(student, reference, probe):
     """With as many queries as keys, the mask is causal."""
-    for both in (5 + probe.seed % 7, 1):
+    for both in (5 + probe.number % 7, 1):
         same_mask(student, reference, both, both)
 
 
 @check("lower_right_mask", points=0.1, layer="probe")
 def test_mask_of_more_queries_than_keys(student, reference, probe):
     """With more queries than keys, the mask is right too."""
-    for sizes in ((7 + probe.seed % 5, 4), (8, 1)):
+    for sizes in ((7 + probe.number % 5, 4), (8, 1)):
         same_mask(student, reference, *sizes)
 
 
 @check("lower_right_mask", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_mask_of_unseen_numbers(student, reference, probe):
     """The mask is right for hidden numbers of queries and as many or more keys."""
-    some, more = 9 + probe.seed % 5, 20 + probe.seed % 11
+    some, more = 9 + probe.number % 5, 20 + probe.number % 11
     for sizes in ((some, more), (more, more)):
         same_mask(student, reference, *sizes)
 
@@ -198,13 +198,13 @@ def test_mask_of_unseen_numbers(student, reference, probe):
 @check("lower_right_mask", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_mask_of_unseen_numbers_of_fewer_keys(student, reference, probe):
     """The mask is right for hidden numbers of queries and fewer keys."""
-    same_mask(student, reference, 20 + probe.seed % 11, 9 + probe.seed % 5)
+    same_mask(student, reference, 20 + probe.number % 11, 9 + probe.number % 5)
 
 
 @check("lower_right_mask", points=0.15, layer="laws")
 def test_last_query_sees_all_keys(student, probe):
     """The last query sees all keys, and the query before it sees all keys but the last one."""
-    keys = 6 + probe.seed % 4
+    keys = 6 + probe.number % 4
     mask = mask_like(student.call("lower_right_mask", 3, keys), 3, keys)
 
     agrees(mask[-1], torch.ones(keys).long(), "The row of the last query")
@@ -214,7 +214,7 @@ def test_last_query_sees_all_keys(student, probe):
 @check("lower_right_mask", points=0.1, layer="laws")
 def test_each_query_sees_one_key_more(student, probe):
     """Each query sees the keys that the query before it sees, and one key more."""
-    keys = 8 + probe.seed % 4
+    keys = 8 + probe.number % 4
     mask = mask_like(student.call("lower_right_mask", 5, keys), 5, keys)
 
     more = mask[1:] - mask[:-1]
@@ -225,7 +225,7 @@ def test_each_query_sees_one_key_more(student, probe):
 @check("lower_right_mask", points=0.15, layer="laws")
 def test_mask_of_a_chunk_is_the_end_of_the_whole(student, probe):
     """The mask of the last queries consists of the last rows of the mask of all queries."""
-    keys = 7 + probe.seed % 5
+    keys = 7 + probe.number % 5
     whole = mask_like(student.call("lower_right_mask", keys, keys), keys, keys)
 
     both = set(whole[-3:].flatten().tolist())

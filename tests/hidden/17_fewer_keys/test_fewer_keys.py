@@ -241,7 +241,7 @@ def test_heads_of_any_keys(student, reference, probe):
 @check("repeat_heads", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_heads_of_unseen_numbers(student, reference, probe):
     """The result is right for hidden numbers of heads."""
-    G, times = 2 + probe.seed % 5, 7 + probe.seed % 3
+    G, times = 2 + probe.number % 5, 7 + probe.number % 3
     x = probe.normal(3, G, 4, 5)
 
     ours = reference.call("repeat_heads", x, G * times)
@@ -329,21 +329,21 @@ def test_window_is_the_documented_one(student, documented):
 @check("window_mask", points=0.1, layer="probe")
 def test_window_of_other_sizes(student, reference, probe):
     """Without sinks, the mask is right for other lengths and windows."""
-    for sizes in ((5, 1), (6, 4), (9 + probe.seed % 5, 2)):
+    for sizes in ((5, 1), (6, 4), (9 + probe.number % 5, 2)):
         same_mask(student, reference, *sizes)
 
 
 @check("window_mask", points=0.1, layer="probe")
 def test_window_with_sinks(student, reference, probe):
     """The mask is right for one, two and four sinks."""
-    for sizes in ((9 + probe.seed % 5, 2, 1), (8, 3, 2), (6, 1, 4)):
+    for sizes in ((9 + probe.number % 5, 2, 1), (8, 3, 2), (6, 1, 4)):
         same_mask(student, reference, *sizes)
 
 
 @check("window_mask", points=0.1, layer="probe")
 def test_window_longer_than_the_text(student, reference, probe):
     """The mask is right for a window that is as long as the text, or longer."""
-    for sizes in ((4, 7 + probe.seed % 5), (5, 5), (1, 1)):
+    for sizes in ((4, 7 + probe.number % 5), (5, 5), (1, 1)):
         same_mask(student, reference, *sizes)
 
 
@@ -358,20 +358,20 @@ def test_window_has_no_sinks_by_default(student, reference):
 @check("window_mask", points=0.1, layer="probe", hidden=SIZES_BY_HEART)
 def test_window_of_unseen_sizes(student, reference, probe):
     """Without sinks, the mask is right for hidden sizes."""
-    same_mask(student, reference, 17 + probe.seed % 7, 4 + probe.seed % 11)
+    same_mask(student, reference, 17 + probe.number % 7, 4 + probe.number % 11)
 
 
 @check("window_mask", points=0.05, layer="probe", hidden=SIZES_BY_HEART)
 def test_window_of_unseen_sizes_with_sinks(student, reference, probe):
     """With sinks, the mask is right for hidden sizes."""
-    sizes = (18 + probe.seed % 7, 3 + probe.seed % 5, 2 + probe.seed % 3)
+    sizes = (18 + probe.number % 7, 3 + probe.number % 5, 2 + probe.number % 3)
     same_mask(student, reference, *sizes)
 
 
 @check("window_mask", points=0.1, layer="laws")
 def test_window_shows_a_token_itself_and_no_later_one(student, probe):
     """Each token sees itself, and none sees a later token."""
-    T, window = 9 + probe.seed % 17, 3
+    T, window = 9 + probe.number % 17, 3
     rows = pattern(student.call("window_mask", T, window, 0), T)
 
     agrees(rows.diagonal(), torch.ones(T).long(), "The entry of each token and its own key")
@@ -381,7 +381,7 @@ def test_window_shows_a_token_itself_and_no_later_one(student, probe):
 @check("window_mask", points=0.1, layer="laws")
 def test_window_limits_what_each_token_sees(student, probe):
     """A token sees *window* tokens, or as many as there are up to itself."""
-    T, window = 9 + probe.seed % 3, 4
+    T, window = 9 + probe.number % 3, 4
     rows = pattern(student.call("window_mask", T, window, 0), T)
 
     counts = torch.arange(1, T + 1).clamp(max=window)
@@ -391,7 +391,7 @@ def test_window_limits_what_each_token_sees(student, probe):
 @check("window_mask", points=0.1, layer="laws")
 def test_window_moves_along_with_the_token(student, probe):
     """The next token sees the same distances, and some tokens are visible and others are not."""
-    T, window = 9 + probe.seed % 17, 3
+    T, window = 9 + probe.number % 17, 3
     rows = pattern(student.call("window_mask", T, window, 0), T)
 
     agrees(rows[1:, 1:], rows[:-1, :-1], "The mask from the second token on")
@@ -401,7 +401,7 @@ def test_window_moves_along_with_the_token(student, probe):
 @check("window_mask", points=0.05, layer="laws")
 def test_window_gets_sinks_in_addition(student, probe):
     """With two sinks, later tokens also see the first two tokens, and nothing else changes."""
-    T, window = 9 + probe.seed % 3, 3
+    T, window = 9 + probe.number % 3, 3
     plain, more = (pattern(student.call("window_mask", T, window, one), T) for one in (0, 2))
 
     agrees(more[:, 2:], plain[:, 2:], "The mask of the keys after the sinks")
@@ -424,7 +424,7 @@ def test_window_refuses_to_hide_everything(student):
 @check("cache_bytes", points=0.05, layer="shapes")
 def test_bytes_are_a_whole_number(student, probe):
     """The number of bytes is an int above 0."""
-    answer = student.call("cache_bytes", 30 + probe.seed % 9, 8, 3, 2, 2, 1, None)
+    answer = student.call("cache_bytes", 30 + probe.number % 9, 8, 3, 2, 2, 1, None)
 
     expect(type(answer) is int, "The number of bytes is not an int.", Status.WRONG_TYPE)
     expect(answer > 0, "The number of bytes is not above 0.")
@@ -469,7 +469,7 @@ def test_bytes_are_those_of_a_real_cache(student, reference, probe):
 @check("cache_bytes", points=0.05, layer="probe")
 def test_bytes_of_several_texts(student, reference, probe):
     """The number is right for several texts, and for numbers of 1, 4 and 8 bytes."""
-    T = 40 + probe.seed % 29
+    T = 40 + probe.number % 29
     for sizes in ((T, 32, 5, 6, 1, 7), (T + 7, 8, 3, 2, 4, 3), (11, 6, 2, 5, 8, 2)):
         ours = reference.call("cache_bytes", *sizes, None)
 
@@ -479,7 +479,7 @@ def test_bytes_of_several_texts(student, reference, probe):
 @check("cache_bytes", points=0.1, layer="probe")
 def test_bytes_of_a_window(student, reference, probe):
     """The number is right for a window that is shorter than the text."""
-    window = 11 + probe.seed % 17
+    window = 11 + probe.number % 17
     for sizes in ((90, 16, 2, 4, 2, 3, window), (40, 8, 5, 2, 4, 1, 39)):
         ours = reference.call("cache_bytes", *sizes)
 
@@ -506,8 +506,13 @@ def test_bytes_of_one_text_by_default(student, reference):
 @check("cache_bytes", points=0.05, layer="probe", hidden=SIZES_BY_HEART)
 def test_bytes_of_unseen_sizes(student, reference, probe):
     """The number is right for hidden sizes without a window."""
-    sizes = (100 + probe.seed % 397, 8 + probe.seed % 23, 3 + probe.seed % 7, 2 + probe.seed % 5)
-    for more in ((2, 1, None), (4, 3 + probe.seed % 11, None)):
+    sizes = (
+        100 + probe.number % 397,
+        8 + probe.number % 23,
+        3 + probe.number % 7,
+        2 + probe.number % 5,
+    )
+    for more in ((2, 1, None), (4, 3 + probe.number % 11, None)):
         ours = reference.call("cache_bytes", *sizes, *more)
 
         same_number(student.call("cache_bytes", *sizes, *more), ours)
@@ -516,7 +521,7 @@ def test_bytes_of_unseen_sizes(student, reference, probe):
 @check("cache_bytes", points=0.05, layer="laws")
 def test_bytes_are_doubled_by_each_size(student, probe):
     """Twice the tokens, features, heads, layers, bytes or texts need twice the bytes."""
-    sizes = [20 + probe.seed % 17, 6, 3, 5, 2, 4]
+    sizes = [20 + probe.number % 17, 6, 3, 5, 2, 4]
     base = number(student.call("cache_bytes", *sizes, None), "The number of bytes")
 
     expect(base > 0, "The number of bytes is not above 0.")
@@ -528,7 +533,7 @@ def test_bytes_are_doubled_by_each_size(student, probe):
 @check("cache_bytes", points=0.05, layer="laws")
 def test_bytes_stop_growing_at_the_window(student, probe):
     """With a window, a text that is twice as long as the window needs no more bytes."""
-    window = 20 + probe.seed % 17
+    window = 20 + probe.number % 17
     half, full, double = (
         number(student.call("cache_bytes", tokens_, 8, 3, 2, 2, 1, window), "The number of bytes")
         for tokens_ in (window // 2, window, 2 * window)

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.suite.hidden_inputs import HiddenInputs
+from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 
 
 def drawn(secret: bytes, check: str = "test_a") -> torch.Tensor:
@@ -74,3 +74,19 @@ def test_without_sizes_one_number_is_drawn():
 
     assert probe.normal().shape == probe.uniform().shape == ()
     assert probe.weights(bias=())["bias"].shape == ()
+
+
+def test_a_hidden_size_is_never_a_public_one():
+    """No remainder of the hidden number is that of the public one, so a table answers nothing."""
+    known = HiddenInputs(PUBLIC_SEED, "tiny", "test_a").number
+    for secret in (b"", b"one", b"two"):
+        number = HiddenInputs(secret, "01_tiny", "test_a", public="tiny").number
+
+        assert all(number % most != known % most for most in range(2, 37))
+
+
+def test_sizes_depend_on_the_secret():
+    """Sizes can't be computed without the secret, although the seed of a worker can."""
+    numbers = {HiddenInputs(secret, "01_tiny", "test_a").number for secret in (b"one", b"two")}
+
+    assert len(numbers) == 2
