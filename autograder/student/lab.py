@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograder.course import handout
+from autograder.course import handout, is_handout
 from autograder.errors import AutograderError, GraderError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
@@ -133,8 +133,15 @@ class Lab:
         """The course's own modules: ``lab.course.texts`` imports ``source/course/texts.py``."""
         return CourseModules(self._folder)
 
-    def module(self) -> LiveModule:
-        """Return the student's module, which always has the names of the last saved file."""
+    def module(self, stage: str = "") -> LiveModule:
+        """Return the student's module, which always has the names of the last saved file.
+
+        *stage* names another stage in the same folder; without one, it is the stage of this lab.
+        """
+        if stage:
+            folder = self._folder.parent / stage
+            found = handout(folder).stages if is_handout(folder) else ()
+            return LiveModule(found[0].stub if found else folder)
         with _without_traceback():
             self._file = handout(self._folder).stages[0].stub
         return LiveModule(self._file)

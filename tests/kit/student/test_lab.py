@@ -5,6 +5,7 @@ import copy
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,8 +25,10 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.student import lab as labs
 from autograder.student import learner_folder
 from autograder.student.lab import ExerciseCheck, Lab, NotPassedError
+from autograder.student.live_module import NotReadyError
 from tools.wrong_programs import with_kind
 
+ROOT = Path(__file__).parents[3]
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
 
 
@@ -232,6 +235,17 @@ def test_an_unknown_exercise_lists_those_that_there_are(lab: Lab):
         lab.check("SelfAttention")
 
     assert str(caught.value).endswith(f"Exercises: {', '.join(EXERCISES)}.")
+
+
+def test_the_module_of_another_stage_is_found_next_to_this_one(lab: Lab, handed_out: Path):
+    """A lab uses what was written in an earlier stage, and a missing stage is named on use."""
+    other = handed_out.parent / "03_query_key_value"
+    shutil.copytree(load(ROOT).stage("03").assignment, other)
+    (other / "query_key_value.py").write_text("project = 5\n", "utf-8")
+
+    assert lab.module(other.name).project == 5
+    with pytest.raises(NotReadyError, match="02_causal_averaging can't be read"):
+        _ = lab.module("02_causal_averaging").anything
 
 
 def test_a_missing_module_is_named(lab: Lab, handed_out: Path):
