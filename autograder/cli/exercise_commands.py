@@ -17,7 +17,6 @@ from autograder.student.progress import (
     AmbiguousNameError,
     Progress,
     Task,
-    digest_of,
     find_task,
     first_open,
     outdated_lines,
@@ -111,12 +110,7 @@ def progress(
 def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
     """Reset an exercise to the version you received; a copy of your file is kept."""
     handout, state, task = _task(exercise)
-    was_checked = not state.is_outdated(task.stage)
-    copy = learner_folder.reset(handout, task)
-    state.set_passed(task, passes=False)
-    if was_checked:  # nothing else has changed
-        state.set_checked(task.stage, digest_of(task.stage))
-    state.save()
+    copy = learner_folder.reset_exercise(handout, state, task)
     typer.echo(f"{task.key} is as you received it.")
     if copy is not None:
         typer.echo(f"A copy of your file: {copy}")

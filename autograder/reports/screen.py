@@ -93,12 +93,6 @@ def page(shown: Sequence[RenderableType], width: int, rows: int, number: int) ->
     return (*cut, Text(f"Rows {start + 1} to {start + len(cut)} of {len(lines)}", style="dim"))
 
 
-def page_of(shown: Sequence[RenderableType], words: str, width: int, rows: int) -> int:
-    """Return the number of the page that contains *words*; 0 if there is none."""
-    lines = render(shown, width, colour=False).splitlines()
-    return next((at // max(1, rows) for at, line in enumerate(lines) if words in line), 0)
-
-
 def first_rows(text: str, width: int, rows: int) -> str:
     """Return *text*, or its first *rows* rows with a mark that more follow."""
     lines = render([Text(text)], width, colour=False).splitlines()

@@ -13,7 +13,20 @@ from types import FrameType
 from typing import Final, Protocol, Self
 
 CTRL_C: Final = "\x03"
+ESCAPE: Final = "escape"
+UNKNOWN: Final = "unknown"  # a key that has no name here
 SLICE_SECONDS: Final = 0.02  # between two polls of the keys on Windows
+SEQUENCE_SECONDS: Final = 0.05  # until the rest of an arrow key arrives over a slow connection
+# Names of the keys that send no character, by what a terminal sends after the escape character.
+SEQUENCES: Final = {
+    "A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end",
+    "5~": "page up", "6~": "page down", "1~": "home", "4~": "end", "": ESCAPE,
+}  # fmt: skip
+CONTROLS: Final = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace"}
+WINDOWS: Final = {  # by the second character that a console of Windows sends
+    "H": "up", "P": "down", "K": "left", "M": "right",
+    "I": "page up", "Q": "page down", "G": "home", "O": "end",
+}  # fmt: skip
 
 
 class Keys(Protocol):
@@ -30,7 +43,8 @@ class Keys(Protocol):
     def wait(self, seconds: float) -> str | None:
         """Return the next key, or ``resize`` for a new size; None after a wake or a time-out.
 
-        The key is empty if the terminal is gone.
+        A key without a character has a name, such as ``up``. The key is empty if the terminal is
+        gone.
         """
 
     def lent(self) -> contextlib.AbstractContextManager[None]:
@@ -98,14 +112,28 @@ class UnixKeys:
             self._tty.setcbreak(self._input)
 
     def _key(self) -> str:
-        """Read one key and discard the other characters that an arrow key sends."""
+        """Read one key: a character, or the name of an arrow key and its like."""
         try:
-            key = os.read(self._input, 1).decode("ascii", "replace")
-            if key == "\x1b" and select.select([self._input], [], [], 0)[0]:
-                os.read(self._input, 16)
+            data = os.read(self._input, 1)
+            if data == b"\x1b":
+                return SEQUENCES.get(self._sequence(), UNKNOWN)
+            while data and _is_incomplete(data):
+                data += os.read(self._input, 1)
         except OSError:
             return ""
-        return key
+        key = data.decode("utf-8", "replace")
+        return CONTROLS.get(key, key)
+
+    def _sequence(self) -> str:
+        """Read exactly one sequence after the escape character, because more keys may follow."""
+        text = ""
+        while select.select([self._input], [], [], SEQUENCE_SECONDS)[0]:
+            byte = os.read(self._input, 1).decode("ascii", "replace")
+            text += byte
+            is_introduced = text[:1] in {"[", "O"}
+            if not byte or not is_introduced or (len(text) > 1 and "@" <= byte <= "~"):
+                break
+        return text[1:]
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGCONT:  # the shell has changed the terminal's settings
@@ -160,14 +188,23 @@ class WindowsKeys:
         return contextlib.nullcontext()
 
     def _key(self) -> str:
-        """Read one key and discard the second character that an arrow key sends."""
+        """Read one key: a character, or the name of an arrow key and its like."""
         key: str = self._keys.getwch()  # type: ignore[attr-defined]  # exists only on Windows
         if key in {"\x00", "\xe0"}:
-            self._keys.getwch()  # type: ignore[attr-defined]  # exists only on Windows
-            return "\x1b"
-        return key
+            second = self._keys.getwch()  # type: ignore[attr-defined]  # exists only on Windows
+            return WINDOWS.get(second, UNKNOWN)
+        return ESCAPE if key == "\x1b" else CONTROLS.get(key, key)
 
     def _read_wake(self) -> None:
         while os.read(self._wake, 4096):
             self._woken.set()
         os.close(self._wake)
+
+
+def _is_incomplete(data: bytes) -> bool:
+    """Whether *data* is the beginning of a character in UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return False

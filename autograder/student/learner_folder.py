@@ -185,6 +185,20 @@ def location(task: Task) -> tuple[Path, int]:
     return task.stage.stub, lines[0] if lines else 0
 
 
+def reset_exercise(own: Handout, progress: Progress, task: Task) -> Path | None:
+    """Restore the stub of the exercise as ``reset`` does, and note in *progress* that it is open.
+
+    ``Progress.fault`` is then a sentence if the progress could not be saved.
+    """
+    was_checked = not progress.is_outdated(task.stage)
+    copy = reset(own, task)
+    progress.set_passed(task, passes=False)
+    if was_checked:  # nothing else has changed
+        progress.set_checked(task.stage, digest_of(task.stage))
+    progress.save()
+    return copy
+
+
 def reset(own: Handout, task: Task) -> Path | None:
     """Restore the stub of the exercise; return a copy of the module, or None if it was missing."""
     module = task.stage.stub

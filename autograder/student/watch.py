@@ -5,17 +5,15 @@ second. The other exercises of the file are checked after the answer is on the s
 """
 
 import contextlib
-from typing import Final
 
 from autograder.course import Handout
 from autograder.student.file_watch import FileWatch
 from autograder.student.progress import Progress
 from autograder.student.warm_checker import WarmChecker
+from autograder.student.watch_keys import press
 from autograder.student.watch_screen import screen
 from autograder.student.watch_state import Watch
 from autograder.student.watch_terminal import Terminal
-
-QUIT: Final = frozenset({"q", "\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the terminal is gone
 
 
 def watch(own: Handout) -> str:
@@ -40,14 +38,17 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
         state.prepare()
         key = terminal.wait(0 if state.waiting else files.poll_seconds)
         stages = files.saved()
-        if key is not None and key in QUIT:
+        if key is not None and key != "resize":
+            press(state, key)
+        if state.is_over:
             return
         if stages:
             terminal.replace_last_row("Checking …")  # the next screen replaces it
             state.saved(stages)
-        if key == "o":
-            state.notice = terminal.open_editor(*state.place())
-        elif key is not None and key != "resize":
-            state.press(key)
+        if state.to_open is not None:
+            state.notice, state.to_open = terminal.open_editor(*state.to_open), None
+        if state.has_new_files:
+            files.saved()  # the screen has the answer already
+            state.has_new_files = False
         if stages or key is not None or (state.waiting and state.check_next()):
             show()

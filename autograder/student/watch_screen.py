@@ -1,11 +1,10 @@
 """Draws the screen of `watch`, fitted into the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from autograder.course import Handout, Stage
@@ -18,13 +17,13 @@ from autograder.reports.screen import (
     kept,
     optional,
     page,
-    page_of,
     spaced,
     whole,
 )
 from autograder.reports.terminal_tables import picture_parts
 from autograder.student.learner_folder import gone, location
-from autograder.student.progress import Progress, Task, first_open, tasks
+from autograder.student.progress import Task, first_open, tasks
+from autograder.student.watch_keys import PAGE_KEYS, all_keys, key_row
 
 if TYPE_CHECKING:  # the first imports torch
     from autograder.student.stage_picture import PictureRows
@@ -32,33 +31,19 @@ if TYPE_CHECKING:  # the first imports torch
 
 BLOCKS: Final = 20  # of the progress bar
 NAMED: Final = 3  # exercises that passed before and are listed; the rest are only counted
-HERE: Final = "← here"
-KEYS: Final = (
-    "h hint · d details · l list · n next · p previous · o open in editor · r run again · q quit"
-)
 CHECKING: Final = "Checking other exercises …"  # shown before the keys until then
-SHORT_KEYS: Final = "h hint · n next · l list · q quit"
-HIDDEN_KEY: Final = " · s hidden suite"  # only if the learner's folder is inside the course
-PAGE_KEYS: Final = "space next page · any other key goes back · q quit"
 
 
 def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
     """Return the screen of *state* for a terminal of *width* columns and *rows* rows."""
+    if state.listing is not None:
+        listed = state.listing.lines(width, rows - 1)
+        return (*listed, _one_row(state.listing.keys, width))
     if state.paged:
-        return _page(state, width, rows)
+        size = rows - 2  # two rows are for the position and the keys
+        shown = PAGES[state.paged](state, width)
+        return (*page(shown, width, size, state.page), _one_row(PAGE_KEYS, width))
     return fit(list(_parts(state, width)), width, rows)
-
-
-def _page(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
-    """Return one page of the list, starting at the current exercise, or of the complete content."""
-    size = rows - 2  # two rows are for the position and the keys
-    start = 0
-    if state.paged == "l":
-        shown = [*exercise_list(state.own, state.progress, state.task), "", progress_bar(state)]
-        start = page_of(shown, HERE, width, size)
-    else:
-        shown = whole(_content(state, width))
-    return (*page(shown, width, size, start + state.page), _one_row(PAGE_KEYS, width))
 
 
 def _parts(state: "Watch", width: int) -> Iterator[Part]:
@@ -69,11 +54,8 @@ def _parts(state: "Watch", width: int) -> Iterator[Part]:
     if not gone(state.own):  # there is no progress to show without the folder
         yield from passed_before(state)
         yield spaced(Rank.BAR, progress_bar(state))
-    hidden = HIDDEN_KEY if state.has_hidden else ""
-    long = KEYS.replace(" · q quit", f"{hidden} · q quit")
-    ahead = f"{CHECKING} · " if state.waiting else ""
-    keys = (Text(f"{ahead}{long}", style="dim"), _one_row(f"{ahead}{SHORT_KEYS}", width))
-    yield Part(((keys[0],), (keys[1],)), (Rank.KEYS,))
+    ahead = CHECKING if state.waiting else ""
+    yield kept(Text(key_row(width, ahead), style="dim"))
 
 
 def _content(state: "Watch", width: int) -> Iterator[Part]:
@@ -150,23 +132,6 @@ def next_step(state: "Watch") -> Iterator[Part]:
     where = "" if following.stage == state.task.stage else f" in {following.stage.name}"
     text = f"{following.exercise.name}{where}. Press n to go on."
     yield Part((("", _next(text)), (_next(text),)), (Rank.GAPS,))
-
-
-def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[RenderableType]:
-    """List all exercises, and mark those that have passed and the current one."""
-    for stage in own.stages:
-        done = "✓" if progress.is_done(stage) else " "
-        minutes = f"  {stage.minutes} min" if stage.minutes else ""
-        yield Text.assemble((f"{done} {stage.name}", "bold"), (minutes, "dim"))
-        names = []
-        for exercise in stage.exercises:
-            task = Task(stage, exercise)
-            mark = "✓" if task.key in progress.passed else "·"
-            here = f"  {HERE}" if task.key == current.key else ""
-            effort = f"  {exercise.effort}".rstrip()
-            name = Text(f"{mark} {exercise.name}", "green" if mark == "✓" else "")
-            names.append(name.append(effort, "dim").append(here))
-        yield from (Padding(name, (0, 0, 0, 4)) for name in names)
 
 
 def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
@@ -249,9 +214,25 @@ def _next(text: str) -> Text:
     return Text.assemble(("Next: ", "bold"), text)
 
 
+def _model_answer(state: "Watch", _width: int) -> Sequence[RenderableType]:
+    return [
+        Text(f"The model answer of {state.task.exercise.name}:", style="bold"),
+        "",
+        Text(state.model_answer),
+    ]
+
+
 def _one_row(text: str, width: int) -> Text:
     """Return *text* in one row, without the keys that do not fit."""
     keys = text.split(" · ")
     while len(keys) > 1 and len(" · ".join(keys)) > width:
         del keys[-2]
     return Text(" · ".join(keys)[:width], style="dim")
+
+
+# The texts of several pages, by the keys that show them.
+PAGES: Final[Mapping[str, Callable[["Watch", int], Sequence[RenderableType]]]] = {
+    "d": lambda state, width: whole(_content(state, width)),
+    "v": _model_answer,
+    "?": lambda state, _width: [*all_keys(state)],
+}

@@ -5,11 +5,20 @@ The other exercises of a saved file wait until the answer to the first is on the
 
 from collections import deque
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
 from autograder.course import Handout, Stage
+from autograder.errors import UsageError
 from autograder.student.check import course_with_hidden
-from autograder.student.learner_folder import gone, location
+from autograder.student.exercise_list import ExerciseList
+from autograder.student.learner_folder import (
+    gone,
+    location,
+    reset_exercise,
+    solution,
+    solved_stage,
+)
 from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
 from autograder.student.warm_checker import CheckAnswer
 
@@ -17,7 +26,6 @@ if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
     from autograder.reports.feedback import ExerciseFeedback
     from autograder.student.stage_picture import PictureRows
 
-PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
 RESTORED: Final = (
     "progress.json was missing or damaged. A new file contains the results of this run of `watch`."
 )
@@ -42,11 +50,11 @@ class Checker(Protocol):
 class Watch:
     """The state of the screen: the current exercise, its answer, and the learner's progress."""
 
-    def __init__(self, own: Handout, checker: Checker) -> None:
+    def __init__(self, own: Handout, checker: Checker, task: Task | None = None) -> None:
         self.own = own
         self.checker = checker
         self.progress = Progress.read(own.root)
-        self.task = first_open(own, self.progress) or tasks(own)[-1]
+        self.task = task or first_open(own, self.progress) or tasks(own)[-1]
         self.answer = CheckAnswer()
         self.just_passed: ExerciseFeedback | None = None
         self.finished: Stage | None = None
@@ -54,10 +62,21 @@ class Watch:
         self.hidden: CheckAnswer | None = None  # the answer of the hidden suite, until the next key
         self.broken: list[Task] = []  # exercises that passed before and fail now
         self.waiting: deque[Task] = deque()  # to be checked after the answer is shown
-        self.paged = ""  # the key of a screen that may have several pages
+        self.paged = ""  # the key of a text that may have several pages
         self.page = 0
+        self.listing: ExerciseList | None = None
+        self.reset_is_asked = False  # the notice asks whether to reset the exercise
+        self.model_answer = ""
         self.notice = ""  # until the next key or answer
+        self.to_open: tuple[str, int] | None = None  # a file and its line, for the editor
+        self.has_new_files = False  # a key has written a module, and its answer is shown already
+        self.is_over = False
         self.has_hidden = course_with_hidden(self.task.stage) is not None
+
+    @cached_property
+    def has_solutions(self) -> bool:
+        """Whether the course around the folder or an installed wheel has the solutions."""
+        return solved_stage(self.task.stage) is not None
 
     def begin(self) -> None:
         """Check the first open exercise, and later each file that has changed since its check."""
@@ -109,23 +128,86 @@ class Watch:
         """Prepare the next check, while the learner reads or types."""
         self.checker.prepare(self.waiting[0] if self.waiting else self.task)
 
-    def press(self, key: str) -> None:
-        """Carry out the command of *key*."""
-        turned = key in {" ", self.paged}
-        self.page = self.page + 1 if turned and self.paged else 0
-        self.paged = self.paged if turned else key if key in PAGED else ""
-        self.hidden = self.checker.check_hidden(self.task) if key == "s" else None
-        self.notice = ""
-        if key == "h" and not gone(self.own):
-            self._read_progress()
-            self.progress.next_hint(self.task)
-            self.notice = self.progress.fault
-        elif key in {"n", "p"}:
-            self.move(1 if key == "n" else -1)
-        elif key == "r":
-            self.just_passed = None
-            self.check()
-            self._wait_for([self.task.stage])
+    def clear(self) -> None:
+        """Return from a page, the list or a question to the exercise."""
+        self.paged = self.notice = ""
+        self.page = 0
+        self.listing = self.hidden = None
+        self.reset_is_asked = False
+
+    def read(self, page: str) -> None:
+        """Show the text *page*, which may have several pages."""
+        self.paged = page
+
+    def open_list(self) -> None:
+        """Show the list of exercises, with the current one selected."""
+        self.listing = ExerciseList(self.own, self.progress, self.task)
+
+    def open_file(self) -> None:
+        """Ask for the editor, at the line that the learner is to change."""
+        self.to_open = self.place()
+
+    def quit(self) -> None:
+        """End `watch`."""
+        self.is_over = True
+
+    def hint(self) -> None:
+        """Show one more hint."""
+        if gone(self.own):
+            return
+        self._read_progress()
+        count = len(self.task.exercise.hints)
+        if self.progress.hints.get(self.task.key, 0) >= count:
+            self.notice = f"All {count} hints are shown."
+            return
+        self.progress.next_hint(self.task)
+        self.notice = self.progress.fault
+
+    def check_again(self) -> None:
+        """Check the exercise and the others of its stage."""
+        self.just_passed = None
+        self.check()
+        self._wait_for([self.task.stage])
+
+    def run_hidden(self) -> None:
+        """Run the hidden suite on the exercise."""
+        self.hidden = self.checker.check_hidden(self.task)
+
+    def read_model_answer(self) -> None:
+        """Show the solution of an exercise that passes."""
+        if self.task.key not in self.progress.passed:
+            self.notice = "The model answer is shown once your code passes."
+            return
+        try:
+            self.model_answer = solution(self.task)
+        except UsageError as error:
+            self.notice = str(error)
+            return
+        self.read("v")
+
+    def ask_reset(self) -> None:
+        """Ask whether to reset the exercise."""
+        self.reset_is_asked = True
+        self.notice = (
+            f"Reset {self.task.exercise.name} to the version that you received? A copy of your "
+            "file is kept. Press y for yes; any other key means no."
+        )
+
+    def answer_reset(self, *, yes: bool) -> None:
+        """Reset the exercise, if the learner wants it."""
+        self.clear()
+        if not yes:
+            return
+        self._read_progress()
+        try:
+            copy = reset_exercise(self.own, self.progress, self.task)
+        except (UsageError, OSError) as error:
+            self.notice = f"Nothing was reset: {error}"
+            return
+        self.has_new_files = True
+        self.check_again()
+        kept = f" A copy of your file: {copy.relative_to(self.own.root)}" if copy else ""
+        self.notice = f"{self.task.exercise.name} is as you received it.{kept}"
 
     def move(self, step: int) -> None:
         """Go to the next exercise or the previous one.
@@ -142,8 +224,8 @@ class Watch:
 
     def saved(self, stages: Sequence[Stage]) -> None:
         """Check the current exercise, or the first open one if only other *stages* were saved."""
-        self.just_passed = self.hidden = None
-        self.paged = self.notice = ""
+        self.just_passed = None
+        self.clear()
         names = [stage.name for stage in stages]
         if self.task.stage.name not in names and not gone(self.own):
             mine = [Task(stages[0], exercise) for exercise in stages[0].exercises]

@@ -19,7 +19,7 @@ from autograder.student.watch_screen import CHECKING
 
 PATIENCE = 120.0  # seconds, for a machine on which other tests run
 CLEAR = "\x1b[H\x1b[2J"
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\")  # and OSC 8, a link
 
 
 class PseudoTerminal:

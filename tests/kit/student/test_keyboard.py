@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from autograder.student import keyboard
-from autograder.student.keyboard import UnixKeys, WindowsKeys
+from autograder.student.keyboard import ESCAPE, UNKNOWN, UnixKeys, WindowsKeys
 
 
 @pytest.fixture
@@ -30,6 +30,17 @@ def keys(typed: list[str]) -> Iterator[WindowsKeys]:  # noqa: ARG001  # installs
         yield opened
 
 
+@pytest.fixture
+def unix_keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[UnixKeys, int]]:
+    """The keys of a pseudo-terminal, and the descriptor for typing them."""
+    master, slave = os.openpty()
+    with open(slave, encoding="utf-8") as terminal, monkeypatch.context() as patch:  # noqa: PTH123  # the argument is a descriptor
+        patch.setattr(sys, "stdin", terminal)
+        with UnixKeys() as opened:
+            yield opened, master
+    os.close(master)
+
+
 def test_a_key_is_returned_at_once(keys: WindowsKeys, typed: list[str]):
     """Two pressed keys are returned one by one, at once."""
     typed += ["h", "q"]
@@ -38,10 +49,20 @@ def test_a_key_is_returned_at_once(keys: WindowsKeys, typed: list[str]):
 
 
 def test_an_arrow_is_one_key(keys: WindowsKeys, typed: list[str]):
-    """An arrow is one key, although a console sends two characters for it."""
-    typed += ["\xe0", "H", "n"]
+    """An arrow is one key with a name, although a console sends two characters for it."""
+    typed += ["\xe0", "H", "n", "\r"]
 
-    assert [keys.wait(10.0), keys.wait(10.0)] == ["\x1b", "n"]
+    assert [keys.wait(10.0) for _ in range(3)] == ["up", "n", "enter"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a console of Windows has other keys")
+def test_a_terminal_s_keys_have_names(unix_keys: tuple[UnixKeys, int]):
+    """Arrows that arrive together are separate keys; a letter may have several bytes."""
+    keys, master = unix_keys
+    os.write(master, "\x1b[B\x1bOB\x1b[6~é\n\x7f\x1b[1;5Ax\x1b".encode())
+    found = [keys.wait(10.0) for _ in range(9)]
+
+    assert found == ["down", "down", "page down", "é", "enter", "backspace", UNKNOWN, "x", ESCAPE]
 
 
 def test_another_thread_ends_the_wait(keys: WindowsKeys):
@@ -67,15 +88,10 @@ def test_the_system_chooses(monkeypatch: pytest.MonkeyPatch, typed: list[str]): 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a console of Windows sends no signals")
-def test_an_interrupt_that_got_lost_is_the_next_key(monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupt_that_got_lost_is_the_next_key(unix_keys: tuple[UnixKeys, int]):
     """After Ctrl-C, the next wait ends even if Python has lost the exception."""
-    master, slave = os.openpty()
-    with open(slave, encoding="utf-8") as terminal, monkeypatch.context() as patch:  # noqa: PTH123  # the argument is a descriptor
-        patch.setattr(sys, "stdin", terminal)
-        with UnixKeys() as opened:
-            with pytest.raises(KeyboardInterrupt):
-                signal.raise_signal(signal.SIGINT)
-            key = opened.wait(10.0)
-    os.close(master)
+    keys, _ = unix_keys
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
 
-    assert key == "\x03"
+    assert keys.wait(10.0) == "\x03"

@@ -11,7 +11,6 @@ from autograder.reports.screen import fit, kept, whole
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
 from autograder.student.watch_screen import (
-    exercise_list,
     exercise_location,
     progress_bar,
     stage_picture,
@@ -36,16 +35,6 @@ def test_the_bar_is_full_only_when_every_exercise_passes(own: Handout):
     assert empty == f"{'░' * 20}  0 of {len(every)} exercises"
     assert "░" in nearly
     assert full == f"{'█' * 20}  {len(every)} of {len(every)} exercises"
-
-
-def test_the_list_shows_where_the_learner_is(own: Handout):
-    """The list of `watch` has a line for each exercise, with a mark if it has passed."""
-    first, second, *_ = tasks(own)
-    parts = exercise_list(own, Progress(own.root, passed={first.key}), second)
-    lines = [line.strip() for line in render(parts, 80, colour=False).splitlines()]
-
-    assert any(line.startswith(f"✓ {first.exercise.name}") for line in lines)
-    assert f"· {second.exercise.name}  {second.exercise.effort}  ← here" in lines
 
 
 def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: pytest.MonkeyPatch):

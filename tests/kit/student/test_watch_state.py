@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Stage, handouts
-from autograder.reports.blocks import Message
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
+from autograder.course import handouts
 from autograder.reports.terminal import render
-from autograder.student.progress import Progress, Task, tasks
-from autograder.student.stage_picture import PictureRows
-from autograder.student.warm_checker import CheckAnswer
+from autograder.student.progress import Progress, tasks
+from autograder.student.watch_keys import press
 from autograder.student.watch_screen import CHECKING, screen
 from autograder.student.watch_state import Watch
+from tests.kit.known_answers import KnownAnswers
 
 STAGE = "04_self_attention"
 FIRST = f"{STAGE}/SelfAttentionV1"
@@ -26,32 +24,6 @@ def own(tmp_path: Path, pytestconfig: pytest.Config) -> Path:
     for stage in (STAGE, "05_masked_self_attention"):
         shutil.copytree(pytestconfig.rootpath / "assignments" / stage, tmp_path / "own" / stage)
     return tmp_path / "own"
-
-
-class KnownAnswers:
-    """A checker with fixed answers: only the exercises in *right* pass."""
-
-    def __init__(self, *right: str) -> None:
-        self.right = set(right)
-
-    def check(self, task: Task) -> CheckAnswer:
-        """Answer at once."""
-        name = task.exercise.name
-        wrong = CheckFeedback("A sentence.", "✗", "not right yet", 0.0, 1.0, (Message("No."),))
-        first = None if task.key in self.right else wrong
-        return CheckAnswer(ExerciseFeedback(1, name, 0.0, 1.0, "in progress", first, (), (), ()))
-
-    def picture(self, stage: Stage) -> PictureRows:
-        """Return weights for the tokens of stage 04."""
-        return tuple((1.0,) + (0.0,) * 5 for _ in stage.file.picture.tokens)
-
-    def prepare(self, task: Task) -> None:
-        """Remember which exercise was prepared."""
-        self.prepared = task.key
-
-    def check_hidden(self, task: Task) -> CheckAnswer:
-        """Print the exercise that was asked for."""
-        return CheckAnswer(message=f"hidden: {task.exercise.name}")
 
 
 def shown(state: Watch) -> str:
@@ -81,7 +53,7 @@ def test_a_finished_stage_says_what_comes_next(own: Path):
     state = Watch(course, checker)
     state.check()
     finished = shown(state)
-    state.press("n")
+    press(state, "n")
 
     assert "This stage is done: Self-attention as a module" in finished
     assert "journey ███ 1.00     0.00" in finished
@@ -124,36 +96,37 @@ def test_a_save_in_another_stage_goes_there(own: Path):
 
 
 def test_the_hidden_suite_has_a_key_where_it_is(own: Path, pytestconfig: pytest.Config):
-    """In a clone the line of keys contains s, and its result stays until the next key."""
+    """In a clone the key s is listed, and its result stays until the next key."""
     inside = Watch(handouts(pytestconfig.rootpath / "assignments"), KnownAnswers())
     outside = Watch(handouts(own), KnownAnswers())
-    inside.press("s")
+    press(inside, "s")
     hidden = shown(inside)
-    inside.press("x")
+    press(inside, "?")
+    press(outside, "?")
 
     assert "hidden: mix" in hidden
     assert "hidden: " not in shown(inside)
-    assert "s hidden suite" in shown(inside)
-    assert "s hidden suite" not in shown(outside)
+    assert "s  run the hidden suite" in shown(inside)
+    assert "hidden suite" not in shown(outside)
 
 
 def test_keys_move_list_and_check_again(own: Path):
-    """A passed exercise that is shown again stays on the screen; any key closes the list."""
+    """A passed exercise that is shown again stays on the screen; l closes the list."""
     course = handouts(own)
     checker = KnownAnswers(FIRST)
     state = Watch(course, checker)
     state.check()
-    state.press("p")
+    press(state, "p")
     again = shown(state)
-    state.press("l")
+    press(state, "l")
     listed = shown(state)
-    state.press("x")
+    press(state, "l")
 
     assert "✓ SelfAttentionV1 passes." in again
-    assert re.search(r"✓ SelfAttentionV1  \S+ \d+ min  ← here", listed)
+    assert re.search(r"> ✓ SelfAttentionV1  \S+ \d+ min  ← here", listed)
     assert "· transfer_weights" in listed
     assert shown(state) == again
-    state.press("n")
+    press(state, "n")
     assert state.task.exercise.name == "SelfAttention_v1"
 
 
@@ -246,7 +219,7 @@ def test_after_a_pass_the_saved_file_goes_on_before_another_that_broke(own: Path
 
     assert state.task.key == every[1]
     assert f"This passed before and fails now: {there}" in " ".join(shown(state).split())
-    state.press("n")
+    press(state, "n")
     assert state.task.key == there
 
 
@@ -261,7 +234,7 @@ def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
     state.saved([course.stages[0]])
     finish_checking(state)
     named = shown(state)
-    state.press("n")
+    press(state, "n")
 
     assert "✗ This passed before and fails now: SelfAttentionV1. Press n." in named
     assert state.task.key == every[0]
@@ -312,7 +285,7 @@ def test_a_folder_that_is_gone_keeps_the_exercise(own: Path):
     before = state.task
     own.rename(own.with_name("elsewhere"))
     state.saved(course.stages[::-1])
-    state.press("h")
+    press(state, "h")
 
     assert "passed before" in warned
     assert "passed before" not in shown(state)
@@ -329,7 +302,7 @@ def test_no_screen_has_more_rows_than_the_terminal(own: Path, rows: int, width: 
     state = Watch(course, KnownAnswers(FIRST))
     state.begin()
     for key in ("r", "l", "d", "h"):
-        state.press(key)
+        press(state, key)
         lines = render(screen(state, width, rows), width, colour=False).splitlines()
 
         assert len(lines) <= rows
@@ -341,9 +314,9 @@ def test_a_pass_always_says_what_comes_next(own: Path):
     course = handouts(own)
     state = Watch(course, KnownAnswers(FIRST))
     state.begin()
-    state.press("p")
+    press(state, "p")
     again = shown(state)
-    state.press("n")
+    press(state, "n")
 
     assert "Next: SelfAttention_v1. Press n to go on." in again
     assert state.task.exercise.name == "SelfAttention_v1"
@@ -359,7 +332,7 @@ def test_a_folder_that_cannot_be_written_does_not_end_watch(own: Path, monkeypat
     state = Watch(handouts(own), KnownAnswers(FIRST))
     state.begin()
     after_check = shown(state)
-    state.press("h")
+    press(state, "h")
 
     assert "This is not remembered:" in after_check
     assert "This is not remembered:" in shown(state)
