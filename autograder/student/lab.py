@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,15 @@ from autograder.student.learner_folder import released_folder, solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.notebook_place import stage_folder
 from autograder.student.pictures import heatmap_panels, heatmaps, shapes, side_by_side
+from autograder.student.predictions import (
+    AnswerShown,
+    Prediction,
+    answers,
+    calibration,
+    checked,
+    offer,
+    saved_guesses,
+)
 from autograder.submission import collect
 
 __all__ = [  # what labs import
@@ -121,6 +130,7 @@ class Lab:
         self._given = folder
         self._server: Workers | None = None
         self._file: Path | None = None
+        self._guesses: dict[str, Prediction] = {}  # by the name of the answer
 
     @cached_property
     def _folder(self) -> Path:
@@ -196,6 +206,65 @@ class Lab:
                 else f"This cell could not run with your current {names} "
                 f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
             )
+
+    def predict(
+        self,
+        question: str,
+        choices: Sequence[str],
+        *,
+        name: str = "",
+        guess: int | str | None = None,
+        sure: float | None = None,
+    ) -> None:
+        """Ask *question*, and show the learner's guess once there is one.
+
+        A guess is the number of one of the *choices*, from 1, with the confidence *sure* in
+        percent. It is given here or with the controls below, and kept in the saved notebook.
+        *name* is that of the answer, which ``answer`` then opens.
+        """
+        try:
+            made = checked(question, choices, guess, sure)
+        except ValueError as error:
+            print(f"This guess is not stored: {error}")  # noqa: T201  # a notebook shows it
+            made = checked(question, choices, None, None)
+        if not made.guess:
+            same = [one for one in self._saved_guesses() if one[:2] == made[:2]]
+            made = same[-1] if same else made
+        self._guesses[name or question] = made
+        offer(made, lambda guessed: self._guesses.update({name or question: guessed}))
+
+    def answer(self, name: str) -> AnswerShown | None:
+        """Show the answer *name* of the course if there is a guess, else how to make one."""
+        with _without_traceback():
+            known = answers(self._folder)
+            if name not in known:
+                msg = f"There is no answer {name!r} here. Answers: {', '.join(known) or 'none'}."
+                raise AutograderError(msg)
+        made = self._guesses.get(name)
+        if made is None or not made.guess:
+            print("This answer opens after your guess. Guess above, and run this cell again.")  # noqa: T201  # a notebook shows it
+            return None
+        return AnswerShown(known[name], made)
+
+    def guesses(self) -> None:
+        """Print how well the learner's confidence fits the guesses in this lab."""
+        with _without_traceback():
+            known = answers(self._folder)
+        compared = [
+            (made, made.guess == known[name].right)
+            for name, made in self._guesses.items()
+            if made.guess and name in known
+        ]
+        print(calibration(compared))  # noqa: T201  # a notebook shows it
+
+    def _saved_guesses(self) -> list[Prediction]:
+        """List the guesses in the learner's saved notebooks."""
+        try:
+            return [
+                one for file in sorted(self._folder.glob("*.ipynb")) for one in saved_guesses(file)
+            ]
+        except AutograderError:  # a lab without its stage has no saved guess
+            return []
 
     def model_answer(self, answer: str) -> ModelAnswer:
         """Return the model answer for the cell *answer* once the learner has answered and saved.
