@@ -25,7 +25,7 @@ from autograder.results import (
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
-from autograder.sandbox.static_names import MODULE, ODD
+from autograder.sandbox.static_names import defines_nothing
 from autograder.sanitize import MAX_WORD
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Notice, WrongAnswer
@@ -330,8 +330,7 @@ def _not_valid(problem: Problem) -> str:
 
 def _stops_file(session: Session, problem: Problem) -> bool:
     """Whether *problem* leaves no definition to grade."""
-    names = {definition.name for definition in session.definitions}
-    return problem.kind == "not-compiled" and names <= {MODULE, ODD}
+    return problem.kind == "not-compiled" and defines_nothing(session.definitions)
 
 
 def _undefined(session: Session, name: str, problem: Problem) -> Fault:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from autograder.course import PUBLIC_SUITE
 from autograder.grading import fixtures
 from autograder.grading.fixtures import CONTEXT
 
@@ -28,8 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
     """Forget the public suite of the stage before, whose module has the same name."""
-    if isinstance(collector, pytest.Module) and collector.path.name == PUBLIC_SUITE:
-        sys.modules.pop(collector.path.stem, None)
+    if isinstance(collector, pytest.Module) and collector.path.stem in sys.modules:
+        from autograder.course import PUBLIC_SUITE  # noqa: PLC0415  # keeps pytest's start short
+
+        if collector.path.name == PUBLIC_SUITE:
+            del sys.modules[collector.path.stem]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -237,7 +237,9 @@ class SuiteRunner:
                 for name, checks in by_exercise.items()
                 if any(check.spec.layer is Layer.FORBIDDEN for check in checks)
             ]
-            found += doubts(session.definitions, with_rules, self._usual_words(stage))
+            odd = odd_words(session.definitions)
+            usual = self._usual_words(stage) if odd else frozenset()
+            found += doubts(session.definitions, with_rules, usual)
             defined = {definition.name for definition in session.definitions}
             found += [
                 f"{name} exists when the file has run, but the source does not define it, so an "

@@ -148,7 +148,7 @@ class RequestExecutor:
     def find(self, handle: int) -> nn.Module:
         """Return the torch module that *handle* names; raise ``MissingError`` if there is none."""
         if not 0 <= handle < len(self._objects):
-            msg = "the module that this check created no longer exists"
+            msg = "The module that this check created no longer exists"
             raise MissingError(msg)
         return self._objects[handle]
 
@@ -248,7 +248,7 @@ def _new(call: Call) -> nn.Module:
 def _method(call: Call) -> object:
     found = getattr(call.module, call.request.name, None)
     if not callable(found):
-        msg = f"there is no method {call.request.name}"
+        msg = f"There is no method {call.request.name}"
         raise MissingError(msg)
     return found(*call.args, **call.kwargs)
 

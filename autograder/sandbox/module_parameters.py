@@ -58,7 +58,7 @@ def load(
             parameter = _added(module, name, wanted)
         if parameter is None:
             found = ", ".join(own for own, _ in module.named_parameters())
-            msg = f"there is no parameter {name}; found: {found or 'none'}"
+            msg = f"There is no parameter {name}; found: {found or 'none'}"
             raise MissingError(msg)
         if parameter.shape != wanted.shape:
             msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"
@@ -73,7 +73,7 @@ def replace(module: nn.Module, values: Mapping[str, object]) -> None:
         owner_name, _, own_name = name.rpartition(".")
         owner = dict(module.named_modules()).get(owner_name)
         if owner is None:
-            msg = f"there is no module {owner_name}"
+            msg = f"There is no module {owner_name}"
             raise MissingError(msg)
         parameter = None if value is None else nn.Parameter(require_tensor(value))
         owner.register_parameter(own_name, parameter)

@@ -33,7 +33,7 @@ from autograder.sandbox.protocol import (
     request_of,
 )
 from autograder.sandbox.spawned_workers import Workers
-from autograder.sandbox.static_names import MODULE, ODD, Definition
+from autograder.sandbox.static_names import Definition, defines_nothing
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import PRINTED_BYTES, Allowance, Sent, Worker, bad_message
@@ -317,7 +317,7 @@ class Session:
             return False
         if len(self._left_out) == MAX_LEFT_OUT:
             return False
-        if {definition.name for definition in self._definitions} <= {MODULE, ODD}:
+        if defines_nothing(self._definitions):
             return False
         if fault.status is Status.BAD_OUTPUT:  # honest code does not write to the grader
             return False

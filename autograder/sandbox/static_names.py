@@ -125,6 +125,11 @@ def odd_words(known: Sequence[Definition]) -> tuple[Use, ...]:
     return next((definition.uses for definition in known if definition.name == ODD), ())
 
 
+def defines_nothing(known: Sequence[Definition]) -> bool:
+    """Whether no statement of a source defines a name."""
+    return {definition.name for definition in known} <= {MODULE, ODD}
+
+
 class _Source:
     """Reads the definitions in the statements of one source."""
 

@@ -36,14 +36,11 @@ def fault_of(problem: Problem, name: str) -> Fault:
     if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged
         where = f" in {problem.place}, line {problem.line}"
     if problem.kind == "missing":
-        text = problem.text.rstrip(".")
-        if text.startswith(("the ", "there ")):  # others begin with a name of the student's code
-            text = text[:1].upper() + text[1:]
         public = (
             f"{name} lacks a function, class or parameter that this check needs, or the shape of a "
             "parameter is wrong."
         )
-        return Fault(Status.MISSING, f"{text}.", public=public)
+        return Fault(Status.MISSING, f"{problem.text.rstrip('.')}.", public=public)
     if problem.kind == "not-implemented":
         public = f"{name} still raises NotImplementedError"
         return Fault(Status.NOT_IMPLEMENTED, f"{public}{where}.", public=f"{public}.")
