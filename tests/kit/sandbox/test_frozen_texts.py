@@ -140,13 +140,19 @@ def test_a_second_grading_keeps_the_texts_of_equal_outcomes(
 ):
     """A worker that the system kills takes no explanation from its student."""
     code = SOLUTION.replace("return 2 * x", "return 3 * x")
+    closed: list[bool] = []
+
+    def killed(session: Session) -> None:
+        closed.append(session.quiet)
+        session.was_killed = True
+        close(session)
+
     with open_suites(tiny, tiny.stages) as runner:
         once = grade_one(runner, open_server, submit(code))
-        monkeypatch.setattr(
-            Session, "close", lambda session: setattr(session, "was_killed", True) or close(session)
-        )
+        monkeypatch.setattr(Session, "close", killed)
         twice = grade_one(runner, open_server, submit(code))
 
+    assert closed == [False, True]
     assert twice == once
     assert any(check.outcome is Outcome.FAILED for check in once.exercises[0].checks)
 

@@ -96,6 +96,7 @@ def test_process_numbers_are_the_same_in_every_worker(fork_server):
 
     assert first[:7] == [1, 0, 1, 1, 1, "1", "1/task/1"]
     assert third == first
+    assert second[:7] == first[:7]
     assert set(second[7:]) <= set(range(2, 60))
 
 
