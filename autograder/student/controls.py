@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograder.student.live_module import describe
-from autograder.student.pictures import FEW, Panels
+from autograder.student.pictures import Panels
 
 Start = str | bool | tuple[float, float, float] | Sequence[str]
+WORDS = 10  # of a sentence; a heatmap of them has numbers
 NO_CONTROLS = (
     "There are no controls here because ipywidgets is not installed. "
     "Change a value in this cell and run it again."
@@ -60,7 +61,7 @@ def embed(sentence: str, features: int) -> tuple[list[str], Any]:
     """
     import torch  # noqa: PLC0415  # takes seconds, and few cells need it
 
-    words = sentence.split()[:FEW] or [""]
+    words = sentence.split()[:WORDS] or [""]
     rows = []
     for word in words:
         generator = torch.Generator().manual_seed(zlib.crc32(word.lower().encode()))

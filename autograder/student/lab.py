@@ -30,7 +30,7 @@ from autograder.student.course_modules import course_module, module_names
 from autograder.student.learner_folder import released_folder, solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.notebook_place import stage_folder
-from autograder.student.pictures import heatmap_panels, heatmaps, shapes, side_by_side
+from autograder.student.pictures import curves, heatmap_panels, heatmaps, shapes, side_by_side
 from autograder.student.predictions import (
     AnswerShown,
     Prediction,
@@ -45,6 +45,7 @@ from autograder.submission import collect
 __all__ = [  # what labs import
     "Lab",
     "NotPassedError",
+    "curves",
     "embed",
     "explore",
     "heatmap_panels",

@@ -6,17 +6,25 @@ picture would become too small to read.
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
-FEW = 10  # tokens; a heatmap with more of them shows no numbers
+FEW = 12  # tokens; a heatmap with more of them names the largest entries of each row
+LARGEST = 3  # entries that are named
 INCH = 0.5  # side of a cell, so that two decimals fit
+BAR = 0.8  # inches for the bar that shows the scale
+WORD = 0.08  # inches of a letter in a label
+HIDDEN = "////"  # hatching of masked entries
 DARK = 0.6  # share of the largest number; above it, black text is hard to read on the colour
 MARGIN = 1.4  # inches next to a heatmap for tokens and title
 DOTS = 72  # pixels of the page in an inch
 SHARP = 2  # pixels of the image in a pixel of the page, for screens with a high resolution
+
+MARKERS, SIGNS = "os^Dv*", "●■▲◆▼★"  # of curves, so that they differ without colours
+APART = 0.065  # share of an axis between two names next to it
+ROUNDING = 1e-4  # of float32 in a weight or a sum of weights
 
 LABELS = ("query (attends)", "key (attended to)")  # of the rows and the columns of a heatmap
 
@@ -94,9 +102,12 @@ def heatmaps(
 
     *weights* maps a title to a (Tq, Tk) tensor. Its rows are queries and its columns are keys.
     *rows* and *columns* are their tokens; *columns* are *rows* by default. *labels* are the labels
-    of both axes, that of the rows first. All panels share one colour scale, so that they can be
-    compared: blue for positive numbers, red for negative ones. Entries of -inf, as in masked
-    scores, stay white. Raises ``ValueError`` if the tokens do not fit the shape.
+    of both axes, that of the rows first.
+
+    A bar shows the scale: from 0 to 1 if all entries are between 0 and 1, as attention weights are,
+    otherwise a symmetric one that all panels share, blue for positive numbers and red for negative
+    ones. Masked entries are hatched: -inf in scores, and exact zeros in weights. Raises
+    ``ValueError`` if the tokens do not fit the shape.
     """
     side_by_side(*heatmap_figures(weights, rows, columns, digits=digits, labels=labels))
 
@@ -130,18 +141,73 @@ def heatmap_figures(
             wanted = f"({len(rows)}, {len(keys)}): one row per query, one column per key"
             msg = f"{title!r} has shape {tuple(table.shape)}; the tokens need {wanted}."
             raise ValueError(msg)
-    finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()])
-    most = float(finite.abs().max()) if finite.numel() else 1.0
-    colours, low = ("RdBu", -most) if (finite < 0).any() else ("Blues", 0.0)
+    scale = _scale(tables.values())
     figures = []
     for title, table in tables.items():
-        figure, axis = _axis(title, rows, keys, labels)
-        cells = table.masked_fill(~torch.isfinite(table), torch.nan).numpy()
-        axis.imshow(cells, colours, vmin=low, vmax=most)
-        if max(len(rows), len(keys)) <= FEW:
-            _write_numbers(axis, table, DARK * most, digits)
+        is_long = max(len(rows), len(keys)) > FEW
+        named = _with_largest(rows, keys, table) if is_long and scale.low == 0 else list(rows)
+        figure, axis = _axis(title, named, keys, labels)
+        hidden = _hidden(table)
+        image = axis.imshow(
+            table.masked_fill(~torch.isfinite(table), torch.nan).numpy(),
+            scale.colours,
+            vmin=scale.low,
+            vmax=scale.high,
+        )
+        figure.colorbar(image, ax=axis, shrink=0.8, aspect=25)
+        for row, column in hidden.nonzero().tolist():
+            axis.add_patch(_hatched(row, column))
+        if not is_long:
+            _write_numbers(axis, table, DARK * scale.high, digits)
         figures.append(figure)
     return figures
+
+
+class _Scale(NamedTuple):
+    """The colours of a heatmap, for numbers from *low* to *high*."""
+
+    colours: str
+    low: float
+    high: float
+
+
+def _scale(tables: Iterable[Any]) -> _Scale:
+    """Return one scale for all *tables*: 0 to 1, or a symmetric one for other numbers."""
+    import torch  # noqa: PLC0415  # importing it takes seconds
+
+    finite = torch.cat([table[torch.isfinite(table)] for table in tables])
+    if not finite.numel() or (finite.min() >= 0 and finite.max() <= 1 + ROUNDING):
+        return _Scale("Blues", 0.0, 1.0)
+    most = float(finite.abs().max())
+    return _Scale("RdBu", -most, most)
+
+
+def _hidden(table: Any) -> Any:
+    """Return where *table* is masked: -inf, or an exact zero in rows that each have the sum 1."""
+    sums = table.sum(dim=-1)
+    if ((sums - 1).abs() < ROUNDING).all():
+        return table == 0
+    return table == -inf
+
+
+def _hatched(row: int, column: int) -> Any:
+    """Return a hatched cell."""
+    from matplotlib.patches import Rectangle  # noqa: PLC0415  # importing it takes half a second
+
+    return Rectangle(
+        (column - 0.5, row - 0.5), 1, 1, fill=False, hatch=HIDDEN, edgecolor="0.85", linewidth=0
+    )
+
+
+def _with_largest(rows: Sequence[str], keys: Sequence[str], table: Any) -> list[str]:
+    """Return the labels of the rows, each with the largest entries and their keys."""
+    named = []
+    for row, entries in zip(rows, table, strict=True):
+        top = entries.topk(min(LARGEST, len(keys)))
+        pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+        largest = ", ".join(f"{keys[key]} {entry:.2f}" for key, entry in pairs if entry > 0)
+        named.append(f"{row}: {largest}")
+    return named
 
 
 def _axis(
@@ -150,7 +216,8 @@ def _axis(
     """Return a figure with one axis for a heatmap, with the tokens on its sides."""
     from matplotlib.figure import Figure  # noqa: PLC0415  # importing it takes half a second
 
-    size = (len(keys) * INCH + MARGIN, len(rows) * INCH + MARGIN)
+    longest = max(map(len, rows), default=0)
+    size = (len(keys) * INCH + MARGIN + BAR + longest * WORD, len(rows) * INCH + MARGIN)
     figure = Figure(figsize=size, layout="constrained")
     axis = figure.subplots()
     axis.set(xlabel=labels[1], ylabel=labels[0])
@@ -166,6 +233,55 @@ def _write_numbers(axis: Any, table: Any, dark_from: float, digits: int) -> None
         for column, entry in enumerate(entries):
             colour = "white" if dark_from < abs(entry) < inf else "black"
             axis.text(column, row, f"{entry:.{digits}f}", ha="center", va="center", color=colour)
+
+
+def curves(
+    title: str,
+    lines: Mapping[str, Sequence[Any]],
+    *,
+    labels: tuple[str, str] = ("step", "loss"),
+    levels: Mapping[str, float] | None = None,
+    log: bool = False,
+) -> Any:
+    """Return a figure with a curve for each name, for ``side_by_side``.
+
+    Each of *lines* is (x, y) or (x, y, held-out y): the held-out curve is dashed, and y may be None
+    if there is only this one. Curves differ in their markers too, and have their names at their
+    ends. *levels* are dotted lines. *log* makes the x axis logarithmic.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # importing it takes half a second
+
+    figure = Figure(figsize=(6.5, 3.8), layout="constrained")
+    axis = figure.subplots()
+    ends = {}
+    for number, (name, (x, *both)) in enumerate(lines.items()):
+        for style, y in zip(("-", "--"), both, strict=False):
+            if y is None:
+                continue
+            last = [float(one) for one in y]
+            (line,) = axis.plot(list(x), last, style, color=f"C{number}", markersize=5)
+            line.set_marker(MARKERS[number % len(MARKERS)])
+            line.set_markevery(max(1, len(last) // 10))
+            ends[f"{SIGNS[number % len(SIGNS)]} {name}"] = (last[-1], f"C{number}")
+    for name, level in (levels or {}).items():
+        axis.axhline(level, color="0.4", linestyle=":")
+        ends[name] = (float(level), "0.4")
+    axis.set(title=title, xlabel=labels[0], ylabel=labels[1], xscale="log" if log else "linear")
+    _name_ends(axis, ends)
+    if any(len(both) > 1 for _, *both in lines.values()):
+        axis.plot([], [], "-", color="0.4", label="training text")
+        axis.plot([], [], "--", color="0.4", label="held-out text")
+        figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def _name_ends(axis: Any, ends: Mapping[str, tuple[float, str]]) -> None:
+    """Write names to the right of *axis*, near their heights and not over each other."""
+    low, high = axis.get_ylim()
+    place = -inf
+    for name, (height, colour) in sorted(ends.items(), key=lambda end: end[1][0]):
+        place = max((height - low) / (high - low), place + APART)
+        axis.text(1.02, place, name, color=colour, va="center", transform=axis.transAxes)
 
 
 def _figure(figure: Any, title: str) -> str:

@@ -1,8 +1,9 @@
-"""Tests heatmaps side by side, and diagrams of shapes."""
+"""Tests heatmaps side by side, curves, and diagrams of shapes."""
 
 import base64
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -11,7 +12,7 @@ import torch
 from matplotlib import colors
 from torch import Tensor
 
-from autograder.student.pictures import Diagram, Panels, heatmaps, shapes
+from autograder.student.pictures import Diagram, Panels, curves, heatmaps, shapes
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ("Your", "journey", "starts")
@@ -22,7 +23,7 @@ Draw = Callable[..., Any]
 
 
 class Drawn(NamedTuple):
-    """The picture of a cell, and the axes of all its panels."""
+    """The picture of a cell, and the axes of all its panels, without their bars."""
 
     panels: Panels
     axes: list[Any]
@@ -44,7 +45,7 @@ def draw(shown: list[Any]) -> Draw:
         heatmaps(*arguments, **options)
         (panels,) = shown
         assert "<img " in panels._repr_html_()  # the kit's fonts, labels and layout work
-        return Drawn(panels, [axis for figure in panels.figures for axis in figure.axes])
+        return Drawn(panels, [figure.axes[0] for figure in panels.figures])
 
     return heatmaps_of
 
@@ -146,7 +147,7 @@ def test_what_is_not_finite_stays_white(draw: Draw, entry: float):
     assert colours(axis)[0] == "black"
     assert image(axis).get_array().mask.tolist() == [[True, False]]
     assert image(axis).get_cmap().get_bad()[3] == 0.0  # transparent, like the page behind it
-    assert image(axis).get_clim() == (0.0, 0.5)
+    assert image(axis).get_clim() == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -168,13 +169,97 @@ def test_any_table_of_numbers_can_be_drawn(draw: Draw, table: Tensor):
     assert set(colours(axis)) <= {"black", "white"}
 
 
-def test_many_tokens_have_colours_only(draw: Draw):
-    """A picture of many tokens has colors without numbers."""
-    words = [f"w{number}" for number in range(11)]
-    (axis,) = draw({"weights": torch.rand(11, 11)}, words).axes
+def test_rows_of_many_tokens_name_their_largest_weights(draw: Draw):
+    """A picture of many tokens has no numbers in its cells; the three largest are in the labels."""
+    words = [f"w{number}" for number in range(13)]
+    weights = torch.zeros(13, 13)
+    weights[:, 2], weights[:, 7], weights[:, 11] = 0.2, 0.5, 0.3
+    (axis,) = draw({"weights": weights}, words).axes
 
     assert numbers(axis) == []
     assert labels(axis.get_xticklabels()) == words
+    assert labels(axis.get_yticklabels())[12] == "w12: w7 0.50, w11 0.30, w2 0.20"
+
+
+def test_twelve_tokens_have_numbers(draw: Draw):
+    """Numbers still fit into the cells of twelve tokens."""
+    words = [f"w{number}" for number in range(12)]
+    (axis,) = draw({"weights": torch.rand(12, 12)}, words).axes
+
+    assert len(numbers(axis)) == 144
+    assert labels(axis.get_yticklabels()) == words
+
+
+def test_small_weights_are_pale(draw: Draw):
+    """Weights are drawn from 0 to 1 even if the largest is small, and a bar says so."""
+    drawn = draw({"weights": torch.full((6, 6), 1 / 6)}, ["a", "b", "c", "d", "e", "f"])
+    (axis,) = drawn.axes
+
+    assert image(axis).get_clim() == (0.0, 1.0)
+    assert [len(figure.axes) for figure in drawn.panels.figures] == [2]
+
+
+@pytest.mark.parametrize(
+    "scores", [pytest.param([[1.0, 3.0]], id="positive"), pytest.param([[-3.0, 1.0]], id="both")]
+)
+def test_scores_have_a_symmetric_scale(draw: Draw, scores: list[list[float]]):
+    """The same colour means the same sign in every picture."""
+    (axis,) = draw({"scores": scores}, ["a"], ["b", "c"]).axes
+
+    assert image(axis).get_clim() == (-3.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("table", "hatched"),
+    [
+        pytest.param([[1.0, -INF], [2.0, 0.0]], [(0, 1)], id="scores"),
+        pytest.param([[1.0, 0.0], [0.4, 0.6]], [(0, 1)], id="weights"),
+        pytest.param([[0.5, 0.0], [0.4, 0.6]], [], id="values"),
+    ],
+)
+def test_masked_entries_are_hatched(
+    draw: Draw, table: list[list[float]], hatched: list[tuple[int, int]]
+):
+    """A zero that softmax gives to a masked entry differs from a zero of other numbers."""
+    (axis,) = draw({"table": table}, WORDS[:2]).axes
+    places = [(round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)) for patch in axis.patches]
+
+    assert places == hatched
+    assert all(patch.get_hatch() for patch in axis.patches)
+
+
+def test_curves_differ_without_colour():
+    """Each curve has its own marker, and its name with this marker at its end."""
+    figure = curves("both", {"GPT": ([1, 2], [3.0, 1.0]), "table": ([1, 2], [3.0, 2.0])})
+    (axis,) = figure.axes
+
+    assert len({line.get_marker() for line in axis.lines}) == 2
+    assert [text.get_text() for text in axis.texts] == ["● GPT", "■ table"]
+    assert figure.legends == []
+
+
+def test_held_out_curves_are_dashed():
+    """The curve of held-out text has the colour of its model, and a legend names both styles."""
+    figure = curves("both", {"GPT": ([1, 2], [3.0, 1.0], [3.0, 2.0]), "old": ([1], None, [2.0])})
+    (axis,) = figure.axes
+    train, held, alone = axis.lines[:3]
+
+    assert [train.get_linestyle(), held.get_linestyle(), alone.get_linestyle()] == ["-", "--", "--"]
+    assert train.get_color() == held.get_color() != alone.get_color()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "training text",
+        "held-out text",
+    ]
+
+
+def test_names_at_the_ends_do_not_cover_each_other():
+    """Curves that end at the same height have their names below each other."""
+    lines = {name: ([1, 2], [3.0, 1.0]) for name in ("a", "b", "c")}
+    (axis,) = curves("same end", lines, levels={"level": 1.0}).axes
+    heights = sorted(text.get_position()[1] for text in axis.texts)
+
+    assert len(heights) == 4
+    assert min(after - before for before, after in pairwise(heights)) > 0.05
 
 
 @pytest.mark.parametrize(
