@@ -24,6 +24,7 @@ from autograder.reports.html import exercise_card
 from autograder.reports.plain import exercise_text
 from autograder.results import SubmissionResult
 from autograder.sandbox.spawned_workers import Workers, own_workers
+from autograder.student import lab_exercises
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.controls import embed, explore
 from autograder.student.course_modules import course_module, module_names
@@ -132,6 +133,8 @@ class Lab:
         self._server: Workers | None = None
         self._file: Path | None = None
         self._guesses: dict[str, Prediction] = {}  # by the name of the answer
+        self._written = b""  # the module after the last cell with %%exercise
+        lab_exercises.offer_magic(self._write)
 
     @cached_property
     def _folder(self) -> Path:
@@ -157,6 +160,11 @@ class Lab:
             self._file = handout(self._folder).stages[0].stub
         return LiveModule(self._file)
 
+    def reset(self, exercise: str) -> None:
+        """Restore *exercise* as it was received, and keep a copy of the module."""
+        with _without_traceback():
+            print(*lab_exercises.reset(self._folder, exercise), sep="\n")  # noqa: T201  # below the cell
+
     def check(self, exercise: str) -> ExerciseCheck | None:
         """Check *exercise* in the saved module, so save your file first.
 
@@ -178,6 +186,16 @@ class Lab:
         if not checked.passed:
             raise NotPassedError(repr(checked))
         return None
+
+    def _write(self, exercise: str, cell: str) -> ExerciseCheck | None:
+        """Write *cell* as *exercise* into the module, and check it: the magic ``%%exercise``."""
+        if os.environ.get(EXECUTION) == "autograde":
+            return self.check(exercise)  # raises
+        with _without_traceback():
+            done = lab_exercises.write_cell(self._folder, exercise, cell, self._written)
+            self._written = done.module
+        print(*done.sentences, sep="\n")  # noqa: T201  # a notebook shows it below its cell
+        return self.check(done.exercise)
 
     @contextmanager
     def needs(self, *exercises: str) -> Iterator[None]:

@@ -28,6 +28,7 @@ from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
 from autograder.submission.module_text import from_utf16
+from autograder.submission.source_lines import lines_of, span_of
 
 DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
@@ -202,7 +203,7 @@ def reset_exercise(own: Handout, progress: Progress, task: Task) -> Path | None:
 def reset(own: Handout, task: Task) -> Path | None:
     """Restore the stub of the exercise; return a copy of the module, or None if it was missing."""
     module = task.stage.stub
-    original = source_text(own.root / ORIGINALS / _inside(own, module))
+    original = stub_of(own, task.stage)
     unwritten = span_of(original, task.exercise.name)
     if not unwritten:
         msg = (
@@ -215,7 +216,7 @@ def reset(own: Handout, task: Task) -> Path | None:
         _write(module, original)
         return None
     text = source_text(module)
-    copy = _keep_copy(own.root, _inside(own, module))
+    copy = keep_copy(own.root, _inside(own, module))
     try:
         can_be_read = bool(ast.parse(text).body)
     except (SyntaxError, ValueError):
@@ -223,13 +224,18 @@ def reset(own: Handout, task: Task) -> Path | None:
     if not can_be_read:  # the exercise can't be located in it
         _write(module, original)
         return copy
-    stub = "".join(original.splitlines(keepends=True)[unwritten[0] - 1 : unwritten[1]])
-    lines = text.splitlines(keepends=True)
+    stub = "".join(lines_of(original)[unwritten[0] - 1 : unwritten[1]])
+    lines = lines_of(text)
     first, last = span_of(text, task.exercise.name) or (len(lines) + 1, len(lines))
     before = "".join(lines[: first - 1])
     gap = "" if last >= first or not before else "\n\n"
     _write(module, f"{before}{gap}{stub}{''.join(lines[last:])}")
     return copy
+
+
+def stub_of(own: Handout, stage: Stage) -> str:
+    """Return the module of *stage* as the learner received it; empty if it is no longer here."""
+    return source_text(own.root / ORIGINALS / _inside(own, stage.stub))
 
 
 def solution(task: Task, root: Path | None = None) -> str:
@@ -243,8 +249,8 @@ def solution(task: Task, root: Path | None = None) -> str:
             "as a wheel. Try `autograder hint`."
         )
         raise UsageError(msg)
-    found = text.splitlines()[lines[0] - 1 : lines[1]]
-    return "\n".join(line for line in found if line.strip() not in MARKERS)
+    found = lines_of(text)[lines[0] - 1 : lines[1]]
+    return "".join(line for line in found if line.strip() not in MARKERS).rstrip("\n")
 
 
 def solved_stage(stage: Stage, root: Path | None = None) -> Stage | None:
@@ -341,12 +347,12 @@ def _copy(source: Path, name: Path, done: Started) -> None:
         done.kept.append(name)
         return
     if present is not None and not theirs:
-        _keep_copy(done.folder, name)
+        keep_copy(done.folder, name)
     (done.added if present is None else done.replaced).append(name)
     _write_bytes(target, content)
 
 
-def _keep_copy(folder: Path, name: Path) -> Path:
+def keep_copy(folder: Path, name: Path) -> Path:
     """Copy the file *name* of *folder* to a new name below ``COPIES``."""
     now = datetime.now().astimezone()
     stamp = f"{name.stem}-{now:%Y%m%d-%H%M%S-%f}{name.suffix}"
@@ -379,17 +385,3 @@ def source_text(path: Path) -> str:
     except (OSError, UnicodeDecodeError):
         return ""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def span_of(text: str, name: str) -> tuple[int, int] | None:
-    """Return the first and last line of the definition of *name*, decorators included."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    for node in reversed(body):  # Python uses the last definition
-        if isinstance(node, kinds) and node.name == name:
-            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
-            return first, node.end_lineno or node.lineno
-    return None

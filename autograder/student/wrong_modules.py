@@ -9,8 +9,8 @@ import msgspec
 
 from autograder.results import Outcome, SubmissionResult
 from autograder.student.learner_code import LearnerCode
-from autograder.student.learner_folder import span_of
 from autograder.student.stage_picture import PictureRows, differs
+from autograder.submission.source_lines import span_of
 
 UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
 # Takes a text and ranges of its lines; yields, for each change, a description and the new text.

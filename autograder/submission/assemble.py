@@ -10,6 +10,12 @@ import msgspec
 
 from autograder.course import Stage
 from autograder.results import Flag, FlagKind
+from autograder.submission.exercise_cells import (
+    MAGIC,
+    as_module,
+    is_opening,
+    released_cells,
+)
 from autograder.submission.files import (
     CODE,
     MAX_LISTED,
@@ -169,7 +175,13 @@ def _instead_of_stub(
         if _defines_exercise(other.code, stage) and not _is_stub(other.code, stage):
             found.append(other)
     if len(found) == 1 and not is_earlier(found[0].file):
-        code = msgspec.structs.replace(found[0].code, given=_given_cells(stage, found[0].code))
+        given = _given_cells(stage, found[0].code)
+        module = as_module(stage, found[0].code.cells, given)
+        code = msgspec.structs.replace(
+            found[0].code,
+            cells=module or found[0].code.cells,
+            given=(1,) if module else given,
+        )
         flag = Flag(FlagKind.SEVERAL_FILES, found[0].notices[0])
         return msgspec.structs.replace(found[0], code=code, flags=(flag, *found[0].flags))
     if found:
@@ -190,6 +202,10 @@ def _read_notebook(
     name = f"{stage.module}.py"
     selected = _read(notebook, files)
     given = _given_cells(stage, selected.code)
+    if module := as_module(stage, selected.code.cells, given):
+        what = f"There is no {name}, so the cells %%{MAGIC} of {notebook.label} were graded."
+        code = msgspec.structs.replace(selected.code, cells=module, given=(1,))
+        return SelectedCode(notebook, code, (what, *selected.notices), selected.flags)
     own = [cell for number, cell in enumerate(selected.code.cells, 1) if number not in given]
     start = f"There is no {name}, so the code cells of {notebook.label} were graded."
     if given:
@@ -206,13 +222,20 @@ def _read_notebook(
 
 
 def _given_cells(stage: Stage, code: Code) -> tuple[int, ...]:
-    """Return the numbers of the cells that are also in the released lab."""
+    """Return the numbers of the cells that the student received, for one's computer or a browser.
+
+    These are the cells of the released lab, unchanged stubs, and the cell that installs the course.
+    """
     try:
         released = code_cells(stage.lab.read_bytes(), stage.lab.name)
-    except (OSError, UnusableFile):  # a stage may have no lab
+        known = {cell.strip() for cell in (*released, *released_cells(stage))} - {b""}
+    except (OSError, UnicodeDecodeError, UnusableFile):  # a stage may have no lab
         return ()
-    known = {cell.strip() for cell in released} - {b""}
-    return tuple(number for number, cell in enumerate(code.cells, 1) if cell.strip() in known)
+    return tuple(
+        number
+        for number, cell in enumerate(code.cells, 1)
+        if cell.strip() in known or is_opening(cell)
+    )
 
 
 def _may_hold(module: SubmittedFile, stage: Stage) -> bool:

@@ -135,7 +135,8 @@ def find_only_module(files: Sequence[SubmittedFile], others: StageResolver) -> S
 def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     """Return the notebook with a name of *stage*, else a copy of it, else the only notebook."""
     notebooks = _latest(files, NOTEBOOK)
-    return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
+    stems = (*_stems(stage)[NOTEBOOK], _LAB)
+    return _find_named(notebooks, stems) or _only_one(notebooks)
 
 
 def is_lab(path: PurePosixPath) -> bool:
@@ -146,7 +147,8 @@ def is_lab(path: PurePosixPath) -> bool:
 def find_lab(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     """Return the notebook that may hold the written answers: the lab before a code notebook."""
     notebooks = _latest(files, NOTEBOOK)
-    return _find_named(notebooks, (_LAB, stage.name, stage.module)) or _only_one(notebooks)
+    stems = (_LAB, *reversed(_stems(stage)[NOTEBOOK]))
+    return _find_named(notebooks, stems) or _only_one(notebooks)
 
 
 def _latest(files: Iterable[SubmittedFile], suffix: str) -> list[SubmittedFile]:
@@ -219,7 +221,10 @@ def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[Subm
 
 
 def _stems(stage: Stage) -> dict[str, tuple[str, ...]]:
-    return {MODULE: (stage.module,), NOTEBOOK: (stage.module, stage.name)}
+    """Return the names of the stage's files without their suffixes; a browser's lab is 04.ipynb."""
+    number = stage.name.partition("_")[0]
+    numbers = (number,) if number.isdecimal() else ()
+    return {MODULE: (stage.module,), NOTEBOOK: (stage.module, stage.name, *numbers)}
 
 
 def _is_exact(path: PurePosixPath, stem: str) -> bool:

@@ -1,0 +1,248 @@
+"""Writes the definitions of a notebook cell into a module, in place of the old ones.
+
+All other lines of the module stay as they are. Comments of the cell outside its definitions are not
+written.
+"""
+
+import ast
+import difflib
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from autograder.errors import UsageError
+from autograder.sandbox.statements import bound_names
+from autograder.submission.exercise_cells import MAGIC
+from autograder.submission.source_lines import DEFINITION, lines_of, lines_of_node
+
+_SETTING: Final = (ast.Assign, ast.AnnAssign, *filter(None, [getattr(ast, "TypeAlias", None)]))
+_IMPORT: Final = (ast.Import, ast.ImportFrom)
+
+
+class Part(NamedTuple):
+    """A statement of a cell: the *names* that it defines, its *text* and its *line* in the cell."""
+
+    node: ast.stmt
+    names: frozenset[str]
+    text: str
+    line: int
+
+    @property
+    def is_import(self) -> bool:
+        """Whether the statement imports its names."""
+        return isinstance(self.node, _IMPORT)
+
+
+def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[Part]:
+    """Return the statements of *cell*, which must define *exercise* and none of the *others*.
+
+    Raises ``UsageError`` with the reason for any other cell.
+    """
+    body, lines = _parsed(cell), lines_of(cell)
+    found: list[Part] = []
+    for node in body:
+        first, last = lines_of_node(node)
+        text = "".join(lines[first - 1 : last]).rstrip("\r\n")
+        found.append(Part(node, frozenset(bound_names(node)), text, first + 1))
+    for problem in _problems(found, exercise, others):
+        raise UsageError(problem)
+    return found
+
+
+def written(module: str, cell: Sequence[Part], label: str) -> str:
+    """Return the text *module* with the statements of *cell* in place of the old ones.
+
+    A new statement goes before the next statement of the cell that the module has. A new import
+    goes after the other imports. Raises ``UsageError`` if the module named *label* can't be parsed,
+    or sets a name of the cell again in a later line.
+    """
+    old = _module(module, label)
+    lines = lines_of(module)
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    places = _places(old)
+    imported = {one for node in old.body if isinstance(node, _IMPORT) for one in _aliases(node)}
+    changes: list[tuple[int, int, str]] = []  # lines from, up to, and the new text
+    last = len(lines)  # new statements go before this line
+    for part in reversed(cell):
+        text = end.join(part.text.splitlines() if "\r" in part.text else part.text.split("\n"))
+        if part.is_import:
+            if not imported.issuperset(_aliases(part.node)):
+                changes.append((line := _after_imports(old, part.node), line, text + end))
+        elif place := places.get(part.names):
+            changes.append((place[0] - 1, place[1], text + _line_break(lines[place[1] - 1])))
+            last = _above_comments(lines, place[0] - 1)
+        else:
+            changes.append((last, last, _spaced(text, end, is_last=last == len(lines))))
+    new = _applied(lines, changes[::-1], end)
+    _require_in_effect(new, cell, label)
+    return new
+
+
+def replaced_names(module: str, cell: Sequence[Part]) -> list[str]:
+    """List the names that *module* defines, and that the statements of *cell* define again."""
+    places = _places(_quietly_parsed(module))
+    return [name for part in cell if part.names in places for name in sorted(part.names)]
+
+
+def is_same(text: str, other: str, exercise: str) -> bool:
+    """Whether both texts define *exercise* by the same code, apart from layout and comments."""
+    pair = [_last_definition(one, exercise) for one in (text, other)]
+    return all(pair) and len({ast.dump(one) for one in pair if one}) == 1
+
+
+def _last_definition(text: str, name: str) -> ast.stmt | None:
+    try:
+        body = _quietly_parsed(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    found = [one for one in body if isinstance(one, DEFINITION) and one.name == name]
+    return found[-1] if found else None
+
+
+def _parsed(cell: str) -> list[ast.stmt]:
+    try:
+        return _quietly_parsed(cell).body
+    except SyntaxError as error:
+        msg = (
+            f"This cell is not valid Python (line {(error.lineno or 1) + 1}: {error.msg}). "
+            "Nothing was written."
+        )
+    except (ValueError, RecursionError, MemoryError):
+        msg = "This cell can't be read as Python. Nothing was written."
+    raise UsageError(msg)
+
+
+def _quietly_parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings(action="ignore"):  # the check reports the module's warnings
+        return ast.parse(text)
+
+
+def _problems(parts: Sequence[Part], exercise: str, others: Collection[str]) -> Iterator[str]:
+    """Yield the reasons why a cell can't be written, each as a whole message."""
+    for part in parts:
+        if names := sorted(part.names & set(others)):
+            yield (
+                f"This cell also defines `{names[0]}` (line {part.line}), which is another "
+                f"exercise. Give each exercise its own cell, with %%{MAGIC} {names[0]} on top. "
+                "Nothing was written."
+            )
+        if not isinstance(part.node, (*_SETTING, *_IMPORT, DEFINITION)):
+            yield (
+                f"Line {part.line} of this cell defines nothing. Move it to a cell without "
+                f"%%{MAGIC}, because this cell becomes a part of your module. Nothing was written."
+            )
+    defined: dict[str, Part] = {}
+    for part in parts:
+        for name in part.names if not part.is_import else ():
+            if name in defined:
+                yield (
+                    f"This cell defines `{name}` twice, in lines {defined[name].line} and "
+                    f"{part.line}. Delete one of them. Nothing was written."
+                )
+            defined[name] = part
+    lines = [part.line for part in parts]
+    ends = [part.line + part.text.count("\n") for part in parts]
+    for start, end in zip(lines[1:], ends, strict=False):
+        if start <= end:
+            yield f"Line {start} of this cell holds two statements. Write each on its own line."
+    if exercise not in defined:
+        near = difflib.get_close_matches(exercise, defined, 1)
+        hint = f" It defines `{near[0]}`: is the name right?" if near else ""
+        yield f"This cell does not define `{exercise}`.{hint} Nothing was written."
+
+
+def _module(text: str, label: str) -> ast.Module:
+    try:
+        return _quietly_parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
+        msg = (
+            f"{label} is not valid Python{where}, so the place for this cell can't be found. "
+            'Fix that line, or start again with lab.reset("NAME"), which keeps a copy of your '
+            "file. Nothing was written."
+        )
+        raise UsageError(msg) from None
+
+
+def _places(module: ast.Module) -> dict[frozenset[str], tuple[int, int]]:
+    """Map the names of each statement that has whole lines to these lines."""
+    spans = [lines_of_node(node) for node in module.body]
+    places = {}
+    for index, (node, (first, last)) in enumerate(zip(module.body, spans, strict=True)):
+        before = spans[index - 1][1] if index else 0
+        after = spans[index + 1][0] if index + 1 < len(spans) else last + 1
+        if isinstance(node, (*_SETTING, DEFINITION)) and before < first and last < after:
+            places[frozenset(bound_names(node))] = first, last
+    return places
+
+
+def _aliases(node: ast.stmt) -> set[tuple[str, str, str]]:
+    """Return the origin, name and local name of each import in *node*."""
+    if isinstance(node, ast.Import):
+        return {("", one.name, one.asname or "") for one in node.names}
+    if isinstance(node, ast.ImportFrom):
+        origin = f"{'.' * node.level}{node.module or ''}"
+        return {(origin, one.name, one.asname or one.name) for one in node.names}
+    return set()
+
+
+def _after_imports(module: ast.Module, new: ast.stmt) -> int:
+    """Return the number of lines before which the import *new* is inserted."""
+    is_docstring = ast.get_docstring(module) is not None
+    top = lines_of_node(module.body[0])[1] if is_docstring else 0
+    for node in module.body[is_docstring:]:
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        wants_top = isinstance(new, ast.ImportFrom) and new.module == "__future__"
+        if not isinstance(node, _IMPORT) or (wants_top and not is_future):
+            return top or lines_of_node(node)[0] - 1
+        top = lines_of_node(node)[1]
+    return top
+
+
+def _above_comments(lines: Sequence[str], at: int) -> int:
+    """Return the line *at* or, if comments are right above it, the first of these."""
+    while at and lines[at - 1].startswith("#"):
+        at -= 1
+    return at
+
+
+def _spaced(text: str, end: str, *, is_last: bool) -> str:
+    """Return a new statement with the empty lines around it."""
+    return f"{end * 2}{text}{end}" if is_last else f"{text}{end * 3}"
+
+
+def _line_break(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def _applied(lines: list[str], changes: Sequence[tuple[int, int, str]], end: str) -> str:
+    """Replace lines by the *changes*, of which those at the same line are in order."""
+    if lines and not _line_break(lines[-1]) and any(start == len(lines) for start, *_ in changes):
+        lines = [*lines[:-1], lines[-1] + end]
+    new: list[str] = []
+    at = 0
+    for start, stop, text in sorted(changes, key=lambda change: change[:2]):
+        new += [*lines[at:start], text]
+        at = stop
+    return "".join([*new, *lines[at:]])
+
+
+def _require_in_effect(new: str, cell: Sequence[Part], label: str) -> None:
+    """Raise ``UsageError`` unless the module *new* defines each name as *cell* does."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            compile(new, label, "exec", dont_inherit=True)
+        body = ast.parse(new).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        msg = f"{label} would not be valid Python with this cell ({error}). Nothing was written."
+        raise UsageError(msg) from None
+    binding = {name: node for node in body for name in bound_names(node)}
+    for part in cell:
+        for name in part.names if not part.is_import else ():
+            if ast.dump(binding[name]) != ast.dump(part.node):
+                msg = (
+                    f"{label} sets `{name}` again, in the statement of line "
+                    f"{binding[name].lineno}. Change it there, or use a different name. "
+                    "Nothing was written."
+                )
+                raise UsageError(msg)

@@ -1,0 +1,83 @@
+"""Reads a lab whose cells begin with ``%%exercise NAME`` as the module that they were written into.
+
+In the student's kernel each such cell replaced a definition of the module. Here the released stub,
+without these definitions, takes the place of the notebook's first cell, and the cells follow.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from autograder.course import Stage
+from autograder.submission.source_lines import lines_of, span_of
+
+MAGIC: Final = "exercise"
+# The first line of the cell with which a lab in a browser begins.
+OPENING: Final = "# Run this cell first: it installs the course and makes your folder."
+_CELL: Final = re.compile(rb"\s*%%exercise[ \t]+(['\"]?)(?P<name>\w+)\1[ \t]*(?:\r?\n|\Z)")
+
+
+def exercise_of(cell: bytes) -> str:
+    """Return the exercise that *cell* writes; "" for any other cell."""
+    found = _CELL.match(cell)
+    return found["name"].decode("utf-8", "replace") if found else ""
+
+
+def exercise_cell(stub: str, exercise: str) -> str:
+    """Return the cell that writes *exercise*, with its definition in *stub*; "" without one."""
+    span = span_of(stub, exercise)
+    if span is None:
+        return ""
+    text = "".join(lines_of(stub)[span[0] - 1 : span[1]])
+    return f"%%{MAGIC} {exercise}\n{text.rstrip()}"
+
+
+def released_cells(stage: Stage) -> set[bytes]:
+    """Return the cells, without outer spaces, that a lab in a browser has for the exercises."""
+    stub = stage.stub.read_text("utf-8")
+    return {exercise_cell(stub, one.name).encode() for one in stage.exercises}
+
+
+def is_opening(cell: bytes) -> bool:
+    """Whether *cell* is the cell that installs the course."""
+    return cell.lstrip().startswith(OPENING.encode())
+
+
+def as_module(
+    stage: Stage, cells: Sequence[bytes], given: Collection[int]
+) -> tuple[bytes, ...] | None:
+    """Return *cells* with the stub in place of the lab's own code; None without exercise cells.
+
+    *given* are the numbers of the cells that the student received, counted from 1. Each cell keeps
+    its number unless the first one is an exercise. Plain cells stay only if they define exercises
+    that no exercise cell writes.
+    """
+    own = {number: cell for number, cell in enumerate(cells, 1) if number not in given}
+    names = [one.name for one in stage.exercises]
+    written = {number: exercise_of(cell) for number, cell in own.items()}
+    found = set(names).intersection(written.values())
+    if not found:
+        return None
+    plain = {number: cell for number, cell in own.items() if not written[number]}
+    others = {name for name in names if name not in found and _defines(plain.values(), [name])}
+    kept = {number: cell for number, cell in own.items() if written[number] in found}
+    if others:
+        kept |= {number: one for number, one in plain.items() if not _defines([one], found)}
+    base = _without(stage.stub.read_text("utf-8"), [*found, *others]).encode()
+    placed = tuple(kept.get(number, b"") for number in range(1, len(cells) + 1))
+    return (base, *placed) if placed[0] else (base, *placed[1:])
+
+
+def _without(stub: str, names: Collection[str]) -> str:
+    """Return *stub* without the definitions of *names*."""
+    lines = lines_of(stub)
+    spans = [span for name in names if (span := span_of(stub, name))]
+    for first, last in sorted(spans, reverse=True):
+        del lines[first - 1 : last]
+    return "".join(lines)
+
+
+def _defines(cells: Iterable[bytes], names: Iterable[str]) -> bool:
+    """Whether some cell defines one of *names* at the beginning of a line."""
+    definition = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+(?:{'|'.join(map(re.escape, names))})\b"
+    return any(re.search(definition.encode(), cell, re.MULTILINE) for cell in cells)
