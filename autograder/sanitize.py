@@ -35,13 +35,13 @@ def line(text: str, limit: int) -> str:
     return _cut(" ".join(_visible(text, limit).split()), limit, len(text))
 
 
-def lines(text: str, limit: int = MAX_MESSAGE) -> str:
-    """Return *text*, shortened to at most *limit* characters and ``MAX_LINES`` lines."""
+def lines(text: str, limit: int = MAX_MESSAGE, most: int = MAX_LINES) -> str:
+    """Return *text*, shortened to at most *limit* characters and *most* lines."""
     if not text:
         return ""
     kept = [item.rstrip() for item in _visible(text, limit).strip().split("\n")]
-    if len(kept) > MAX_LINES:
-        kept = [*kept[: MAX_LINES - 1], "… (more lines)"]
+    if len(kept) > most:
+        kept = [*kept[: most - 1], "… (more lines)"]
     return _cut("\n".join(kept), limit, len(text))
 
 

@@ -52,6 +52,14 @@ def shown_time(moment: dt.datetime, zone: dt.tzinfo) -> str:
     return f"{moment.replace(tzinfo=dt.UTC).astimezone(zone):%Y-%m-%d %H:%M %Z}"
 
 
+def shown_duration(time: dt.timedelta) -> str:
+    """Return *time* in days, hours and minutes, but at least one minute."""
+    minutes = max(1, int(time.total_seconds()) // 60)
+    days, rest = divmod(minutes, 24 * 60)
+    parts = ((days, "d"), (rest // 60, "h"), (rest % 60, "min"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
+
+
 def _zone(name: str, offset: str, local: dt.datetime, course: dt.tzinfo) -> dt.tzinfo | None:
     """Return the zone of the *local* time; None if it is unknown."""
     if offset and name.upper() in _UTC:

@@ -129,6 +129,7 @@ def feedback(  # noqa: PLR0913  # each parameter is an option of the command
         Option("--gradebook", help="Show names, written points, dates and the gradebook's total."),
     ] = False,
     stage: Annotated[str, Option(help="The stage of the assignment, by name or number.")] = "",
+    groups: options.GroupsOption = None,
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
     out: Annotated[Path | None, options.out_option("feedback.zip")] = None,
@@ -148,6 +149,8 @@ def feedback(  # noqa: PLR0913  # each parameter is an option of the command
         grades=settle_ungraded(book.grade_table()) if book else None,
         identify=people.identify,
         names=people.names,
+        answers=book.answers if book else lambda _student, _stage: {},
+        groups=Groups.read(groups) if groups else None,
     )
     results = formats.ExportRequest(course=course, record=record).results()
     made = feedback_zip.feedback_zip(course, results, request)

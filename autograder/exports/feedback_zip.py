@@ -8,11 +8,11 @@ then the plugin, so the full name at the start must not contain ``_``. Both igno
 without a message, so the zip contains no other names.
 """
 
-import datetime as dt
 import io
 import re
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -21,13 +21,15 @@ import msgspec
 from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.exports.export_file import ExportFile
-from autograder.exports.grade_table import GradeTable, Score, StudentGrades, lms_number
-from autograder.reports.feedback import FinalGrade, WrittenAnswer
+from autograder.exports.final_grade import final_grade
+from autograder.exports.grade_table import GradeTable, StudentGrades, lms_number
+from autograder.reports.feedback import counted
 from autograder.reports.html import feedback_page
-from autograder.results import Results, SubmissionResult, add
+from autograder.results import Results, SubmissionResult
+from autograder.sanitize import MAX_WORD, line
 from autograder.stored_results import scores_of
 from autograder.submission.download_names import ParsedName, parse_download_name, parse_name
-from autograder.times import LATE_MARK, shown_time
+from autograder.submission.groups import Groups, Member
 
 Platform = Literal["canvas", "moodle"]
 
@@ -45,6 +47,8 @@ class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     *download* contains the names of files and folders in the platform's download. *identify*
     returns the id in the record for such a name. *names* maps each id to the student's name.
+    *answers* returns the written answers of a student in a stage. With *groups*, every member of a
+    group gets the page of the group's only submission.
     """
 
     platform: Platform
@@ -53,6 +57,24 @@ class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
     grades: GradeTable | None = None
     identify: Callable[[ParsedName], str] = lambda name: name.student
     names: Mapping[str, str] = {}
+    answers: Callable[[str, str], Mapping[str, str]] = lambda _student, _stage: {}
+    groups: Groups | None = None
+
+    def name_of(self, student: str) -> str:
+        """Return the name of *student* in the roster, the gradebook or the groups; "" if none."""
+        rows = self.grades.rows if self.grades else ()
+        known: list[StudentGrades | Member] = [row for row in rows if row.student == student]
+        known += self.groups.of(student, lms_number(student)) if self.groups else []
+        names = (f"{one.first_name} {one.last_name}".strip() for one in known)
+        return self.names.get(student) or next(filter(None, names), "")
+
+
+class _PlannedPage(msgspec.Struct, frozen=True):
+    """A page: its file, the result by its index, and the students for whom it is."""
+
+    file: str
+    index: int
+    students: tuple[str, ...]
 
 
 def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> ExportFile:
@@ -63,19 +85,22 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
     files = _canvas_files(request) if canvas else _moodle_files(request, chosen)
     if not files.keys() & chosen.keys():
         raise UsageError(_nobody(request, len(chosen), stage.name))
-    rows = {row.student: row for row in request.grades.rows} if request.grades else {}
-    pages: dict[str, str] = {}
-    from_gradebook = request.grades.remarks if request.grades else ()
-    remarks = [text for text in from_gradebook if f", {stage.name}: " in text]
-    for student, index in chosen.items():
-        if student not in files:
-            remarks.append(f"{student}: not found in the download, no page packed")
-            continue
-        if request.grades and (student not in rows or stage.name not in rows[student].scores):
+    planned, remarks = _planned(request, chosen, files)
+    scored = {row.student for row in _rows_with_scores(request, stage)}
+    for student in chosen:
+        if request.grades and student in files and student not in scored:
             remarks.append(f"{student}: not in the gradebook, so the page has no total")
-        result = results.submissions[index]
-        pages[files[student]] = _page(course, stage, result, rows.get(student), request.names)
-    return ExportFile(_pack(pages), tuple(remarks))
+    pages = {
+        page.file: _page(course, stage, results.submissions[page.index], request, page.students)
+        for page in planned
+    }
+    people = sum(len(page.students) for page in planned)
+    if people > len(planned):
+        remarks.append(
+            f"{counted(len(planned), 'page')} for {people} students: Canvas shows the page of a "
+            "group's submission to every member"
+        )
+    return ExportFile(_pack(pages), (*_remarks_on(stage, request), *remarks))
 
 
 def download_names(path: Path) -> tuple[str, ...]:
@@ -89,29 +114,6 @@ def download_names(path: Path) -> tuple[str, ...]:
     except (OSError, zipfile.BadZipFile) as error:
         msg = f"{path} is neither a readable folder nor a readable zip of submissions: {error}."
         raise UsageError(msg) from error
-
-
-def final_grade(score: Score, exercises: Collection[str], zone: dt.tzinfo = dt.UTC) -> FinalGrade:
-    """Return the grade in the gradebook, with times in *zone*.
-
-    Cells that are not in *exercises* are written answers.
-    """
-    submitted, late = _submitted(score, zone)
-    checked = [cell for name, cell in score.exercises.items() if name in exercises]
-    return FinalGrade(
-        score=score.score,
-        max_score=score.max_score,
-        penalty=score.penalty,
-        checks=add(points or 0.0 for points, _ in checked),
-        max_checks=add(most for _, most in checked),
-        written=tuple(
-            WrittenAnswer(name, points, most)
-            for name, (points, most) in score.exercises.items()
-            if name not in exercises
-        ),
-        submitted=submitted,
-        late=late,
-    )
 
 
 def _stage(course: Course, results: Results, wanted: str) -> Stage:
@@ -192,21 +194,91 @@ def _plain(student: str) -> str:
     return re.sub(r"[^\w .-]|_", "", name).strip(" .")[:_MAX_LMS_NAME] or "student"
 
 
+def _planned(
+    request: FeedbackRequest, chosen: Mapping[str, int], files: Mapping[str, str]
+) -> tuple[list[_PlannedPage], list[str]]:
+    """Return all pages, and remarks on students and groups; *chosen* are the results to return."""
+    partners, remarks = _partners(request, chosen, files)
+    pages = []
+    for student, index in chosen.items():
+        whole = (student, *partners.get(student, ()))
+        # Canvas shows a page to the whole group, so a second one would be shown twice to everybody.
+        for one in whole[:1] if request.platform == "canvas" else whole:
+            if one in files:
+                shown = whole if request.platform == "canvas" else (one,)
+                pages.append(_PlannedPage(files[one], index, shown))
+            else:
+                remarks.append(f"{one}: not found in the download, no page packed")
+    return pages, remarks
+
+
+def _partners(
+    request: FeedbackRequest, chosen: Iterable[str], files: Iterable[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the other members of each group by the member who submitted, and remarks."""
+    if request.groups is None:
+        return {}, []
+    groups, remarks = request.groups, []
+    submitted: dict[str, list[str]] = defaultdict(list)
+    for student in chosen:
+        if member := groups.find(student, lms_number(student)):
+            submitted[member.group].append(student)
+    known = {
+        member.student: student
+        for student in (*files, *request.names, *chosen)
+        if (member := groups.find(student, lms_number(student)))
+    }
+    partners = {}
+    for group, own in submitted.items():
+        members = [known.get(one.student, one.student) for one in groups.members(group)]
+        if len(own) == 1:
+            partners[own[0]] = [one for one in members if one != own[0]]
+            continue
+        names = ", ".join(own)
+        shown = "; Canvas shows each of their pages to the whole group"
+        remarks.append(
+            f"{group}: {names} submitted, so each has a separate page"
+            + shown * (request.platform == "canvas")
+        )
+    return partners, remarks
+
+
+def _rows_with_scores(request: FeedbackRequest, stage: Stage) -> Iterator[StudentGrades]:
+    rows = request.grades.rows if request.grades else ()
+    return (row for row in rows if stage.name in row.scores)
+
+
+def _remarks_on(stage: Stage, request: FeedbackRequest) -> Iterator[str]:
+    """Yield the remarks of the gradebook on *stage*."""
+    remarks = request.grades.remarks if request.grades else ()
+    return (text for text in remarks if f"{stage.name}: " in text)
+
+
 def _page(
     course: Course,
     stage: Stage,
     result: SubmissionResult,
-    row: StudentGrades | None,
-    names: Mapping[str, str],
+    request: FeedbackRequest,
+    students: Sequence[str],
 ) -> str:
-    in_gradebook = f"{row.first_name} {row.last_name}".strip() if row else ""
-    score = row.scores.get(stage.name) if row else None
-    exercises = {exercise.name for exercise in stage.exercises}
+    """Return the page about *result* for *students*, who submitted together."""
+    scores = {row.student: row.scores[stage.name] for row in _rows_with_scores(request, stage)}
+    score = scores.get(result.student)
+    names = [line(request.name_of(student), MAX_WORD) for student in students]
     return feedback_page(
         course,
         result,
-        name=names.get(result.student) or in_gradebook,
-        grade=final_grade(score, exercises, course.zone) if score else None,
+        name=", ".join(name or one for name, one in zip(names, students, strict=True))
+        if any(names)
+        else "",
+        grade=final_grade(
+            score,
+            {exercise.name for exercise in stage.exercises},
+            course.zone,
+            request.answers(result.student, stage.name),
+        )
+        if score
+        else None,
     )
 
 
@@ -243,37 +315,3 @@ def _zip_names(path: Path) -> tuple[str, ...]:
 def _is_whole_download(item: Path) -> bool:
     """Whether *item* is the zip of the platform and not that of a student."""
     return zipfile.is_zipfile(item) and not parse_download_name(item.name).platform
-
-
-def _submitted(score: Score, zone: dt.tzinfo) -> tuple[str, str]:
-    """Return when the work was submitted, and how late that was; "" for what is unknown.
-
-    Canvas gives no time, only a mark.
-    """
-    time, due, extended = map(_time, (score.timestamp, score.duedate, score.extended))
-    if time is None or due is None or time <= due:
-        return (shown_time(time, zone) if time else ""), ""
-    until = f" (your own deadline is {shown_time(extended, zone)})" if extended else ""
-    if time == due + LATE_MARK:
-        return "", f"after the deadline, as Canvas marks it{until}"
-    late = time - (extended or due)
-    if extended and late <= dt.timedelta(0):
-        return shown_time(time, zone), f"within your extension to {shown_time(extended, zone)}"
-    deadline = "your extended deadline" if extended else "the deadline"
-    return shown_time(time, zone), f"{_duration(late)} after {deadline}"
-
-
-def _duration(time: dt.timedelta) -> str:
-    minutes = max(1, int(time.total_seconds()) // 60)
-    days, rest = divmod(minutes, 24 * 60)
-    parts = ((days, "d"), (rest // 60, "h"), (rest % 60, "min"))
-    return " ".join(f"{count} {unit}" for count, unit in parts if count)
-
-
-def _time(text: str) -> dt.datetime | None:
-    """Read a time of the gradebook, which is in UTC without a time zone."""
-    try:
-        time = dt.datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return time.astimezone(dt.UTC).replace(tzinfo=None) if time.tzinfo else time

@@ -20,12 +20,25 @@ from autograder.submission.names import MAX_STUDENT, comparison_key
 _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
 
 
+class CellGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of one cell's points in the gradebook, and the instructor's comment.
+
+    *automatic* is the score of the checks, or 0 for a blank answer. *manual* replaces it.
+    """
+
+    automatic: float | None = None
+    manual: float | None = None
+    extra: float = 0.0
+    comment: str = ""
+
+
 class Score(msgspec.Struct, frozen=True, kw_only=True):
     """One student's points in one stage; ``None`` means that there is no grade, not a zero.
 
-    *score* is *raw* minus *penalty*. *exercises* maps names to ``(score, max_score)``. If nothing
-    of the submission could be graded, *is_ungraded* is true, and ``settle_ungraded`` decides
-    whether its points count. Times are in UTC; *extended* is the due date with an extension.
+    *score* is *raw* minus *penalty*. *exercises* maps names to ``(score, max_score)``, and *cells*
+    has the parts of these scores, which only the gradebook knows. If nothing of the submission
+    could be graded, *is_ungraded* is true, and ``settle_ungraded`` decides whether its points
+    count. Times are in UTC; *extended* is the due date with an extension.
     """
 
     raw: float | None
@@ -33,6 +46,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     max_score: float | None
     penalty: float = 0.0
     exercises: Mapping[str, tuple[float | None, float]] = {}
+    cells: Mapping[str, CellGrade] = {}
     timestamp: str = ""
     duedate: str = ""
     extended: str = ""

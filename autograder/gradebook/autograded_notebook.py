@@ -15,8 +15,10 @@ import copy
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from autograder.authoring import lab_notebook
 from autograder.authoring.lab_notebook import Notebook
 from autograder.gradebook.answer_pictures import ATTACHMENT, attach_pictures
 from autograder.submission.notebook import cell_name, student_cells
@@ -46,6 +48,8 @@ _COMMAND = re.compile(
     r"|csname|catcode|mmlToken|toggle|action|bbox|texttip|mathtip|tooltip|begingroup)"
 )
 # Matches `![text](attachment:name)`, or the bracket in `](url)` and in `]: url`.
+_PICTURE = re.compile(rf"!\[[^\[\]]*\]\(attachment:{ATTACHMENT}\)")
+NO_PICTURE = "(a picture, which this page does not show)"
 _LINK = re.compile(rf"(?<!\\)!\[[^\[\]]*\]\(attachment:(?P<name>{ATTACHMENT})\)|\](?=[(:])")
 
 
@@ -99,6 +103,23 @@ def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
     if _code(before) == _code(after):
         return frozenset(own)
     return frozenset(own | {cell_name(cell) for cell in after["cells"] if _is_exercise(cell)})
+
+
+def written_texts(file: Path) -> dict[str, str]:
+    """Return the text of each answer in an autograded notebook; empty if it can't be read."""
+    try:
+        cells = lab_notebook.decode(file.read_bytes())["cells"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {
+        cell_name(cell): _PICTURE.sub(NO_PICTURE, cell["source"].replace(JOINER, ""))
+        for cell in cells
+        if cell["cell_type"] == "markdown" and _is_answer(cell)
+    }
+
+
+def _is_answer(cell: Cell) -> bool:
+    return bool(cell["metadata"].get("nbgrader", {}).get("solution"))
 
 
 def _graded_texts(notebook: Notebook) -> dict[str, object]:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from autograder.course import Course, Stage
+from autograder.course import LAB, Course, Stage
 from autograder.exports.grade_table import GradeTable
+from autograder.gradebook.autograded_notebook import written_texts
 from autograder.gradebook.collection import (
     Collection,
     late_stamper,
@@ -75,6 +76,12 @@ class CourseGradebook:
     def extend(self, student: str, stage: Stage, when: str) -> list[str]:
         """Extend the due date of *student* in *stage* to *when*; return lines on what changed."""
         return grant_extension(self._setup, student, stage.name, when, self._course.zone)
+
+    def answers(self, student: str, stage: str) -> dict[str, str]:
+        """Return the texts of the written answers that formgrader shows, by cell."""
+        released = written_texts(self._course.stage(stage).assignment / LAB)
+        shown = written_texts(self._setup.autograded(student, stage) / LAB)
+        return {name: text for name, text in shown.items() if text != released.get(name)}
 
     def grade_table(self) -> GradeTable:
         """Read every score of the gradebook."""

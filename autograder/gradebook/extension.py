@@ -12,7 +12,7 @@ from autograder.gradebook.grade_export import names_of_gradebook
 from autograder.gradebook.score_rows import set_late_penalty
 from autograder.results import add
 from autograder.submission.roster import find_student
-from autograder.times import parse_time, shown_time
+from autograder.times import parse_time, shown_duration, shown_time
 
 NONE: Final = "none"
 _DURATION = re.compile(r"\+?(?P<number>\d{1,4}) ?(?P<unit>d|h)(?:ays?|ours?)?", re.ASCII)
@@ -49,7 +49,7 @@ def grant_extension(
         if extension is None and not submission.notebooks:
             book.db.delete(submission)  # the row was there for the extension only
         book.db.commit()
-    later = f", {_duration(extension)} after the class" if extension else ", as for the class"
+    later = f", {shown_duration(extension)} after the class" if extension else ", as for the class"
     lines = [f"{person}, {stage}: due {shown_time(due, zone)}{later}."]
     points = f"{before:g} point{'s' * (before != 1)}"
     changed = f"The late penalty changed from {points} to {after:g}."
@@ -103,9 +103,3 @@ def _submission(book: Gradebook, assignment: Assignment, student: str) -> Any:
 
 def _penalty(submission: SubmittedAssignment) -> float:
     return add(row.late_submission_penalty or 0.0 for row in submission.notebooks)
-
-
-def _duration(time: dt.timedelta) -> str:
-    hours, minutes = divmod(int(time.total_seconds()) // 60, 60)
-    parts = ((hours // 24, "d"), (hours % 24, "h"), (minutes, "min"))
-    return " ".join(f"{count} {unit}" for count, unit in parts if count)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from nbgrader.api import (
     Assignment,
+    BaseCell,
+    Comment,
     Grade,
     Gradebook,
     Student,
@@ -20,6 +22,7 @@ from traitlets import Enum
 
 from autograder.course import Course, load
 from autograder.exports.grade_table import (
+    CellGrade,
     GradeTable,
     Score,
     StageColumn,
@@ -102,8 +105,9 @@ def grade_table_of_gradebook(
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}
-    due = {item.name: item.duedate for item in book.db.query(Assignment)}
-    order = sorted(due, key=lambda name: (name not in titles, name))
+    names = [item.name for item in book.db.query(Assignment)]
+    order = sorted(names, key=lambda name: (name not in titles, name))
+    comments = _comments(book)
     grades, ungraded, remarks = _grades(book, cells)
     scores: dict[str, dict[str, Score]] = defaultdict(dict)
     # A row without a notebook only stores an extension; nothing has been submitted yet.
@@ -115,6 +119,7 @@ def grade_table_of_gradebook(
             grades[submission.id],
             penalty,
             submission,
+            comments[submission.id],
         )
         is_ungraded = submission.id in ungraded
         scores[submission.student_id][stage] = replace(score, is_ungraded=is_ungraded)
@@ -164,8 +169,8 @@ def _exercises(notebook: Any) -> set[str]:
 
 def _grades(
     book: Gradebook, cells: Mapping[str, _GradedCell]
-) -> tuple[dict[str, dict[str, float]], set[str], list[str]]:
-    """Read the points by submission and cell in one query.
+) -> tuple[dict[str, dict[str, CellGrade]], set[str], list[str]]:
+    """Read the grades by submission and cell in one query.
 
     Also return the submissions with an exercise that has no score, and remarks on the written
     answers that have none.
@@ -175,7 +180,7 @@ def _grades(
         .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
     )
-    points: dict[str, dict[str, float]] = defaultdict(dict)
+    grades: dict[str, dict[str, CellGrade]] = defaultdict(dict)
     ungraded: set[str] = set()
     waiting: dict[tuple[str, str], int] = defaultdict(int)
     for submission, student, grade in query:
@@ -185,18 +190,39 @@ def _grades(
             ungraded.add(submission)
         elif given is None:
             waiting[student, cell.stage] += 1
-        points[submission][cell.name] = (given or 0.0) + (grade.extra_credit or 0.0)
+        grades[submission][cell.name] = CellGrade(
+            automatic=grade.auto_score, manual=grade.manual_score, extra=grade.extra_credit or 0.0
+        )
     remarks = [
         f"{student}, {stage}: {count} {'answer waits' if count == 1 else 'answers wait'} "
         "to be graded by hand and count 0 for now."
         for (student, stage), count in sorted(waiting.items())
     ]
-    return points, ungraded, remarks
+    return grades, ungraded, remarks
+
+
+def _comments(book: Gradebook) -> dict[str, dict[str, str]]:
+    """Read the instructor's comments by submission and cell."""
+    query = (
+        book.db.query(SubmittedNotebook.assignment_id, BaseCell.name, Comment.manual_comment)
+        .join(Comment, Comment.notebook_id == SubmittedNotebook.id)
+        .join(BaseCell, BaseCell.id == Comment.cell_id)
+    )
+    comments: dict[str, dict[str, str]] = defaultdict(dict)
+    for submission, cell, text in query:
+        if text and text.strip():
+            comments[submission][cell] = text
+    return comments
 
 
 def _score(
-    limits: Mapping[str, float], points: Mapping[str, float], penalty: float, submission: Any
+    limits: Mapping[str, float],
+    grades: Mapping[str, CellGrade],
+    penalty: float,
+    submission: Any,
+    comments: Mapping[str, str],
 ) -> Score:
+    points = {name: _points(grade) for name, grade in grades.items()}
     raw = add(points.values())
     return Score(
         raw=raw,
@@ -204,10 +230,19 @@ def _score(
         score=max(0.0, add((raw, -penalty))),
         max_score=add(limits.values()),
         exercises={name: (points.get(name), limit) for name, limit in limits.items()},
+        cells={
+            name: replace(grades.get(name) or CellGrade(), comment=comments.get(name, ""))
+            for name in (*grades, *(comments.keys() - grades.keys()))
+        },
         timestamp=_text(submission.timestamp),
         duedate=_text(submission.assignment.duedate),
         extended=_text(submission.duedate) if submission.extension else "",
     )
+
+
+def _points(grade: CellGrade) -> float:
+    given = grade.automatic if grade.manual is None else grade.manual
+    return (given or 0.0) + grade.extra
 
 
 def _column(name: str, title: str, cells: Iterable[_GradedCell]) -> StageColumn:

@@ -1,5 +1,6 @@
 """Defines the values of feedback that pages, cards and terminals show."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 import msgspec
 
 from autograder.reports.blocks import Block, Message, Printed, Title
+from autograder.results import add
 
 PASSED: Final = "✓"
 ALMOST: Final = 99.0  # the highest percentage of a bar where something is wrong
@@ -113,19 +115,34 @@ class ExerciseFeedback:
         return self.state == UNWRITTEN
 
 
-class WrittenAnswer(msgspec.Struct, frozen=True):
-    """The points of a cell that the instructor grades; *score* is ``None`` until then."""
+class GradePart(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the total about the cell *name*: what was done by *source*, and its *points*.
+
+    *points* is ``None`` if a person must still grade the cell, which counts 0 until then.
+    *max_points* is ``None`` if the points are added to those of another row.
+    """
 
     name: str
-    score: float | None
-    max_score: float
+    source: str
+    points: float | None
+    max_points: float | None = None
+    is_by_hand: bool = False  # a person gave the points, and no check
+
+
+class InstructorNote(msgspec.Struct, frozen=True, kw_only=True):
+    """The student's *answer* in the cell *name*, and the instructor's *comment* on it."""
+
+    name: str
+    comment: str = ""
+    answer: str = ""
 
 
 class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """The gradebook's data about a submission; *score* is the sum of the points minus *penalty*.
+    """The gradebook's data about a submission.
 
-    *submitted* and *late* are phrases, empty if unknown; *late* is also empty if the submission was
-    in time.
+    *score* is the sum of *checks* and *parts* minus *penalty*, and at least 0. *changed* maps the
+    exercises whose points the instructor set to these points. *submitted* and *late* are phrases,
+    empty if unknown; *late* is also empty if the submission was in time.
     """
 
     score: float | None
@@ -133,9 +150,17 @@ class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
     penalty: float
     checks: float
     max_checks: float
-    written: tuple[WrittenAnswer, ...] = ()
+    parts: tuple[GradePart, ...] = ()
+    notes: tuple[InstructorNote, ...] = ()
+    changed: Mapping[str, float] = {}
     submitted: str = ""
     late: str = ""
+
+    @property
+    def raised(self) -> float:
+        """The points by which the total is raised to 0, because a penalty exceeds the points."""
+        earned = add((self.checks, *(part.points or 0.0 for part in self.parts), -self.penalty))
+        return 0.0 if self.score is None else max(0.0, -earned)
 
 
 @dataclass(frozen=True)

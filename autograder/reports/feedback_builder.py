@@ -25,7 +25,7 @@ from autograder.reports.feedback import (
 )
 from autograder.reports.tensor_tables import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
-from autograder.sanitize import MAX_WORD, line
+from autograder.sanitize import MAX_SENTENCE, line
 
 MARKS: Final = {
     Outcome.PASSED: (PASSED, "passed"),
@@ -58,9 +58,12 @@ def build_feedback(
             else f"Your written answers ({result.waiting:g} points) are not graded yet."
         )
         encouragement = f"Every exercise is right. Well done! {rest}"
+    is_checked = result.score is not None and bool(result.max_score)
+    if not is_checked and result.status is not Status.GRADER_ERROR:
+        headline, encouragement = _without_code(result, grade) or (headline, encouragement)
     internal = result.status is Status.GRADER_ERROR  # such a message is for the instructor
     return Feedback(
-        student=line(name, MAX_WORD) or result.student,
+        student=line(name, MAX_SENTENCE) or result.student,  # a group has several names
         stage=stage.title if stage else result.stage or "Stage unknown",
         course=course.file.title,
         score=grade.score if grade else result.score,
@@ -73,7 +76,7 @@ def build_feedback(
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
-        kept=kept_points(result.given, result.credited),
+        kept="" if grade and _is_changed(grade) else kept_points(result.given, result.credited),
         grade=grade,
     )
 
@@ -138,6 +141,21 @@ def _headline(result: SubmissionResult) -> tuple[str, str]:
         )
     comfort = "No points yet. This happens to everyone."
     return "A beginning", f"{comfort} One small fix often brings many points."
+
+
+def _without_code(result: SubmissionResult, grade: FinalGrade | None) -> tuple[str, str] | None:
+    """Return the headline if no code was checked but a person grades, or will grade, the rest."""
+    if grade and any(part.is_by_hand and part.points is not None for part in grade.parts):
+        return "Graded by your instructor", "No code could be checked. The reason is below."
+    if result.waiting:
+        points = f"Your written answers ({result.waiting:g} points) are graded by hand."
+        return "There was no code to check yet", f"{points} The reason is below."
+    return None
+
+
+def _is_changed(grade: FinalGrade) -> bool:
+    """Whether the points of the checks are not all in the total."""
+    return bool(grade.changed or grade.penalty)
 
 
 def _is_full(result: SubmissionResult) -> bool:

@@ -42,6 +42,7 @@ from autograder.student.predictions import (
     saved_guesses,
 )
 from autograder.submission import collect
+from autograder.submission.notebook import cell_name
 
 __all__ = [  # what labs import
     "Lab",
@@ -321,7 +322,7 @@ class Lab:
             except (OSError, ValueError, KeyError):
                 continue
             for cell in cells:
-                if _grade_id(cell) == answer and (text := _source(cell).strip()):
+                if cell_name(cell) == answer and (text := _source(cell).strip()):
                     return text
         return ""
 
@@ -424,17 +425,13 @@ def _text_before(file: Path) -> Iterator[tuple[str, str]]:
     """Yield the name of each cell of the notebook *file* with the text of the cell before it."""
     before = ""
     for cell in _cells(file):
-        yield _grade_id(cell), before
+        yield cell_name(cell), before
         before = _source(cell)
 
 
 def _cells(file: Path) -> list[dict[str, Any]]:
     cells: list[dict[str, Any]] = json.loads(file.read_bytes())["cells"]
     return cells
-
-
-def _grade_id(cell: dict[str, Any]) -> str:
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
 def _source(cell: dict[str, Any]) -> str:

@@ -57,6 +57,12 @@ class Groups(msgspec.Struct, frozen=True):
         """Return the member with the id *student* or with *number* in Canvas, or None."""
         return self.by_identifier.get(comparison_key(student)) or self.by_number.get(number)
 
+    def of(self, student: str, number: str = "") -> list[Member]:
+        """Return the entries about *student*, also if ``Member.student`` is the only id."""
+        found = self.find(student, number)
+        same = [member for member in self.by_number.values() if member.student == student]
+        return [found] if found else same
+
     def members(self, group: str) -> list[Member]:
         """Return all students of *group*."""
         return [member for member in self.by_number.values() if member.group == group]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.times import parse_time, shown_time, zone_named
+from autograder.times import parse_time, shown_duration, shown_time, zone_named
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
 
@@ -114,3 +114,12 @@ def test_a_time_is_printed_in_the_zone_of_the_course():
 def test_a_zone_that_does_not_exist_is_none(name: str):
     """The name of no zone gives None, with any characters."""
     assert zone_named(name) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(1, "1 min"), (3600, "1 h"), (86_400 + 3_660, "1 d 1 h 1 min"), (172_800, "2 d")],
+)
+def test_a_duration_is_in_days_hours_and_minutes(seconds: int, words: str):
+    """A duration leaves out what is 0, and is at least a minute."""
+    assert shown_duration(dt.timedelta(seconds=seconds)) == words

@@ -4,9 +4,9 @@ import io
 import re
 import zipfile
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import UsageError
@@ -14,10 +14,16 @@ from autograder.exports.feedback_zip import (
     FeedbackRequest,
     download_names,
     feedback_zip,
-    final_grade,
 )
-from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
+from autograder.exports.grade_table import (
+    CellGrade,
+    GradeTable,
+    Score,
+    StageColumn,
+    StudentGrades,
+)
 from autograder.results import Results
+from autograder.submission.groups import Groups, Member
 from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeResults, MakeSubmission
 from tests.kit.importers import canvas_reads, moodle_reads
 
@@ -201,60 +207,6 @@ def test_a_name_of_the_roster_goes_before_the_gradebooks(
     )
 
 
-def test_in_time_is_not_late():
-    """A page mentions no deadline if the work was in time, and no time if none is known."""
-    grade = final_grade(Score(raw=1.0, score=1.0, max_score=1.0, timestamp="x"), ())
-
-    assert (grade.submitted, grade.late, grade.written) == ("", "", ())
-
-
-MARKED = "after the deadline, as Canvas marks it"
-DUE, SECOND = "2026-11-20 23:00:00", "2026-11-20 23:00:01"
-
-
-@pytest.mark.parametrize(
-    ("time", "extended", "phrases"),
-    [
-        pytest.param(SECOND, "", ("", MARKED), id="mark"),
-        pytest.param(
-            SECOND,
-            "2026-11-23 23:00:00",
-            (
-                "",
-                f"{MARKED} (your own deadline is 2026-11-24 00:00 CET)",
-            ),
-            id="mark-and-extension",
-        ),
-        pytest.param(
-            "2026-11-22 10:00:00",
-            "2026-11-23 23:00:00",
-            ("2026-11-22 11:00 CET", "within your extension to 2026-11-24 00:00 CET"),
-            id="in-time-by-extension",
-        ),
-        pytest.param(
-            "2026-11-22 10:00:00",
-            "2026-11-21 23:00:00",
-            ("2026-11-22 11:00 CET", "11 h after your extended deadline"),
-            id="late-in-spite-of-extension",
-        ),
-        pytest.param(
-            "2026-11-22 10:00:00",
-            "",
-            ("2026-11-22 11:00 CET", "1 d 11 h after the deadline"),
-            id="late",
-        ),
-    ],
-)
-def test_a_page_states_only_times_that_are_known(
-    time: str, extended: str, phrases: tuple[str, str]
-):
-    """A late mark states no time, an extension counts, and times are in the course's zone."""
-    score = Score(raw=1.0, score=1.0, max_score=1.0, timestamp=time, duedate=DUE, extended=extended)
-    grade = final_grade(score, (), ZoneInfo("Europe/Berlin"))
-
-    assert (grade.submitted, grade.late) == phrases
-
-
 def test_the_same_record_gives_the_same_bytes(tiny: Course, moodle_class: Results):
     """The same record makes the same zip, which contains no current time."""
     request = FeedbackRequest(platform="moodle")
@@ -304,3 +256,86 @@ def test_a_download_that_is_none_is_an_error(tmp_path: Path):
     for name in ("a.txt", "missing"):
         with pytest.raises(UsageError, match=name):
             download_names(tmp_path / name)
+
+
+def group(*members: str) -> Groups:
+    """Return one group in Canvas, whose members have these numbers."""
+    each = {
+        number: Member(student=f"s{number}", group="Team 1", first_name=f"N{number}")
+        for number in members
+    }
+    return Groups(by_number=each, by_identifier={})
+
+
+def test_canvas_gets_one_page_for_a_whole_group(
+    tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
+):
+    """Canvas shows the page of one member to the group, so it is for all of them by name."""
+    run = results(submission(check(), student="lovelaceada_101"))
+    request = FeedbackRequest(
+        platform="canvas", download=CANVAS[:1], groups=group("101", "102", "103")
+    )
+    made = feedback_zip(tiny, run, request)
+    ((name, page),) = pages(made.content).items()
+
+    assert canvas_reads(name) == ("101", "555")
+    assert "Feedback for <bdi>N101, N102, N103</bdi>" in page
+    [remark] = made.remarks
+    assert remark.startswith("1 page for 3 students: Canvas shows")
+
+
+def test_moodle_gets_a_page_for_each_member_of_a_group(
+    tiny: Course, results: MakeResults, submission: MakeSubmission, check: MakeCheck
+):
+    """In Moodle each member has a page, and a line names a member who is not in the download."""
+    run = results(submission(check(), student="Ada Lovelace_101"))
+    request = FeedbackRequest(platform="moodle", download=MOODLE, groups=group("101", "102", "103"))
+    made = feedback_zip(tiny, run, request)
+
+    assert [moodle_reads(name)[0] for name in pages(made.content)] == ["101", "102"]
+    assert made.remarks == ("s103: not found in the download, no page packed",)
+
+
+def test_members_who_each_submitted_have_separate_pages(tiny: Course, graded: Results):
+    """If two members of a group submitted, each has a page, and a line says what Canvas does."""
+    request = FeedbackRequest(platform="canvas", download=CANVAS, groups=group("101", "102"))
+    made = feedback_zip(tiny, graded, request)
+
+    assert len(pages(made.content)) == 2
+    [remark] = made.remarks
+    assert remark.startswith("Team 1: lovelaceada_101, turingalan_102 submitted, so each has a")
+    assert remark.endswith("Canvas shows each of their pages to the whole group")
+
+
+def test_a_page_has_the_instructors_comment_and_the_answer(tiny: Course, graded: Results):
+    """Text from formgrader is on the page as text, and is never markup."""
+    why = {"why": CellGrade(manual=1.5, comment="See <b>section 3</b>.")}
+    ada = StudentGrades(student="lovelaceada_101", scores={"01_tiny": replace(SCORE, cells=why)})
+    request = FeedbackRequest(
+        platform="canvas",
+        download=CANVAS[:1],
+        grades=GradeTable(stages=(StageColumn("01_tiny", "Tiny things", 8.0),), rows=(ada,)),
+        answers=lambda student, stage: {"why": f"{student} in {stage}: 2 < 3."},
+    )
+    (page,) = pages(feedback_zip(tiny, graded, request).content).values()
+
+    assert "See &lt;b&gt;section 3&lt;/b&gt;." in page
+    assert "lovelaceada_101 in 01_tiny: 2 &lt; 3." in page
+    assert "graded by your instructor" in page
+
+
+def test_an_override_is_marked_where_the_exercise_is_shown(tiny: Course, graded: Results):
+    """The table of exercises and the card say what the instructor gives."""
+    cells = {"double": CellGrade(automatic=1.68, manual=2.0)}
+    score = Score(raw=2.0, score=2.0, max_score=2.0, exercises={"double": (2.0, 2.0)}, cells=cells)
+    ada = StudentGrades(student="lovelaceada_101", scores={"01_tiny": score})
+    request = FeedbackRequest(
+        platform="canvas",
+        download=CANVAS[:1],
+        grades=GradeTable(stages=(StageColumn("01_tiny", "Tiny things", 2.0),), rows=(ada,)),
+    )
+    (page,) = pages(feedback_zip(tiny, graded, request).content).values()
+
+    assert "; your instructor gives 2</span>" in page
+    assert "changed by your instructor to 2 of 2" in page
+    assert "+0.32" in page

@@ -9,7 +9,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
 from autograder.course import Course
+from autograder.exports.grade_table import CellGrade
 from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.course_gradebook import CourseGradebook
 from autograder.gradebook.grade_export import (
     CsvExport,
     grade_table_of_gradebook,
@@ -215,3 +217,33 @@ def test_names_are_known_as_far_as_the_gradebook_has_them(course: Course):
         names = names_of_gradebook(book)
 
     assert names == {"ada": "Ada Lovelace", "plato": "Plato"}
+
+
+@pytest.mark.usefixtures("class_")
+def test_the_grade_table_keeps_what_the_instructor_did(course: Course):
+    """Automatic and manual scores, extra credit and comments of formgrader are kept apart."""
+    query(
+        course.root,
+        "update comment set manual_comment = 'Why so?' "
+        "where cell_id in (select id from base_cell where name = 'why')",
+    )
+    setup = NbgraderSetup.of_course(course)
+    with setup.gradebook() as book:
+        grades = grade_table_of_gradebook(book, course, setup.coursedir)
+    scores = {row.student: row.scores[STAGE] for row in grades.rows if row.scores}
+
+    assert scores["bob"].cells["why"] == CellGrade(comment="Why so?")
+    assert scores["ada"].cells["why"] == CellGrade(
+        automatic=0.0, manual=3.3, extra=0.2, comment="Why so?"
+    )
+    assert scores["ada"].cells["double"] == CellGrade(automatic=2.5)
+
+
+@pytest.mark.usefixtures("class_")
+def test_answers_are_those_that_formgrader_shows(course: Course):
+    """The texts of answers are read from the autograded lab; a blank answer has none."""
+    book = CourseGradebook(course)
+
+    assert book.answers("bob", STAGE)["why"] == "Because."
+    assert book.answers("ada", STAGE) == {}
+    assert book.answers("nobody", STAGE) == {}

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.reports.blocks import Aside, Message, NamedMistake
-from autograder.reports.feedback import FinalGrade
+from autograder.reports.feedback import FinalGrade, GradePart
 from autograder.reports.feedback_builder import (
     build_exercise_feedback,
     build_feedback,
@@ -44,6 +44,22 @@ def test_answers_that_wait_are_no_full_marks(
 
     assert feedback.headline == "Every check passes"
     assert "Your written answers (4 points) are not graded yet." in feedback.encouragement
+
+
+def test_a_lab_without_code_waits_for_a_person_or_was_graded_by_one(
+    tiny: Course, submission: MakeSubmission
+):
+    """If no code was checked, the headline is about the part that a person grades."""
+    lab = submission(status=Status.UNREADABLE, waiting=4.0, message="You submitted the lab.")
+    part = GradePart(name="why", source="by hand", points=1.5, max_points=4.0, is_by_hand=True)
+    grade = FinalGrade(
+        score=1.5, max_score=14.0, penalty=0.0, checks=0.0, max_checks=0.0, parts=(part,)
+    )
+    waits, graded = build_feedback(tiny, lab), build_feedback(tiny, lab, grade=grade)
+
+    assert waits.headline == "There was no code to check yet"
+    assert "Your written answers (4 points) are graded by hand." in waits.encouragement
+    assert graded.headline == "Graded by your instructor"
 
 
 @pytest.mark.parametrize(
