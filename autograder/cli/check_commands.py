@@ -10,10 +10,14 @@ import typer
 from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
+from autograder.course import Stage
+from autograder.reports.feedback import SelfCheckFeedback, counted
 from autograder.reports.terminal import render, self_check_text
 from autograder.student import check as checking
 from autograder.student import learner_folder
 from autograder.student import watch as watching
+from autograder.student.check import CheckTarget
+from autograder.student.progress import AmbiguousNameError
 
 app = typer.Typer()
 
@@ -23,8 +27,9 @@ def check(
     name: Annotated[
         str,
         Argument(
-            metavar="[STAGE | FILE]",
-            help="A stage by name or number, a .py or a .ipynb (default: the stage's folder here).",
+            metavar="[STAGE | EXERCISE | FILE]",
+            help="A stage by name or number, an exercise, a .py or a .ipynb (default: the stage's "
+            "folder here, else the stages that changed since their last check).",
         ),
     ] = "",
     *,
@@ -38,10 +43,12 @@ def check(
     Exit code 0 if every check passes, 1 if a check does not pass.
     """
     here = Path.cwd()
-    target = checking.find_target(name, here, course_folder, hidden=hidden)
-    feedback = checking.check(target)
-    outcomes = {exercise.name: exercise.first is None for exercise in feedback.exercises}
-    fault = learner_folder.remember(target.file, target.stage, outcomes)
+    changed = [] if name or course_folder else checking.changed_stages(here)
+    if len(changed) > 1:
+        feedback, fault = _check_several(changed, here, hidden=hidden)
+    else:
+        word = changed[0].name if changed else name
+        feedback, fault = _check(_target(word, here, course_folder, hidden=hidden))
     width, colour = output.terminal()
     typer.echo(self_check_text(feedback, here, width, colour=colour), nl=False)
     output.print_remarks(filter(None, [fault]))
@@ -49,10 +56,43 @@ def check(
         raise typer.Exit(1)
 
 
+def _target(name: str, here: Path, root: Path | None, *, hidden: bool) -> CheckTarget:
+    try:
+        return checking.find_target(name, here, root, hidden=hidden)
+    except AmbiguousNameError as error:
+        chosen = inputs.choose(name, error)
+        return checking.find_target(chosen.key, here, root, hidden=hidden)
+
+
+def _check_several(
+    changed: Sequence[Stage], here: Path, *, hidden: bool
+) -> tuple[SelfCheckFeedback, str]:
+    """Check the *changed* stages, with a line for each; return the first that is not right."""
+    found = []
+    typer.echo(f"{len(changed)} stages have changed since their last check.")
+    for number, stage in enumerate(changed, start=1):
+        feedback, fault = _check(checking.find_target(stage.name, here, hidden=hidden))
+        done = len(feedback.exercises) - len(feedback.open)
+        mark = "✓" if feedback.complete else "✗"
+        count = f"{done} of {counted(len(feedback.exercises), 'exercise')}"
+        typer.echo(f"{number} of {len(changed)}  {mark} {stage.name}  {count}")
+        found.append((feedback, fault))
+    typer.echo()
+    return next((one for one in found if not one[0].complete), found[-1])
+
+
+def _check(target: CheckTarget) -> tuple[SelfCheckFeedback, str]:
+    """Check *target*; return also a sentence if the learner's progress can't be written."""
+    feedback = checking.check(target)
+    outcomes = {exercise.name: exercise.first is None for exercise in feedback.exercises}
+    return feedback, learner_folder.remember(target.file, target.stage, outcomes)
+
+
 @app.command()
-def watch(folder: options.LearnerFolder = None) -> None:
+def watch(where: options.Where = "") -> None:
     """Check your current exercise at each save, and show one problem at a time."""
-    typer.echo(watching.watch(inputs.find_handout(folder)))
+    own, _, task, _ = inputs.find_place(where)
+    typer.echo(watching.watch(own, task))
 
 
 @app.command()

@@ -1,7 +1,5 @@
 """Defines the commands for the exercises in a learner's folder."""
 
-import sys
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -10,14 +8,10 @@ import typer
 from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
-from autograder.course import Handout
 from autograder.errors import UsageError
 from autograder.student import learner_folder
 from autograder.student.progress import (
-    AmbiguousNameError,
     Progress,
-    Task,
-    find_task,
     first_open,
     outdated_lines,
     progress_lines,
@@ -48,14 +42,14 @@ def start(
 
 @app.command()
 def hint(
-    exercise: options.ExerciseName = "",
+    where: options.Where = "",
     number: Annotated[
         int | None,
         Argument(metavar="[N]", min=1, max=3, help="1, 2 or 3 (default: one more each time)."),
     ] = None,
 ) -> None:
     """Show a hint: first a question, then a direction, then almost the whole line."""
-    _, state, task = _task(exercise)
+    _, state, task, _ = inputs.find_place(where)
     shown = state.next_hint(task, number)
     typer.echo(f"{task.key}, hint {shown} of {len(task.exercise.hints)}:")
     typer.echo(task.exercise.hints[shown - 1] or "This copy has no hints file.")
@@ -63,18 +57,20 @@ def hint(
 
 
 @app.command("next")
-def next_(folder: options.LearnerFolder = None) -> None:
+def next_(where: options.Where = "") -> None:
     """Show the next exercise, with its file and line."""
-    handout = inputs.find_handout(folder)
-    state = Progress.read(handout.root)
-    task = first_open(handout, state)
+    handout, state, task, stage = inputs.find_place(where)
     output.print_lines(outdated_lines(handout, state))
-    if task is None:
+    if task.key in state.passed and (following := first_open(handout, state, task)):
+        typer.echo(f"Every exercise of {stage.name} passes." if stage else f"{task.key} passes.")
+        task = following
+    if task.key in state.passed:
         typer.echo("Every exercise is done. Congratulations on the whole course!")
         typer.echo("To see all of it on one page: autograder progress --report page")
         typer.echo(f"Hunt a bug next: autograder hunt {handout.stages[-1].name}")
         return
     file, line = learner_folder.location(task)
+    file = learner_folder.shown_path(file)
     shown = f" ({task.exercise.effort})" if task.exercise.effort else ""
     typer.echo(f"Next: {task.exercise.name}{shown}, in {task.stage.title}.")
     typer.echo(f"{file}{f', line {line}' if line else ''}")
@@ -109,7 +105,7 @@ def progress(
 @app.command()
 def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
     """Reset an exercise to the version you received; a copy of your file is kept."""
-    handout, state, task = _task(exercise)
+    handout, state, task, _ = inputs.find_place(exercise)
     copy = learner_folder.reset_exercise(handout, state, task)
     typer.echo(f"{task.key} is as you received it.")
     if copy is not None:
@@ -128,7 +124,7 @@ def solution(
     course_folder: options.CourseOption = None,
 ) -> None:
     """Show the solution of an exercise that you have solved; needs the course."""
-    _, state, task = _task(exercise)
+    _, state, task, _ = inputs.find_place(exercise)
     text = learner_folder.solution(task, course_folder)
     if task.key not in state.passed | state.gave_up:
         if not i_give_up:
@@ -141,24 +137,3 @@ def solution(
         state.save()
     typer.echo(text)
     output.print_remarks(filter(None, [state.fault]))
-
-
-def _task(exercise: str) -> tuple[Handout, Progress, Task]:
-    """Return the learner's folder, the progress recorded there, and the task *exercise*."""
-    handout = inputs.find_handout(None)
-    state = Progress.read(handout.root)
-    try:
-        return handout, state, find_task(handout, state, exercise)
-    except AmbiguousNameError as error:
-        if not sys.stdin.isatty():
-            raise
-        return handout, state, _choose(exercise, error.choices)
-
-
-def _choose(name: str, choices: Sequence[Task]) -> Task:
-    """Ask the learner to choose one of several exercises called *name*."""
-    output.print_lines(f"  {number}  {task.key}" for number, task in enumerate(choices, start=1))
-    number = 0
-    while not 1 <= number <= len(choices):
-        number = typer.prompt(f"Which {name}, from 1 to {len(choices)}", type=int)
-    return choices[number - 1]

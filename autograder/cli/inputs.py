@@ -1,12 +1,17 @@
 """Reads the inputs that several commands share: the course, its gradebook, and a roster."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from autograder.course import Course, Handout, find_root, load
 from autograder.errors import UsageError
-from autograder.student import learner_folder
+from autograder.student import learner_folder, place
+from autograder.student.place import Place
+from autograder.student.progress import AmbiguousNameError, Task
 from autograder.submission.roster import Roster
 
 if TYPE_CHECKING:
@@ -21,6 +26,30 @@ def find_course(folder: Path | None) -> Course:
 def find_handout(folder: Path | None) -> Handout:
     """Find the learner's folder at or near *folder*, by default the current folder."""
     return learner_folder.find(folder if folder is not None else Path.cwd())
+
+
+def find_place(word: str) -> Place:
+    """Find the exercise that *word* names, or that the current folder means.
+
+    If several stages have the exercise, ask the learner; without a terminal, raise ``UsageError``.
+    """
+    here = Path.cwd()
+    try:
+        return place.find_place(word, here)
+    except AmbiguousNameError as error:
+        return place.find_place(choose(word, error).key, here)
+
+
+def choose(name: str, error: AmbiguousNameError) -> Task:
+    """Ask the learner which of several exercises *name* is; raise *error* without a terminal."""
+    if not sys.stdin.isatty():
+        raise error
+    for number, task in enumerate(error.choices, start=1):
+        typer.echo(f"  {number}  {task.key}")
+    number = 0
+    while not 1 <= number <= len(error.choices):
+        number = typer.prompt(f"Which {name}, from 1 to {len(error.choices)}", type=int)
+    return error.choices[number - 1]
 
 
 def open_gradebook(course: Course) -> "CourseGradebook":

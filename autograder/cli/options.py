@@ -23,9 +23,13 @@ LearnerFolder = Annotated[
         help="The folder that `start` made (default: the current folder or one near it).",
     ),
 ]
-ExerciseName = Annotated[
+Where = Annotated[
     str,
-    Argument(metavar="[EXERCISE]", help="NAME or STAGE/NAME (default: the first not passed yet)."),
+    Argument(
+        metavar="[STAGE | EXERCISE | DIR]",
+        help="A stage by name or number, an exercise by NAME or STAGE/NAME, or the folder that "
+        "`start` made (default: the stage's folder here, else the first exercise to do).",
+    ),
 ]
 RecordFile = Annotated[
     Path, Argument(metavar="RECORD", help="The file that `autograder grade --json` wrote.")

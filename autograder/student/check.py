@@ -1,6 +1,7 @@
 """Finds the file that a student wants to check, and runs the suites that are available on it."""
 
 import os
+import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
@@ -28,10 +29,12 @@ from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
 from autograder.student.oldest_python import newer_syntax
-from autograder.student.progress import Progress, first_open
+from autograder.student.place import find_exercise, stage_around, unknown
+from autograder.student.progress import Progress, Task, first_open, tasks
 from autograder.submission import Submission, collect
 from autograder.submission.collect import SUBMITTED
 
+SUITE_NAME = PUBLIC_SUITE.removesuffix(".py")
 NO_HIDDEN_SUITE = "The hidden suite is not here, because your instructor keeps it."
 
 
@@ -40,6 +43,7 @@ class CheckTarget(NamedTuple):
 
     *course* is set only if the hidden suite is to run, too. *hidden_is_here* is true if it could
     run. *is_others* is true if the file is another person's, whose code runs only in the sandbox.
+    With an *exercise*, only that one is checked.
     """
 
     file: Path
@@ -47,6 +51,7 @@ class CheckTarget(NamedTuple):
     course: Course | None
     hidden_is_here: bool
     is_others: bool = False
+    exercise: str = ""
 
     @property
     def stage(self) -> Stage:
@@ -59,14 +64,17 @@ def find_target(
 ) -> CheckTarget:
     """Find the file to check: *name* is a stage, a folder or a file, or "" for the folder *start*.
 
-    A stage of the learner's own folder comes first, then a path in *start*, then a stage of the
-    course at *root* or above *start*. Raises ``UsageError`` with the next step.
+    A stage of the learner's own folder comes first, then a path in *start*, then an exercise of the
+    learner's, then a stage of the course at *root* or above *start*. Raises ``UsageError`` with the
+    next step, and ``AmbiguousNameError`` if several stages have the exercise.
     """
     path = start / name
-    file = None
+    file, exercise = None, ""
     own = _own_stage(name, start) if name and root is None else None
     if own is not None:
         folder = own.source
+    elif (task := _own_exercise(name, start)) is not None:
+        folder, exercise = task.stage.source, task.exercise.name
     elif not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for an invalid path
         folder = _named_stage(name, start, root)
     elif path.is_dir():
@@ -85,7 +93,7 @@ def find_target(
     if course is not None and is_others:  # nothing next to the file is the course's
         public = handout(course.stage(public.stages[0].name).assignment)
     return CheckTarget(
-        file, public, course if hidden else None, course is not None, is_others=is_others
+        file, public, course if hidden else None, course is not None, is_others, exercise
     )
 
 
@@ -112,24 +120,48 @@ def _own_stage(name: str, start: Path) -> Stage | None:
         return None
 
 
+def _own_exercise(name: str, start: Path) -> Task | None:
+    """Return the exercise *name* of the learner's own folder; None if it is a path or unknown."""
+    own = learner_folder.find_stages(start)
+    if own is None or not name or os.path.exists(start / name):  # noqa: PTH110  # Path.exists raises for an invalid path
+        return None
+    is_known = name.rpartition("/")[2] in {task.exercise.name for task in tasks(own)}
+    return find_exercise(own, name, stage_around(own, start)) if is_known else None
+
+
 def _named_stage(name: str, start: Path, root: Path | None) -> Path:
     """Return the folder of the stage *name* in the course."""
+    own = learner_folder.find_stages(start)
     try:
-        course = _course(start, root)
-    except CourseError:
-        own = learner_folder.find_stages(start)
-        stages = own.file.stages if own is not None else ()
+        stage = _course(start, root).stage(name)
+    except (CourseError, UsageError) as error:
+        if own is not None:
+            near = unknown(own, name, "no file, no stage and no exercise")
+            msg = f"{near} A file can be given by its path: autograder check PATH."
+            raise UsageError(msg) from None
+        if isinstance(error, UsageError):
+            raise
         msg = (
-            f"There is no file, folder or stage {name} in {start}. "
-            + (f"Stages: {', '.join(stages)}. " if stages else "Run `autograder start` first. ")
-            + "You can also give the path of your file: autograder check PATH."
+            f"There is no file, folder or stage {name} in {start}. Run `autograder start` first, "
+            "or give the path of your file: autograder check PATH."
         )
         raise UsageError(msg) from None
-    stage = course.stage(name)
     if not is_handout(stage.assignment):
         msg = f"{stage.assignment} is not built yet: run `autograder release` first."
         raise UsageError(msg)
     return stage.assignment
+
+
+def changed_stages(here: Path) -> list[Stage]:
+    """List the stages of the learner's folder around *here* that changed since their last check.
+
+    In the folder of a stage there are none, because only that stage is checked there.
+    """
+    own = learner_folder.find_stages(here)
+    if own is None or stage_around(own, here) is not None:
+        return []
+    progress = Progress.read(own.root)
+    return [stage for stage in own.stages if progress.is_outdated(stage)]
 
 
 def _current_folder(here: Path) -> Path:
@@ -211,9 +243,13 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         raise UsageError(submission.problem)
     limits = (target.course or target.public).limits
     with _workers(target, limits) as fork_server:  # it forks before a suite is loaded
-        results = [check_with_suite(target.public, submission, fork_server, public=True)]
-        if target.course:
-            results.append(check_with_suite(target.course, submission, fork_server, public=False))
+        results = [
+            check_with_suite(
+                course, submission, fork_server, public=public, exercise=target.exercise
+            )
+            for course, public in ((target.public, True), (target.course, False))
+            if course is not None
+        ]
     merged = _merge(stage, results)
     from autograder.suite import public_record  # noqa: PLC0415  # imports torch
 
@@ -265,12 +301,20 @@ def check_with_suite(
             )
             raise UsageError(msg) from None
         raise
+    finally:
+        forget_suites()
     if result.status is Status.GRADER_ERROR:
         raise GraderError(result.message)
     if not public or submission.code is None:
         return result
     newer = newer_syntax(submission.code.cells, notebook=submission.code.kind == "notebook")
     return replace(result, notices=(*result.notices, *newer))
+
+
+def forget_suites() -> None:
+    """Forget the imported public suites: all have one name, and their files may change."""
+    for name in [name for name in sys.modules if name.endswith(SUITE_NAME)]:
+        del sys.modules[name]
 
 
 def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:

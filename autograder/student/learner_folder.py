@@ -127,6 +127,9 @@ def find(start: Path) -> Handout:
 def find_stages(start: Path) -> Handout | None:
     """Find the stages that a student received, at, in or around *start*; None if there are none."""
     here = start.resolve()
+    own = folder_around(here)  # also in hunt/ and copies/
+    if own is not None:
+        return handouts(own)
     if is_handout(here):
         around = handouts(here.parent)
         several = len(around.stages) > 1 or (here.parent / PROGRESS_FILE).exists()
@@ -178,6 +181,12 @@ def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> str:
     if any(news):
         progress.save()
     return progress.fault
+
+
+def shown_path(file: Path) -> Path:
+    """Return *file* relative to the current folder if it is in it, else absolute."""
+    here = Path.cwd()
+    return file.relative_to(here) if file.is_relative_to(here) else file
 
 
 def location(task: Task) -> tuple[Path, int]:

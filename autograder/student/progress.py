@@ -18,6 +18,7 @@ from autograder.errors import UsageError
 
 PROGRESS_FILE = "progress.json"
 MAX_BYTES = 1 << 20  # the kit writes no larger file
+HOUR = 60  # minutes
 DIGEST = 16  # characters; enough to find changes, since nobody gains from a collision
 
 
@@ -54,6 +55,7 @@ class Progress:
     """Passed exercises, hints that were shown, and exercises given up, by ``Task.key``.
 
     *checked* maps each stage to the digest of its module when all exercises were last checked.
+    *at* is the exercise where `watch` was left, if it was not the first one to do.
     *unknown* keeps the fields that another version has written. *fault* is a sentence if the file
     could not be written last time.
     """
@@ -63,6 +65,7 @@ class Progress:
     gave_up: set[str] = field(default_factory=set)
     hints: dict[str, int] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
+    at: str = ""
     unknown: dict[str, Any] = field(default_factory=dict)
     is_on_disk: bool = field(default=False, compare=False)
     fault: str = field(default="", compare=False)
@@ -75,6 +78,7 @@ class Progress:
         known = found or {}
         known.pop("format_version", None)
         hints, checked = known.pop("hints", None), known.pop("checked", None)
+        at = known.pop("at", "")
         return cls(
             file=file,
             passed=set(_texts(known.pop("passed", None))),
@@ -89,6 +93,7 @@ class Progress:
                 for stage, digest in (checked if isinstance(checked, dict) else {}).items()
                 if isinstance(digest, str)
             },
+            at=at if isinstance(at, str) else "",
             unknown=known,
             is_on_disk=found is not None,
         )
@@ -126,6 +131,7 @@ class Progress:
             "gave_up": sorted(self.gave_up),
             "hints": self.hints,
             "checked": self.checked,
+            "at": self.at,
         }
         try:
             replace_file(self.file, f"{json.dumps(fields, indent=2)}\n".encode())
@@ -154,31 +160,16 @@ def digest_of(stage: Stage) -> str:
 
 
 def first_open(course: Course, progress: Progress, after: Task | None = None) -> Task | None:
-    """Return the first exercise after *after* that has not passed, continuing from the start."""
+    """Return the first exercise that has not passed: after *after*, or where `watch` was left.
+
+    The search continues from the first exercise of the course. Return None if all have passed.
+    """
     every = tasks(course)
-    start = [task.key for task in every].index(after.key) + 1 if after else 0
+    keys = [task.key for task in every]
+    left = keys.index(progress.at) if progress.at in keys else 0
+    start = keys.index(after.key) + 1 if after else left
     ordered = every[start:] + every[:start]
     return next((task for task in ordered if task.key not in progress.passed), None)
-
-
-def find_task(course: Course, progress: Progress, name: str) -> Task:
-    """Find the exercise *name*, or ``STAGE/EXERCISE``; by default the first that is not passed.
-
-    Raises ``AmbiguousNameError`` if several have that name, and ``UsageError`` if none has it.
-    """
-    if not name:
-        return first_open(course, progress) or tasks(course)[-1]
-    stage, _, exercise = name.rpartition("/")
-    stages = [course.stage(stage)] if stage else course.stages
-    found = [Task(one, item) for one in stages for item in one.exercises if item.name == exercise]
-    if not found:
-        known = (
-            f"  {one.name}: {', '.join(item.name for item in one.exercises)}" for one in stages
-        )
-        raise UsageError("\n".join([f"There is no exercise {exercise!r} here. Exercises:", *known]))
-    if len(found) > 1:
-        raise AmbiguousNameError(exercise, found)
-    return found[0]
 
 
 class StageProgress(NamedTuple):
@@ -217,20 +208,27 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
     for item in by_stage(course, progress):
         total = len(item.stage.exercises)
         mark = "✓" if item.passed == total else "·"
-        minutes = f"  about {item.minutes_left} min left" if item.minutes_left else ""
+        minutes = f"  about {_time(item.minutes_left)} left" if item.minutes_left else ""
         yield f"{mark} {item.stage.name:28} {item.passed} of {total}{minutes}"
         left += item.minutes_left
         passed += item.passed
     yield ""
-    time = f", about {left} minutes left" if left else ""
+    time = f", about {_time(left)} left" if left else ""
     yield f"{passed} of {len(tasks(course))} exercises{time}."
     yield from outdated_lines(course, progress)
 
 
 def outdated_lines(course: Course, progress: Progress) -> Iterator[str]:
-    """Yield what is out of date, each with the command that brings it up to date."""
+    """Yield at most two lines on what is out of date, each with the command that updates it."""
     if progress.file.exists() and not progress.is_on_disk:
         yield f"{progress.file} is damaged: `autograder watch` checks again which exercises pass."
-    for stage in course.stages:
-        if progress.is_outdated(stage):
-            yield f"{stage.name} has changed since its last check: autograder check {stage.name}"
+    changed = [stage.name for stage in course.stages if progress.is_outdated(stage)]
+    if len(changed) == 1:
+        yield f"{changed[0]} has changed since its last check: autograder check {changed[0]}"
+    elif changed:
+        yield f"{len(changed)} stages have changed since their last check: autograder check"
+
+
+def _time(minutes: int) -> str:
+    """Return *minutes* as text, in hours from two hours on."""
+    return f"{minutes} min" if minutes < 2 * HOUR else f"{round(minutes / HOUR)} hours"

@@ -1,7 +1,6 @@
 """Checks one exercise after another, with torch, the suite and the fork server kept loaded."""
 
 import contextlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ from autograder.student.check import (
     NO_HIDDEN_SUITE,
     check_with_suite,
     course_with_hidden,
+    forget_suites,
     student_file,
 )
 from autograder.student.learner_folder import gone
@@ -147,8 +147,7 @@ class WarmChecker:
         """Close the suite and forget its module, whose file may change before the next use."""
         self._runner = None
         self._opened.close()
-        for name in [name for name in sys.modules if name.endswith("test_public")]:
-            del sys.modules[name]
+        forget_suites()
 
     def _restart(self) -> None:
         if self._server is not None:

@@ -8,7 +8,7 @@ import contextlib
 
 from autograder.course import Handout
 from autograder.student.file_watch import FileWatch
-from autograder.student.progress import Progress
+from autograder.student.progress import Progress, Task
 from autograder.student.warm_checker import WarmChecker
 from autograder.student.watch_keys import press
 from autograder.student.watch_screen import screen
@@ -16,15 +16,17 @@ from autograder.student.watch_state import Watch
 from autograder.student.watch_terminal import Terminal
 
 
-def watch(own: Handout) -> str:
-    """Run `watch` until the learner quits; return the line to print at the end."""
+def watch(own: Handout, task: Task | None = None) -> str:
+    """Run `watch` on *task* first, until the learner quits; return the line to print at the end."""
     with Terminal() as terminal, contextlib.ExitStack() as closing:
         checker = WarmChecker(own)
         closing.callback(checker.close)
         files = FileWatch(own.stages, terminal.waker)
         closing.callback(files.close)
+        state = Watch(own, checker, task)
+        closing.callback(state.leave)
         with contextlib.suppress(KeyboardInterrupt):
-            _loop(Watch(own, checker), terminal, files)
+            _loop(state, terminal, files)
     return f"Your progress is in {Progress.read(own.root).file}. Continue with `autograder watch`."
 
 

@@ -1,10 +1,12 @@
 """Draws the screen of `watch`, fitted into the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.console import RenderableType
+from rich.style import Style
 from rich.text import Text
 
 from autograder.course import Handout, Stage
@@ -21,7 +23,7 @@ from autograder.reports.screen import (
     whole,
 )
 from autograder.reports.terminal_tables import picture_parts
-from autograder.student.learner_folder import gone, location
+from autograder.student.learner_folder import gone, location, shown_path
 from autograder.student.progress import Task, first_open, tasks
 from autograder.student.watch_keys import PAGE_KEYS, all_keys, key_row
 
@@ -83,7 +85,7 @@ def _exercise(state: "Watch", width: int) -> Iterator[Part]:
         yield from next_step(state)
     elif feedback is not None or not state.answer.is_whole_file:
         is_unwritten = bool(feedback and feedback.unwritten)
-        yield from exercise_location(state.own, state.task, unwritten=is_unwritten)
+        yield from exercise_location(state.task, unwritten=is_unwritten)
 
 
 def _hints(state: "Watch") -> Iterator[Part]:
@@ -104,23 +106,26 @@ def heading(own: Handout, stage: Stage) -> Iterator[Part]:
     yield optional(Rank.GAPS, "")
 
 
-def exercise_location(own: Handout, task: Task, *, unwritten: bool) -> Iterator[Part]:
+def exercise_location(task: Task, *, unwritten: bool) -> Iterator[Part]:
     """Show the file and the line of the exercise."""
     file, line = location(task)
-    at = shown_path(own, file) + (f", line {line}" if line else "")
-    what = f"Write {task.exercise.name} and save" if unwritten else "Fix it and save"
-    yield spaced(Rank.LOCATION, Text(f"{what}: {at}", style="bold" if unwritten else "dim"))
+    what = f"Write {task.exercise.name} and save: " if unwritten else "Fix it and save: "
+    style = "bold" if unwritten else "dim"
+    at = f", line {line}" if line else ""
+    yield spaced(Rank.LOCATION, Text.assemble(what, _link(file), at, style=style))
     if unwritten:
+        parts = [Text(task.exercise.effort)] if task.exercise.effort else []
+        opened = "jupyter lab " if find_spec("jupyterlab") else ""
         lab = task.stage.lab
-        way = f"The lab explains it: {shown_path(own, lab)}" if lab.is_file() else ""
-        shown = "  ".join(filter(None, [task.exercise.effort, way]))
-        yield from [optional(Rank.TITLE, Text(shown, "dim"))] if shown else []
+        if lab.is_file():
+            parts.append(Text.assemble(f"The lab explains it: {opened}", _link(lab)))
+        shown = Text("  ", style="dim").join(parts)
+        yield from [optional(Rank.TITLE, shown)] if shown else []
 
 
-def shown_path(own: Handout, file: Path) -> str:
-    """Return the path of *file*: absolute, unless the learner's folder is the working directory."""
-    inside = Path.cwd() == own.root and file.is_relative_to(own.root)
-    return str(file.relative_to(own.root) if inside else file)
+def _link(file: Path) -> Text:
+    """Return the path of *file*, which many terminals open with a click."""
+    return Text(f"{shown_path(file)}", style=Style(link=file.as_uri()))
 
 
 def next_step(state: "Watch") -> Iterator[Part]:

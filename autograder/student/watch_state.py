@@ -151,6 +151,16 @@ class Watch:
         """End `watch`."""
         self.is_over = True
 
+    def leave(self) -> None:
+        """Note the current exercise, so that the next `watch` continues there."""
+        if gone(self.own):
+            return
+        self._read_progress()
+        following = first_open(self.own, self.progress)
+        if following is not None and following.key != self.task.key:
+            self.progress.at = self.task.key
+            self.progress.save()
+
     def hint(self) -> None:
         """Show one more hint."""
         if gone(self.own):

@@ -54,9 +54,7 @@ def test_next_names_the_first_open_exercise(run: Run, folder: Path):
     Progress(folder / "mine" / "progress.json", passed={DOUBLE, "01_tiny/Scale"}).save()
     last = run("next")
 
-    assert first.startswith(
-        f"Next: double, in Tiny things.\n{folder / 'mine/01_tiny/tiny.py'}, line "
-    )
+    assert first.startswith("Next: double, in Tiny things.\n01_tiny/tiny.py, line ")
     assert last.startswith("Every exercise is done. Congratulations on the whole course!\n")
 
 

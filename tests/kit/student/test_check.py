@@ -303,9 +303,9 @@ def test_a_notebook_is_checked_as_well(check, handed_out, solution):
             [], "self_attention.py", "Put your file there, or give its path", id="no-module"
         ),
         pytest.param(["--hidden"], "", "your instructor keeps it", id="hidden"),
-        pytest.param(["gone.py"], "", "no file, folder or stage gone.py", id="no-file"),
-        pytest.param(["long" * 99], "", "no file, folder or stage", id="no-path-at-all"),
-        pytest.param(["9"], "", "Stages: 04_self_attention.", id="no-such-stage"),
+        pytest.param(["gone.py"], "", "no file, no stage and no exercise 'gone.py'", id="no-file"),
+        pytest.param(["long" * 99], "", "no file, no stage and no exercise", id="no-path-at-all"),
+        pytest.param(["9"], "", "no exercise '9' here", id="no-such-stage"),
     ],
 )
 def test_what_cannot_be_served_is_exit_code_2(check, handed_out, words, name, sentence):

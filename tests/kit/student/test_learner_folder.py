@@ -11,7 +11,8 @@ from autograder.cli import app
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.student import learner_folder
-from autograder.student.progress import PROGRESS_FILE, Progress, find_task, tasks
+from autograder.student.place import find_exercise
+from autograder.student.progress import PROGRESS_FILE, Progress, tasks
 
 WORK = "def double(x):\n    return x + x  # mine\n"
 
@@ -290,6 +291,35 @@ def test_a_check_is_progress(own: Path):
     assert not (own / PROGRESS_FILE).exists()
 
 
+def test_one_exercise_is_checked_by_its_name(run, own: Path, course: Course):
+    """`check EXERCISE` runs and notes only that exercise, in the stage of the current folder."""
+    stage = learner_folder.find(own).stages[0]
+    stage.stub.write_bytes(course.stages[0].solution.read_bytes())
+    code, output = run("check", "1/double")
+
+    assert code == 0
+    assert "✓ double" in output
+    assert "Scale" not in output
+    assert Progress.read(own).passed == {"01_tiny/double"}
+
+
+def test_a_check_in_the_folder_checks_what_has_changed(run, own: Path, course: Course):
+    """`check` in the learner's folder counts the changed stages, and shows the first wrong one."""
+    for stage, solved in zip(learner_folder.find(own).stages, course.stages, strict=True):
+        text = solved.solution.read_text("utf-8")
+        stage.stub.write_text(text if stage.name == "01_tiny" else "x = 1\n", "utf-8")
+    code, output = run("check")
+
+    assert code == 1
+    assert output.startswith(
+        "2 stages have changed since their last check.\n1 of 2  ✓ 01_tiny  2 of"
+    )
+    assert "2 of 2  ✗ 02_more  0 of 2 exercises\n" in output
+    assert "double is not defined" in " ".join(output.split())
+    assert Progress.read(own).passed == {"01_tiny/double", "01_tiny/Scale"}
+    assert "have changed" not in run("next")[1]
+
+
 def test_a_check_of_another_file_is_no_progress(own: Path, tmp_path: Path):
     """A check of a file outside the learner's folder does not change the progress."""
     stage = learner_folder.find(own).stages[0]
@@ -366,6 +396,6 @@ def test_a_solution_is_for_who_has_solved_it_or_gives_up(run, own: Path, course:
 def test_a_solution_is_read_from_the_clone_around_the_folder(course: Course):
     """`solution` finds the clone around the folder without an option."""
     handout = learner_folder.find(learner_folder.start(course.root).folder)
-    task = find_task(handout, Progress.read(handout.root), "1/double")
+    task = find_exercise(handout, "1/double")
 
     assert learner_folder.solution(task).startswith("def double")

@@ -6,14 +6,11 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.errors import UsageError
 from autograder.student.progress import (
     PROGRESS_FILE,
-    AmbiguousNameError,
     Progress,
     Task,
     by_stage,
-    find_task,
     first_open,
     outdated_lines,
     progress_lines,
@@ -119,18 +116,29 @@ def test_the_first_open_exercise_comes_next(progress: Progress, course: Course):
     assert first_open(course, progress) is None
 
 
-def test_an_exercise_is_found_by_name_and_by_stage(progress: Progress, course: Course):
-    """A name that several stages have is not guessed."""
-    progress.passed = {"01_tiny/double"}
+def test_the_search_begins_where_watch_was_left(progress: Progress, course: Course, tmp_path: Path):
+    """The first exercise to do is sought from the place where `watch` was left."""
+    every = tasks(course)
+    progress.at = every[2].key
+    progress.passed = {every[2].key}
+    progress.save()
 
-    with pytest.raises(AmbiguousNameError, match="2 stages have an exercise double"):
-        find_task(course, progress, "double")
-    assert find_task(course, progress, "1/double").key == "01_tiny/double"
-    assert find_task(course, progress, "").key == "01_tiny/Scale"
-    with pytest.raises(
-        UsageError, match=r"no exercise 'triple' here\. Exercises:\n  01_tiny: double, Scale\n"
-    ):
-        find_task(course, progress, "triple")
+    assert first_open(course, Progress.read(tmp_path)) == every[3]
+    progress.passed.add(every[3].key)
+    assert first_open(course, progress) == every[0]
+
+
+def test_many_changed_stages_are_one_line(progress: Progress, course: Course):
+    """The stages that have changed since their last check take one line, however many they are."""
+    for stage in course.stages:
+        progress.set_checked(stage, "of an older file")
+
+    assert [*outdated_lines(course, progress)] == [
+        "2 stages have changed since their last check: autograder check"
+    ]
+    progress.checked.popitem()
+    [line] = outdated_lines(course, progress)
+    assert line.endswith("has changed since its last check: autograder check 01_tiny")
 
 
 def test_minutes_left_shrink_with_each_exercise(progress: Progress, write_course):
@@ -147,7 +155,15 @@ def test_minutes_left_shrink_with_each_exercise(progress: Progress, write_course
 
     assert left == [[12, 12], [9, 12]]
     assert [item.minutes_left for item in by_stage(course, progress)] == [0, 12]
-    assert [*progress_lines(course, progress)][-1] == "2 of 4 exercises, about 12 minutes left."
+    assert [*progress_lines(course, progress)][-1] == "2 of 4 exercises, about 12 min left."
+
+
+def test_many_minutes_are_hours(progress: Progress, write_course):
+    """From two hours on, the time that is left is given in hours."""
+    timed = STAGE_TOML.replace("[[exercise]]", "minutes = 170\n\n[[exercise]]", 1)
+    course = write_course({"source/01_tiny/stage.toml": timed})
+
+    assert [*progress_lines(course, progress)][-1] == "0 of 2 exercises, about 3 hours left."
 
 
 def test_without_figures_no_minutes_are_shown(progress: Progress, course: Course):
