@@ -18,7 +18,8 @@ from autograder.student.exercise_cell import (
     replaced_names,
     written,
 )
-from autograder.student.progress import Progress, Task, find_task
+from autograder.student.place import find_exercise
+from autograder.student.progress import Progress, Task
 from autograder.submission.exercise_cells import MAGIC
 
 
@@ -87,7 +88,7 @@ def _task(folder: Path, name: str) -> tuple[Handout, Progress, Task]:
         msg = f"Name the exercise, such as %%{MAGIC} {stage.exercises[0].name}. Exercises: {known}."
         raise UsageError(msg)
     state = Progress.read(own.root)
-    return own, state, find_task(own, state, f"{stage.name}/{name}")
+    return own, state, find_exercise(own, f"{stage.name}/{name}")
 
 
 def _read(file: Path) -> bytes:

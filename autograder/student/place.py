@@ -67,6 +67,10 @@ def find_exercise(own: Handout, name: str, here: Stage | None = None) -> Task:
     near = [task for task in found if here is not None and task.stage.name == here.name]
     if len(found) > 1 and not near:
         raise AmbiguousNameError(exercise, found)
+    if not found and word and stages:
+        known = ", ".join(item.name for one in stages for item in one.exercises)
+        msg = f"There is no exercise {exercise!r} here. Exercises of {stages[0].name}: {known}."
+        raise UsageError(msg)
     if not found:
         raise UsageError(unknown(own, name))
     return (near or found)[0]

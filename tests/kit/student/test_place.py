@@ -58,12 +58,17 @@ def test_a_name_in_several_stages_is_not_guessed(own: Path):
     assert [task.key for task in found.value.choices] == ["01_tiny/double", "02_more/double"]
 
 
+def test_an_unknown_exercise_of_a_stage_lists_those_of_the_stage(own: Path):
+    """With a stage before the name, the message has the exercises of this stage alone."""
+    with pytest.raises(UsageError, match=r"'doubel' here\. Exercises of 02_more: double, Scale\."):
+        find_place("2/doubel", own)
+
+
 @pytest.mark.parametrize(
     ("word", "near"),
     [
         ("scales", "Did you mean Scale?"),
         ("SCALE", "Did you mean Scale?"),
-        ("2/doubel", "Did you mean 02_more/double?"),
         ("01_tyni", "Did you mean 01_tiny?"),
         ("9/double", "Did you mean 0"),
         ("nothing/like/it", "`autograder progress` lists the stages"),
