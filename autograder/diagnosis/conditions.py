@@ -21,6 +21,7 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "returns": lambda code, name: any(getattr(one, "id", "") == name for one in code.returned),
     "omits the axis of": lambda code, name: name in code.calls_without_axis,
     "passes": lambda code, name: name in code.keywords,
+    "passes once": lambda code, name: name in code.passed_once,
     "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "takes a tensor as": lambda code, name: name in code.tensors,
@@ -30,7 +31,7 @@ FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
     "changes tensors in place": lambda code: code.changes_in_place,
     "returns in a loop": lambda code: code.returns_in_loop,
     "returns several": lambda code: any(map(_is_sequence, code.returned)),
-    "returns a value": lambda code: any(one is not None for one in code.returned),
+    "returns a value": lambda code: any(map(_is_value, code.returned)),
     "returns an exception": lambda code: any(map(_is_exception, code.returned)),
     "runs along another axis": lambda code: code.runs_along_another_axis,
     "loses an axis": lambda code: code.loses_an_axis,
@@ -79,6 +80,10 @@ def require_conditions(conditions: Iterable[str]) -> None:
             if words not in FACTS and words not in OPERATIONS and not _about(words):
                 msg = f"unknown condition {words!r}"
                 raise ValueError(msg)
+
+
+def _is_value(value: ast.expr | None) -> bool:
+    return getattr(value, "value", value) is not None
 
 
 def _is_sequence(value: ast.expr | None) -> bool:

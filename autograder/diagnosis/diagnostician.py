@@ -83,14 +83,16 @@ def diagnose(source: Source, submission: Submitted) -> Diagnosed:
     failure; otherwise it is named if no known mistakes explain every wrong answer.
     """
     exercise, failures = submission.exercise, submission.failures
-    shown = signs(submission.code, exercise, source.contract(exercise))
-    sign = shown[0].diagnosis if shown else None
-    about_results = [one.item.name for one in failures if not _breaks_a_rule(one)]
-    if sign and shown[0].sure:
-        return Diagnosed(dict.fromkeys(about_results, sign), Explanation({}))
-    found = source.explain(submission, complete=bool(sign))
-    if sign and not found.diagnoses:
-        return Diagnosed(dict.fromkeys(about_results, sign), found)
+    texts = {one.item.name: _text(one) for one in failures if not _breaks_a_rule(one)}
+    shown = signs(submission.code, exercise, source.contract(exercise), texts.values())
+    said = {
+        name: sign.diagnosis for sign in shown[:1] for name in texts if sign.needs in texts[name]
+    }
+    if said and shown[0].sure:
+        return Diagnosed(said, Explanation({}))
+    found = source.explain(submission, complete=bool(said))
+    if said and not found.diagnoses:
+        return Diagnosed(said, found)
     diagnoses: dict[str, Diagnosis] = {}
     for failure in failures:
         name = failure.item.name
@@ -106,6 +108,11 @@ def diagnose(source: Source, submission: Submitted) -> Diagnosed:
 def _breaks_a_rule(failure: Failure) -> bool:
     """Whether the check itself states which rule is broken."""
     return status_of(failure.observation.error) == Status.FORBIDDEN
+
+
+def _text(failure: Failure) -> str:
+    """Return the text of the exception that the code raised, or ""."""
+    return str(getattr(failure.observation.error, "text", ""))
 
 
 def _together(named: Diagnosis | None, described: Diagnosis | None) -> Diagnosis | None:

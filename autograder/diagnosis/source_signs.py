@@ -7,7 +7,7 @@ results as the code.
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from autograder.diagnosis.contract import Contract, methods
@@ -34,12 +34,16 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
 class Sign(NamedTuple):
-    """A mistake that the source shows; a *sure* one explains every failure."""
+    """A mistake that the source shows; a *sure* one explains every failure.
+
+    One that *needs* words explains only the exceptions whose text contains them.
+    """
 
     name: str
     sentence: str
     question: str
     sure: bool = True
+    needs: str = ""
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -47,8 +51,13 @@ class Sign(NamedTuple):
         return Diagnosis(self.name, self.sentence, self.question)
 
 
-def signs(code: StudentCode, exercise: str, contract: Contract) -> list[Sign]:
-    """List the signs in the source of *exercise*, the sure ones first."""
+def signs(
+    code: StudentCode, exercise: str, contract: Contract, texts: Collection[str] = ()
+) -> list[Sign]:
+    """List the signs in the source of *exercise*, the sure ones first.
+
+    *texts* are those of the exceptions that the code raised.
+    """
     found = code.definitions.get(exercise, [])
     if not found:
         return []
@@ -64,7 +73,8 @@ def signs(code: StudentCode, exercise: str, contract: Contract) -> list[Sign]:
         *_defaults(last, contract),
         *_lost_axes(last),
     ]
-    return sorted(every, key=lambda sign: not sign.sure)
+    seen = [sign for sign in every if not sign.needs or any(sign.needs in one for one in texts)]
+    return sorted(seen, key=lambda sign: not sign.sure)
 
 
 def has_leftover(code: StudentCode, exercise: str) -> bool:
@@ -126,13 +136,14 @@ def _arguments(definition: Definition, contract: Contract) -> Iterator[Sign]:
                 f"{NUMBERS[wanted] if wanted < len(NUMBERS) else wanted}: ({signature}).",
                 "Which arguments does the stub have, and in which order?",
             )
-        elif names := _renamed(mine, right):
+        for new, old in _renamed(mine, right):
             yield Sign(
                 "other_names",
-                f"The argument `{names[1]}` of the stub is named `{names[0]}` in your `{shown}`, "
+                f"The argument `{old}` of the stub is named `{new}` in your `{shown}`, "
                 "so a call that passes it by name fails.",
                 "Which names do the arguments have in the stub?",
                 sure=False,
+                needs=f"unexpected keyword argument '{old}'",
             )
 
 
@@ -146,15 +157,13 @@ def _accepts(mine: ast.arguments, right: ast.arguments) -> bool:
     return enough and required <= least - len(right.defaults)
 
 
-def _renamed(mine: ast.arguments, right: ast.arguments) -> tuple[str, str] | None:
-    """Return an optional argument's name, and the different one that it has in the stub."""
+def _renamed(mine: ast.arguments, right: ast.arguments) -> Iterator[tuple[str, str]]:
+    """Yield the name of each argument that has a different one in the stub, and that one."""
     known = {each.arg for each in (*mine.args, *mine.kwonlyargs)}
-    optional = right.args[len(right.args) - len(right.defaults) :]
-    pairs = zip(mine.args[-len(optional) :] if optional else (), optional, strict=False)
     names = {each.arg for each in right.args}
-    return next(
-        ((a.arg, b.arg) for a, b in pairs if b.arg not in known and a.arg not in names), None
-    )
+    for new, old in zip(mine.args, right.args, strict=False):
+        if old.arg not in known and new.arg not in names:
+            yield new.arg, old.arg
 
 
 def _defaults(definition: Definition, contract: Contract) -> Iterator[Sign]:

@@ -265,6 +265,14 @@ class WrittenCode:
         return frozenset(each.arg or "" for each in self._nodes if isinstance(each, ast.keyword))
 
     @property
+    def passed_once(self) -> frozenset[str]:
+        """The names that a call of a library or a method passes once, such as a single size."""
+        calls = [each for each in self._nodes if isinstance(each, ast.Call)]
+        given = (each.args for each in calls if isinstance(each.func, ast.Attribute))
+        counts = (Counter(map(_name, args)) for args in given)
+        return frozenset(name for count in counts for name in count if count[name] == 1)
+
+    @property
     def tensors(self) -> frozenset[str]:
         """The arguments that are tensors, as far as their annotations say."""
         return frozenset(

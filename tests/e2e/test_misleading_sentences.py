@@ -96,7 +96,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
             "01",
             "context_vector",
             "def context_vector(weights, inputs):\n    return inputs @ weights\n",
-            "What does each of the two contain",
+            "are in the wrong order in their product",
             "Which of the three",
             id="two-arguments",
         ),
@@ -153,7 +153,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
             "mask_then_renormalize",
             "def mask_then_renormalize(weights):\n"
             "    return weights.tril() / weights.sum(dim=-1, keepdim=True)\n",
-            "not divided by their own sum",
+            "must be divided by the sum of those that are left",
             "is not divided.",
             id="sum-of-all-weights",
         ),

@@ -557,7 +557,7 @@ CASES = (
         "07",
         "context_len",
         (instead("CausalAttention", CONTEXT_LEN),),
-        {"CausalAttention": ("does not take context_length", (0.6, 0.999))},
+        {"CausalAttention": ("stub is named `context_len`", (0.6, 0.999))},
     ),
     Case(
         "05",
@@ -661,7 +661,7 @@ CASES = (
             mistake("mixes_the_inputs"),
         ),
         {
-            "draw_weights": ("creation_order", SOME),
+            "draw_weights": ("swaps_the_matrices_for_query_and_key", SOME),
             "attention_weights": ("scale_missing", SOME),
             "self_attention": ("mixes_the_inputs", (0, 0.99)),
         },

@@ -232,6 +232,29 @@ MISCONCEPTIONS = (
         question="What is the dropout probability in training after a call in eval mode?",
     ),
     Misconception(
+        id="keeps_the_size_of_the_other_weights",
+        exercise="CausalAttention",
+        swaps=(
+            (
+                "weights = self.dropout(weights)",
+                (
+                    "if self.training:\n"
+                    "            weights = weights * (torch.rand_like(weights) >= self.dropout.p)"
+                ),
+            ),
+        ),
+        explanation=(
+            "Weights are dropped, but the other weights are not divided by the probability of "
+            "keeping a weight."
+        ),
+        question="By which number must the other weights grow so that their mean stays the same?",
+        seen=(
+            "calls rand_like | calls rand | calls bernoulli | calls bernoulli_",
+            "no divides by p",
+            "no divides by dropout",
+        ),
+    ),
+    Misconception(
         id="calls_the_ready_made_attention",
         exercise="CausalAttention",
         swaps=(

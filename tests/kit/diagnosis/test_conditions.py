@@ -66,12 +66,28 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
         ("f(x, dim=-1)", "passes dim"),
         ("self.register_buffer('mask', m)", "sets mask"),
         ("return x", "returns x"),
+        ("return -1", "returns a value"),
+        ("return torch.ones(x)", "passes once x"),
     ],
 )
 def test_a_form_of_code_is_recognized(body: str, condition: str):
     """Statements have the form that their condition names."""
     assert broken_in(written(f"def f(x):\n    {body}\n", "f"), [condition]) == ""
     assert broken_in(written("def f(x):\n    pass\n", "f"), [condition]) == condition
+
+
+@pytest.mark.parametrize(
+    ("body", "condition"),
+    [
+        ("return None", "returns a value"),
+        ("return", "returns a value"),
+        ("return torch.ones(x, x)", "passes once x"),
+        ("return torch.ones(range(x))", "passes once x"),
+    ],
+)
+def test_a_similar_form_is_another_one(body: str, condition: str):
+    """A `return` of nothing has no value, and a size that is passed twice is not passed once."""
+    assert broken_in(written(f"def f(x):\n    {body}\n", "f"), [condition]) == condition
 
 
 def test_helpers_count_and_other_exercises_do_not():

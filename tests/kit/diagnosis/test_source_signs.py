@@ -1,5 +1,7 @@
 """Tests the mistakes that a student's source alone shows."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from autograder.diagnosis.contract import contract_of
@@ -38,11 +40,13 @@ FORM = {
 }
 
 
-def found(exercise: str, code: str, start: str = "from torch import nn\n") -> dict[str, str]:
-    """Return the sentences of the signs in *code*, by their names."""
+def found(
+    exercise: str, code: str, start: str = "from torch import nn\n", texts: Sequence[str] = ()
+) -> dict[str, str]:
+    """Return the sentences of the signs in *code* that raised *texts*, by their names."""
     contract = contract_of(SOLUTION, exercise, [exercise])
     source = StudentCode((start.encode(), code.encode()), ["mix", "Head"])
-    return {one.name: one.sentence for one in signs(source, exercise, contract)}
+    return {one.name: one.sentence for one in signs(source, exercise, contract, texts)}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,6 @@ def test_a_mistake_in_a_module_is_seen(change: dict[str, str], name: str):
         ("def mix(a): return a", "other_signature", "takes one argument, and that of the stub"),
         ("def mix(self, a, b): return a", "self_in_function", "not a method"),
         ("def mix(a, b, share=0.4): return a", "other_default", "`share` is 0.4"),
-        ("def mix(a, b, part=0.5): return a", "other_names", "`share` of the stub is named `part`"),
         ("def mix(a, b, share=0.5): return a / a.sum(-1)", "axis_not_kept", "without keepdim=True"),
         (
             "def mix(a, b, share=0.5):\n    top = a.max(dim=1)\n    return a - top",
@@ -105,6 +108,22 @@ def test_other_code_has_no_sign(code: str):
     """Code that takes the calls of the stub, in any form, shows no mistake."""
     assert found("mix", code).keys() <= {"other_default"}
     assert found("Head", HEAD.format(**FORM)) == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "old", "new"),
+    [
+        ("def mix(a, b, part=0.5): return a", "share", "part"),
+        ("def mix(a, c, share=0.5): return a", "b", "c"),
+    ],
+)
+def test_another_name_of_an_argument_is_a_sign_where_a_call_fails(code: str, old: str, new: str):
+    """An argument may have any name, unless a check passes it by the name in the stub."""
+    text = f"mix() got an unexpected keyword argument '{old}'"
+    said = found("mix", code, texts=["mix() missing 1 argument", text])
+
+    assert said["other_names"].startswith(f"The argument `{old}` of the stub is named `{new}`")
+    assert found("mix", code, texts=["x has no size"]) == {}
 
 
 def test_the_stub_below_the_code_is_seen():
