@@ -91,13 +91,13 @@ def identifier(text: str, limit: int = MAX_WORD) -> str:
 
 
 def digits(entry: str) -> str:
-    """Return a printed number, with an exponent if it is longer than ``MAX_DIGITS``."""
+    """Return a printed number, with an exponent if it is longer than ``MAX_DIGITS``, or a value."""
     if len(entry) <= MAX_DIGITS:
         return line(entry, MAX_DIGITS)
     try:
         return f"{float(entry[:400]):.3e}"  # the largest double has 309 digits before the point
     except ValueError:
-        return "?"
+        return line(entry, MAX_DIGITS)
 
 
 def _visible(text: str, limit: int) -> str:

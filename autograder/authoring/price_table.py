@@ -34,7 +34,8 @@ SCALES: Final = ("0.5", "0.9", "1.1", "2.0")
 INFINITY: Final = re.compile(r"-torch\.inf|-math\.inf|-?float\(['\"]-?inf['\"]\)")
 ROOT: Final = re.compile(r"/ (?P<root>[\w.\[\]()-]+ ?\*\* ?0\.5|math\.sqrt\([^()]+\))")
 # Replaces the results of an exercise. The right code runs on copies, so that only the shapes of its
-# results and its errors stay.
+# results, the lengths of its lists and its errors stay. Names of tensors stay, too; other keys are
+# results like the values.
 NOTHING_RETURNED: Final = """
 def _empty(run):
     import copy, numpy, torch
@@ -44,37 +45,68 @@ def _empty(run):
         if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
             return type(value)(map(own, value))
         return copy.deepcopy(value)
+    def has_tensor(value):
+        parts = value.values() if isinstance(value, dict) else value
+        if isinstance(value, (list, tuple, dict)):
+            return any(map(has_tensor, parts))
+        return isinstance(value, (torch.Tensor, torch.nn.Module, numpy.ndarray))
     def fill(value, given):
         if isinstance(value, torch.Tensor):
-            return {filled}
+            return {tensor}
         if isinstance(value, numpy.ndarray):
             return fill(torch.from_numpy(value), given).numpy()
+        if {returns_inputs} and not has_tensor(value):
+            known = [one for one in given if type(one) is type(value)]
+            if known:
+                return own(known[0])
         if isinstance(value, (list, tuple)):
             parts = [fill(one, given) for one in value]
             return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        if isinstance(value, (set, frozenset)):
+            return type(value)(fill(one, given) for one in value)
         if isinstance(value, dict):
-            return {{name: fill(value[name], given) for name in value}}
-        return type(value)({number}) if type(value) in (int, float) else value
+            names = value if has_tensor(value) else [fill(name, given) for name in value]
+            return dict(zip(names, (fill(one, given) for one in value.values())))
+        if isinstance(value, (str, bytes)):
+            filler = {text!r}
+            return filler * len(value) if isinstance(value, str) else filler.encode() * len(value)
+        if value is None or type(value) in (bool, int, float):
+            return (int if value is None else type(value))({number})
+        return value
     def empty(*args, **kwargs):
         result = run(*map(own, args), **{{name: own(kwargs[name]) for name in kwargs}})
-        given = [one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor)]
-        return fill(result, given)
+        return fill(result, [*args, *kwargs.values()])
     return empty
 if isinstance({name}, type):
     {name}.forward = _empty({name}.forward)
 else:
     {name} = _empty({name})
 """
-FILLED: Final = {  # what replaces a tensor and a number
-    "zeros": ("torch.zeros_like(value)", 0),
-    "ones": ("torch.ones_like(value)", 1),
-    "noise": ("(torch.arange(value.numel()).cos() * 3).reshape(value.shape).to(value.dtype)", 3),
-    "inputs": (
+
+
+class Filled(NamedTuple):
+    """What replaces a tensor, a number and a letter, and whether arguments replace results."""
+
+    tensor: str
+    number: int
+    text: str
+    returns_inputs: bool = False
+
+
+FILLED: Final = {
+    "zeros": Filled("torch.zeros_like(value)", 0, ""),
+    "ones": Filled("torch.ones_like(value)", 1, "1"),
+    "noise": Filled(
+        "(torch.arange(value.numel()).cos() * 3).reshape(value.shape).to(value.dtype)", 3, "q"
+    ),
+    "inputs": Filled(
         (
-            "next((one.clone() for one in given if one.shape == value.shape"
-            " and one.dtype == value.dtype), torch.zeros_like(value))"
+            "next((one.clone() for one in given if isinstance(one, torch.Tensor)"
+            " and one.shape == value.shape and one.dtype == value.dtype), torch.zeros_like(value))"
         ),
         0,
+        "",
+        returns_inputs=True,
     ),
 }
 Grade = Callable[[str, str], SubmissionResult]  # the name and the text of a module
@@ -219,11 +251,8 @@ class PriceGrader:
         hollow = self._stage.hidden / "hollow.py"
         if hollow.is_file():
             yield self._price("hollow.py", hollow.read_text("utf-8"))
-        for what, (filled, number) in FILLED.items():
-            changes = [
-                NOTHING_RETURNED.format(name=one, filled=filled, number=number)
-                for one in self._names
-            ]
+        for what, filled in FILLED.items():
+            changes = [NOTHING_RETURNED.format(name=one, **filled._asdict()) for one in self._names]
             yield self._price(what, self._solution + "".join(changes))
 
     def _ready(self) -> Iterator[Price]:

@@ -244,9 +244,12 @@ def _documented_of(stage: Stage) -> bytes:
     if not stage.documented.is_file():
         return b""
     tensors = _tensors(stage.documented, stage.documented.read_bytes())
-    return msgspec.json.encode(
-        [replace(tensor, stage=()) for tensor in tensors if stage.name in tensor.stage]
-    )
+    used = (tensor for tensor in tensors if stage.name in tensor.stage)
+    fields = [msgspec.to_builtins(replace(tensor, stage=())) for tensor in used]
+    for one in fields:
+        if one["form"] == documented.TENSOR:  # as before there were other forms
+            del one["form"]
+    return msgspec.json.encode(fields)
 
 
 @lru_cache(maxsize=1)  # all stages of a course have the same file

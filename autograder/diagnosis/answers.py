@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -14,6 +14,7 @@ from autograder.diagnosis.observation import (
     ended_alike,
     step_agreement,
 )
+from autograder.diagnosis.rounded_values import canonical
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 
@@ -56,7 +57,7 @@ def sought(observation: Observation) -> Sought:
 def sample(answer: Any) -> Sample | None:
     """Return a few numbers of a tensor, or of a dictionary of tensors; else ``None``."""
     if isinstance(answer, dict):
-        parts = {name: part for name in sorted(answer) if (part := sample(answer[name]))}
+        parts = {name: part for name in in_order(answer) if (part := sample(answer[name]))}
         numbers = tuple(number for part in parts.values() for number in part.numbers)
         scale = max((part.scale for part in parts.values()), default=1.0)
         return Sample(tuple((name, part.shape) for name, part in parts.items()), numbers, scale)
@@ -66,6 +67,11 @@ def sample(answer: Any) -> Sample | None:
     step = max(1, (answer.numel() - 1) // (SAMPLES - 1))
     numbers = tuple(exact.numpy().ravel()[::step].tolist())
     return Sample(tuple(answer.shape), numbers, scale_of(exact))
+
+
+def in_order(answer: dict[Any, Any]) -> list[Any]:
+    """Return the keys of *answer*, which may have several types, in a fixed order."""
+    return sorted(answer, key=lambda key: (type(key).__name__, canonical(key)))
 
 
 def differ(left: Sample | None, right: Sample | None) -> bool:
@@ -119,11 +125,28 @@ def tells(answer: Any) -> bool:
             numbers = answer.detach().flatten()
             finite = numbers[numbers.isfinite()]
             return len(finite) >= MIN_ENTRIES and varies(finite)
+        case dict() | list() | tuple():
+            parts = answer.values() if isinstance(answer, dict) else answer
+            return any(map(tells, parts)) or len({*_plain_parts(answer)}) >= MIN_ENTRIES
+    return len({*_plain_parts(answer)}) >= MIN_ENTRIES
+
+
+def _plain_parts(answer: Any) -> Iterator[Hashable]:
+    """Yield the characters of texts, and the keys and entries that are neither float nor tensor.
+
+    A key counts with its value.
+    """
+    match answer:
+        case str() | bytes() | set() | frozenset():
+            yield from answer
         case dict():
-            return any(map(tells, answer.values()))
+            for key, value in answer.items():
+                yield from ((key, part) for part in _plain_parts(value))
         case list() | tuple():
-            return any(map(tells, answer))
-    return False
+            for part in answer:
+                yield from _plain_parts(part)
+        case int() | None:
+            yield answer
 
 
 def last_tells(seen: Observation) -> bool:
@@ -163,7 +186,7 @@ def form_of(answer: Any) -> Any:
             nan = answer.detach().isnan()
             return Form(tuple(answer.shape), nan.numpy().tobytes() if nan.any() else b"")
         case dict():
-            return tuple((key, form_of(answer[key])) for key in sorted(answer))
+            return tuple((key, form_of(answer[key])) for key in in_order(answer))
     return None if answer is None else type(answer)
 
 

@@ -1,6 +1,7 @@
 """Converts answers to rounded JSON values, which are comparable between machines."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import EVIDENCE_DIGITS, rounded, scale_of
 from autograder.suite.student_proxy import RemoteModule
 
+MAX_LISTED = 40  # entries of a list without floats; a longer one becomes a digest
 MAX_ENTRIES = 4  # numbers for one tensor; the last two are a sum of all entries and the scale
 GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # numbers, so that places count
@@ -23,7 +25,9 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one
         case Tensor():
             return _tensor(answer.detach())
         case dict():
-            return {str(key): to_json_value(value) for key, value in answer.items()}
+            return {_key(key): to_json_value(value) for key, value in answer.items()}
+        case list() | tuple() if len(answer) > MAX_LISTED and _is_plain(answer):
+            return digest(canonical(answer))
         case list() | tuple():  # equal for checks
             return [to_json_value(item) for item in answer]
         case bool() | int() | float() | None:
@@ -33,7 +37,30 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one
         case OpaqueValue():
             return digest(f"opaque {answer.kind}")
         case _:
-            return digest(repr(answer))
+            return digest(canonical(answer))
+
+
+def _key(key: Any) -> str:
+    """Return *key* as a key of JSON; only a text stays as it is."""
+    return key if isinstance(key, str) else f"{type(key).__name__} {canonical(key)}"
+
+
+def _is_plain(answer: Sequence[Any]) -> bool:
+    """Whether the entries are integers, texts or bytes, which have no noise."""
+    return {*map(type, answer)} <= {int, str, bytes}
+
+
+def canonical(value: Any) -> str:
+    """Return a text that is the same for equal values, although sets have no order.
+
+    A list and a tuple are equal for checks.
+    """
+    match value:
+        case set() | frozenset():
+            return f"{{{', '.join(sorted(map(canonical, value)))}}}"
+        case list() | tuple():
+            return f"({', '.join(map(canonical, value))})"
+    return repr(value)
 
 
 def _tensor(answer: Tensor) -> dict[str, Any]:

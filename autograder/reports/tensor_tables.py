@@ -33,15 +33,20 @@ class TensorTable(msgspec.Struct, frozen=True):
     shaded: bool
 
 
-def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
-    """Return the tables Expected, Yours and Difference; axes without tokens have numbers."""
+def tensor_tables(grid: Grid) -> tuple[TensorTable, ...]:
+    """Return the tables Expected, Yours and Difference; axes without tokens have numbers.
+
+    Values that are not numbers have no table of differences.
+    """
     shaded = bool(grid.rows and grid.columns)
     right = [[False] * len(row) for row in grid.expected]
-    return (
+    tables = [
         _table("Expected", grid, grid.expected, right, shaded=shaded),
         _table("Yours", grid, grid.yours, grid.wrong, shaded=shaded),
-        _table("Difference", grid, grid.difference, grid.wrong, shaded=False),
-    )
+    ]
+    if grid.difference:
+        tables.append(_table("Difference", grid, grid.difference, grid.wrong, shaded=False))
+    return tuple(tables)
 
 
 def first_wrong_row(tables: Sequence[TensorTable]) -> TensorTable:

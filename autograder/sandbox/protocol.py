@@ -31,6 +31,8 @@ STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
 PRINTED_MARK = b"\0"  # a worker with pipes prints it after each reply
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # UTF-8 has at most four for a character
+TEXT_ENCODING: Final = "utf-8", "surrogatepass"  # of a ``TextValue``
+MAX_INTEGER_BYTES: Final = 1_000  # 2,400 digits; Python itself refuses to print more than 4,300
 MAX_PARTS = 20_000  # limit for all replies in one check; honest code needs some hundreds
 MAX_SOURCE_PARTS = 60_000  # limit for a reply about a source's names, which `static_names` bounds
 SHORT_REPLY = 65_536  # bytes of a reply without tensors; the longest problem has about 10,000
@@ -67,6 +69,24 @@ class ArrayValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="a
     tensor: TensorValue
 
 
+class BytesValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="bytes"):
+    """Encodes bytes."""
+
+    data: bytes
+
+
+class TextValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="text"):
+    """A text that is too long for a plain one or has lone surrogates, as ``TEXT_ENCODING``."""
+
+    data: bytes
+
+
+class IntegerValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="integer"):
+    """An integer of more than 64 bits: *data* has the lowest byte first, with a sign."""
+
+    data: Annotated[bytes, msgspec.Meta(max_length=MAX_INTEGER_BYTES)]
+
+
 class ObjectValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="object"):
     """A torch module of the worker; *handle* is its number there."""
 
@@ -86,9 +106,22 @@ class TupleValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="t
 
 
 class DictValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="dict"):
-    """A dictionary with names as keys."""
+    """A dictionary with texts as keys."""
 
     items: dict[str, "Value"]
+
+
+class MappingValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="mapping"):
+    """A dictionary with any hashable keys, such as pairs of integers, as (key, value)."""
+
+    items: tuple[tuple["Value", "Value"], ...]
+
+
+class SetValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="set"):
+    """A set, or a *constant* one (``frozenset``); the order of *items* says nothing."""
+
+    items: tuple["Value", ...]
+    constant: bool = False
 
 
 class OpaqueValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="opaque"):
@@ -107,9 +140,10 @@ class SourceValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
     syntax_sha256: str
 
 
-_Collection = ListValue | TupleValue | DictValue
-_Thing = TensorValue | ArrayValue | ObjectValue | OpaqueValue | SourceValue
-Value = None | bool | int | float | str | _Collection | _Thing
+Collection = ListValue | TupleValue | DictValue | MappingValue | SetValue
+_Plain = BytesValue | TextValue | IntegerValue
+_Thing = TensorValue | ArrayValue | ObjectValue | OpaqueValue | SourceValue | _Plain
+Value = None | bool | int | float | str | Collection | _Thing
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,9 +1,13 @@
 """Converts tensors and other results to messages and back, with exact dtype, shape and values."""
 
 import math
+import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from types import NoneType
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor
@@ -12,8 +16,11 @@ from autograder.sandbox import protocol
 from autograder.sandbox.protocol import (
     ArrayValue,
     BadMessageError,
+    BytesValue,
+    IntegerValue,
     OpaqueValue,
     TensorValue,
+    TextValue,
     Value,
 )
 
@@ -25,6 +32,15 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # numpy handles small arrays in a third of torch's time, but has no bfloat16.
 _ARRAYS = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
 torch.from_numpy(np.zeros(0))  # if torch can't use this NumPy, the import fails, and no check
+_COLLECTIONS = (
+    protocol.ListValue,
+    protocol.TupleValue,
+    protocol.DictValue,
+    protocol.MappingValue,
+    protocol.SetValue,
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_KEYS = (NoneType, bool, int, float, str, BytesValue, TextValue, IntegerValue, protocol.SetValue)
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
 MAX_DEPTH = 8  # levels of nested lists; the kit's deepest reply, the list of definitions, has 4
 
@@ -120,6 +136,8 @@ def _entries(value: Value) -> Iterable[Value]:
             return value.items
         case protocol.DictValue():
             return value.items.values()
+        case protocol.MappingValue():
+            return [item for _, item in value.items]
         case _:
             return ()
 
@@ -140,16 +158,16 @@ class Encoder:
     def encode(self, thing: object, depth: int = 0) -> Value:
         """Encode *thing*; a value of an unknown type becomes an ``OpaqueValue``.
 
-        A NumPy number becomes a Python number.
+        A NumPy number or text becomes that of Python.
         """
-        if isinstance(thing, np.generic) and thing.dtype.kind in "biuf":
+        if isinstance(thing, np.generic) and thing.dtype.kind in "biufUS":
             thing = thing.item()
         if self._arrays and (tensor := _tensor_of(thing)) is not None:
             thing = tensor
-        if thing is None or type(thing) in {bool, float, str}:
+        if thing is None or type(thing) in {bool, float}:
             return thing  # type: ignore[return-value]  # exact types, checked above
-        if type(thing) is int:
-            return thing if -(2**63) <= thing < 2**63 else OpaqueValue("an int of over 64 bits")
+        if type(thing) in {int, str, bytes}:
+            return self._plain(thing)  # type: ignore[arg-type]  # as above
         if isinstance(thing, Tensor):
             value = encode_tensor(thing, self._remaining_bytes)
             self._remaining_bytes -= len(value.data) if isinstance(value, TensorValue) else 0
@@ -160,17 +178,55 @@ class Encoder:
             return self._collection(thing, depth + 1)
         return OpaqueValue(f"a collection nested deeper than {MAX_DEPTH}")
 
+    def _plain(self, thing: int | str | bytes) -> Value:
+        """Encode an integer, a text or bytes; one that is too long becomes an ``OpaqueValue``."""
+        if isinstance(thing, int):
+            if -(2**63) <= thing < 2**63:
+                return thing
+            size = thing.bit_length() // 8 + 1
+            if size > protocol.MAX_INTEGER_BYTES:
+                return OpaqueValue(f"an int of {thing.bit_length()} bits, too long to send")
+            return IntegerValue(thing.to_bytes(size, "little", signed=True))
+        if isinstance(thing, str):
+            if len(thing) <= protocol.MAX_TEXT and not _SURROGATE.search(thing):
+                return thing
+            data, kind = thing.encode(*protocol.TEXT_ENCODING), "text"
+        else:
+            data, kind = thing, "bytes"
+        if len(data) > self._remaining_bytes:
+            return OpaqueValue(f"{kind} of length {len(thing)}, too long to send")
+        self._remaining_bytes -= len(data)
+        return TextValue(data) if kind == "text" else BytesValue(data)
+
     def _collection(self, thing: object, depth: int) -> Value:
         if type(thing) is list:
             return protocol.ListValue(tuple(self.encode(item, depth) for item in thing))
         if isinstance(thing, tuple):
             return protocol.TupleValue(tuple(self.encode(item, depth) for item in thing))
-        if isinstance(thing, dict) and all(type(key) is str for key in thing):
-            return protocol.DictValue(
-                {key: self.encode(item, depth) for key, item in thing.items()}
-            )
+        if isinstance(thing, dict):
+            keys = [self.encode(key, depth) for key in thing]
+            if all(map(_is_key, keys)):
+                return _dictionary(keys, [self.encode(item, depth) for item in thing.values()])
+        if type(thing) is set or type(thing) is frozenset:
+            items = [self.encode(item, depth) for item in thing]
+            if all(map(_is_key, items)):
+                items.sort(key=msgspec.msgpack.encode)  # their order differs between processes
+                return protocol.SetValue(tuple(items), constant=type(thing) is frozenset)
         kind = type(thing)
         return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
+
+
+def _dictionary(keys: Sequence[Value], items: Sequence[Value]) -> Value:
+    if all(type(key) is str for key in keys):
+        return protocol.DictValue(dict(zip(keys, items, strict=True)))  # type: ignore[arg-type]  # texts
+    return protocol.MappingValue(tuple(zip(keys, items, strict=True)))
+
+
+def _is_key(value: Value) -> bool:
+    """Whether *value* can be a key, or an entry of a set: a plain value, or a tuple of such."""
+    if isinstance(value, protocol.TupleValue):
+        return all(map(_is_key, value.items))
+    return isinstance(value, _KEYS) and getattr(value, "constant", True)
 
 
 def decode(
@@ -190,17 +246,51 @@ def decode(
             return decode_tensor(value)
         case protocol.ObjectValue():
             return find(value.handle)
-        case protocol.ListValue() | protocol.TupleValue():
-            kind = list if isinstance(value, protocol.ListValue) else tuple
-            return kind(map(inner, value.items))
-        case protocol.DictValue():
-            return {key: inner(item) for key, item in value.items.items()}
+        case BytesValue() | TextValue() | IntegerValue():
+            return _decode_plain(value)
         case ArrayValue() if arrays:
             return decode_tensor(value.tensor).numpy()
         case protocol.SourceValue() | ArrayValue():
             raise BadMessageError(protocol.NO_REQUEST)
-        case _:
-            return value
+    return _decode_collection(value, inner) if isinstance(value, _COLLECTIONS) else value
+
+
+def _decode_collection(value: protocol.Collection, inner: Callable[[Value], object]) -> object:
+    match value:
+        case protocol.ListValue():
+            return list(map(inner, value.items))
+        case protocol.TupleValue():
+            return tuple(map(inner, value.items))
+        case protocol.DictValue():
+            return {key: inner(item) for key, item in value.items.items()}
+        case protocol.MappingValue():
+            keys = _decode_keys([key for key, _ in value.items], inner)
+            return dict(zip(keys, (inner(item) for _, item in value.items), strict=True))
+        case protocol.SetValue():
+            keys = _decode_keys(value.items, inner)
+            return frozenset(keys) if value.constant else set(keys)
+
+
+def _decode_plain(value: BytesValue | TextValue | IntegerValue) -> bytes | str | int:
+    if isinstance(value, BytesValue):
+        return value.data
+    if isinstance(value, IntegerValue):
+        return int.from_bytes(value.data, "little", signed=True)
+    try:
+        return value.data.decode(*protocol.TEXT_ENCODING)
+    except UnicodeDecodeError:
+        msg = "bytes that are not a text"
+        raise BadMessageError(msg) from None
+
+
+def _decode_keys(values: Sequence[Value], inner: Callable[[Value], object]) -> list[object]:
+    """Decode keys; raise ``BadMessageError`` unless no two of them are equal."""
+    if all(map(_is_key, values)):
+        found = list(map(inner, values))
+        if len({*found}) == len(values):
+            return found
+    msg = "keys that no dictionary or set has"
+    raise BadMessageError(msg)
 
 
 def differs(after: object, sent: Value) -> bool:
@@ -216,15 +306,29 @@ def differs(after: object, sent: Value) -> bool:
         case protocol.ListValue() | protocol.TupleValue():
             kind = list if isinstance(sent, protocol.ListValue) else tuple
             return type(after) is not kind or _any_differs(after, sent.items)
-        case protocol.DictValue():
-            if type(after) is not dict or [*after] != [*sent.items]:
-                return True
-            return _any_differs([*after.values()], [*sent.items.values()])
+        case protocol.DictValue() | protocol.MappingValue():
+            return _dictionary_differs(after, sent)
+        case protocol.SetValue() | BytesValue() | TextValue() | IntegerValue():
+            return _packed(after) != msgspec.msgpack.encode([sent])
         case protocol.ObjectValue():
             return False
         case _:
             known = type(after) is type(sent) and (after == sent or sent != sent)  # noqa: PLR0124  # NaN
             return not known
+
+
+def _dictionary_differs(after: object, sent: protocol.DictValue | protocol.MappingValue) -> bool:
+    pairs = sent.items.items() if isinstance(sent, protocol.DictValue) else sent.items
+    keys = msgspec.msgpack.encode([key for key, _ in pairs])
+    if type(after) is not dict or _packed(*after) != keys:
+        return True
+    return _any_differs([*after.values()], [item for _, item in pairs])
+
+
+def _packed(*things: object) -> bytes:
+    """Encode plain *things*, so that True differs from 1."""
+    encoder = Encoder(lambda _module: -1, sys.maxsize)
+    return msgspec.msgpack.encode([encoder.encode(thing) for thing in things])
 
 
 def _any_differs(after: Sequence[object], sent: Sequence[Value]) -> bool:

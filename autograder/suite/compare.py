@@ -6,9 +6,10 @@ have only an absolute error, because the last printed place is equally wide for 
 """
 
 import math
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -18,7 +19,16 @@ from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin
-from autograder.suite.wrong_entries import first_wrong_part, where_wrong
+from autograder.suite.wording import (
+    is_long,
+    it,
+    key_name,
+    keys_difference,
+    says,
+    shown,
+    text_difference,
+)
+from autograder.suite.wrong_entries import entries_grid, first_wrong_part, where_wrong
 
 FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed place
 # Tolerances for hidden inputs: far above the noise that einsum, loops or float64 cause, and far
@@ -28,9 +38,15 @@ PROBE_RTOL = 1e-4
 INFINITIES = {"inf", "-inf"}
 SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
-PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
-SINGULAR = {"axis", "bias"}  # nouns that end in s
-LEADING = ("After ", "At ", "For ", "In ", "With ")  # of phrases before the name of a value
+CONTAINERS: Final[Mapping[str, tuple[type, ...]]] = MappingProxyType(
+    {  # the name of each expected type, and the types that are accepted
+        "dict": (dict,),
+        "list": (list, tuple),
+        "tuple": (tuple, list),
+        "set": (set, frozenset),
+        "frozenset": (frozenset, set),
+    }
+)
 
 
 def agrees(actual: object, expected: object, what: str = "The result") -> None:
@@ -38,8 +54,18 @@ def agrees(actual: object, expected: object, what: str = "The result") -> None:
 
     Tensors must have the same shape and dtype, and the same values up to float32 noise. Lists,
     tuples and dictionaries are compared entry by entry, and the message names the first wrong
-    entry. A list is accepted for a tuple. Whole numbers and texts must be equal.
+    entry. A list is accepted for a tuple, and a ``frozenset`` for a set. Whole numbers, texts,
+    bytes and the entries of sets must be equal.
     """
+    try:
+        _agrees(actual, expected, what)
+    except WrongAnswer as wrong:
+        if wrong.public_suite_grid is None and isinstance(expected, dict | list | tuple):
+            wrong.public_suite_grid = partial(entries_grid, actual, expected, alike)
+        raise
+
+
+def _agrees(actual: object, expected: object, what: str) -> None:
     match expected:
         case Tensor():
             _agrees_with_tensor(actual, expected, what)
@@ -48,55 +74,76 @@ def agrees(actual: object, expected: object, what: str = "The result") -> None:
         case dict():
             _has_entries(actual, expected, what)
             for key, value in expected.items():
-                agrees(actual[key], value, _entry(f"`{key}`", what))  # type: ignore[index]  # a dictionary
+                _entry_agrees(actual[key], value, key_name(key), what)  # type: ignore[index]  # a dictionary
         case list() | tuple():
             _has_entries(actual, expected, what)
             for index, (one, other) in enumerate(zip(actual, expected, strict=True)):  # type: ignore[call-overload]  # a list
-                agrees(one, other, _entry(str(index), what))
+                _entry_agrees(one, other, str(index), what)
+        case set() | frozenset():
+            _has_entries(actual, expected, what)
         case float():
             number_agrees(actual, expected, what)
         case _:
             _is_equal(actual, expected, what)
 
 
-def _entry(name: str, what: str) -> str:
-    return f"Entry {name} of {what[:1].lower()}{what[1:]}"
+def _entry_agrees(actual: object, expected: object, name: str, what: str) -> None:
+    """Compare entry *name* of *what*.
+
+    Next to hidden inputs, the name is shown only for tensors: other keys and places may depend on
+    the inputs.
+    """
+    try:
+        agrees(actual, expected, f"Entry {name} of {what[:1].lower()}{what[1:]}")
+    except WrongAnswer as wrong:
+        if not _holds_tensor(expected):
+            wrong.public = f"{says(what, 'has')} a wrong entry."
+        raise
 
 
-def _has_entries(actual: object, expected: Collection[object], what: str) -> None:
+def _holds_tensor(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_tensor, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_holds_tensor, value))
+    return isinstance(value, Tensor | np.ndarray)
+
+
+def _has_entries(actual: object, expected: Any, what: str) -> None:
     """Fail the check unless *actual* is a collection with the entries of *expected*."""
-    kind = next(one for one in (dict, list, tuple) if isinstance(expected, one)).__name__
-    if not isinstance(actual, dict if kind == "dict" else (list, tuple)):
-        sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be a {kind}."
-        public = f"{_says(what, 'has')} the wrong type; {_it(what)} should be a {kind}."
+    kind, kinds = next(item for item in CONTAINERS.items() if isinstance(expected, item[1][0]))
+    given: Any = actual
+    if not issubclass(type(actual), kinds):
+        sentence = f"{says(what, 'is')} {_kind(actual)}; {it(what)} should be a {kind}."
+        public = f"{says(what, 'has')} the wrong type; {it(what)} should be a {kind}."
         raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        wanted, given = (" and ".join(f"`{key}`" for key in one) for one in (expected, actual))
-        right = actual.keys() == expected.keys()
-    else:
-        wanted, given = str(len(expected)), str(len(actual))
-        right = wanted == given
-    if not right:
-        sentence = f"{_says(what, 'has')} the entries {given or 'none'}, not {wanted}."
-        if kind != "dict":
-            sentence = f"{_says(what, 'has')} {given} entries; {_it(what)} should have {wanted}."
+    sentence = ""
+    if isinstance(expected, list | tuple):
+        if len(given) != len(expected):
+            count = f"{len(given)} {'entry' if len(given) == 1 else 'entries'}"
+            sentence = f"{says(what, 'has')} {count}; {it(what)} should have {len(expected)}."
+    elif {*given} != {*expected}:
+        sentence = keys_difference(given, expected, what)
+    if sentence:
         raise WrongAnswer(
-            Status.WRONG_SHAPE, f"{_says(what, 'has')} the wrong entries.", message=sentence
+            Status.WRONG_SHAPE, f"{says(what, 'has')} the wrong entries.", message=sentence
         )
 
 
-def _is_equal(actual: object, expected: object, what: str) -> None:
+def _is_equal(actual: object, expected: Any, what: str) -> None:
     """Fail the check unless *actual* equals a value without noise: int, bool, text or None."""
-    given: object = actual
+    given: Any = actual
     if type(expected) is int and isinstance(actual, Tensor) and not actual.ndim:
         given = actual.item()
     if type(given) is not type(expected):
-        sentence = f"{_says(what, 'is')} {_kind(given)}; {_it(what)} should be {_kind(expected)}."
-        public = f"{_says(what, 'has')} the wrong type; {_it(what)} should be {_kind(expected)}."
+        sentence = f"{says(what, 'is')} {_kind(given)}; {it(what)} should be {_kind(expected)}."
+        public = f"{says(what, 'has')} the wrong type; {it(what)} should be {_kind(expected)}."
         raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
     if given != expected:
-        sentence = f"{_says(what, 'is')} {given!r}; {_it(what)} should be {expected!r}."
-        public = f"{_says(what, 'is')} wrong."
+        sentence = f"{says(what, 'is')} {shown(given)}; {it(what)} should be {shown(expected)}."
+        if is_long(given, expected):
+            sentence = text_difference(given, expected, what)
+        public = f"{says(what, 'is')} wrong."
         raise WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
 
 
@@ -112,8 +159,14 @@ def _agrees_with_tensor(actual: object, expected: Tensor, what: str) -> None:
     _close(answer, wanted, _bound(wanted), what)
 
 
-def alike(left: Tensor, right: Tensor) -> bool:
+def alike(left: object, right: object) -> bool:
     """Whether two answers agree up to float32 noise, for laws that compare a module with itself."""
+    if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
+        try:
+            agrees(left, right)
+        except WrongAnswer:
+            return False
+        return True
     answer, wanted = (
         one.int() if one.dtype is torch.bool else one.detach() for one in (left, right)
     )
@@ -157,10 +210,10 @@ def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result"
     answer = tensor(actual, what)
     if tuple(answer.shape) != shape:
         sentence = (
-            f"{_says(what, 'has')} shape {tuple(answer.shape)}; {_it(what)} should have {shape}."
+            f"{says(what, 'has')} shape {tuple(answer.shape)}; {it(what)} should have {shape}."
         )
         which = "number of axes" if answer.ndim != len(shape) else "size in at least one axis"
-        public = f"{_says(what, 'has')} the wrong {which}."
+        public = f"{says(what, 'has')} the wrong {which}."
         raise WrongAnswer(Status.WRONG_SHAPE, public, message=sentence)
     return answer
 
@@ -170,8 +223,8 @@ def tensor(actual: object, what: str = "The result") -> Tensor:
     if isinstance(actual, Tensor):
         return actual.detach()
     hint = " A function that ends without `return` returns None." if actual is None else ""
-    sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be a torch.Tensor.{hint}"
-    public = f"{_says(what, 'is')} not a torch.Tensor.{hint}"
+    sentence = f"{says(what, 'is')} {_kind(actual)}; {it(what)} should be a torch.Tensor.{hint}"
+    public = f"{says(what, 'is')} not a torch.Tensor.{hint}"
     raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
 
 
@@ -180,13 +233,13 @@ def number(actual: object, what: str = "The result") -> float:
     if type(actual) in {int, float}:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
     if not isinstance(actual, Tensor):
-        sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be one number."
-        public = f"{_says(what, 'has')} the wrong type; {_it(what)} should be one number."
+        sentence = f"{says(what, 'is')} {_kind(actual)}; {it(what)} should be one number."
+        public = f"{says(what, 'has')} the wrong type; {it(what)} should be one number."
         raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
     if actual.ndim:
         shape = tuple(actual.shape)
-        sentence = f"{_says(what, 'has')} shape {shape}; {_it(what)} should be one number."
-        public = f"{_says(what, 'is')} a tensor with axes; {_it(what)} should be one number."
+        sentence = f"{says(what, 'has')} shape {shape}; {it(what)} should be one number."
+        public = f"{says(what, 'is')} a tensor with axes; {it(what)} should be one number."
         raise WrongAnswer(Status.WRONG_SHAPE, public, message=sentence)
     return float(actual.detach())
 
@@ -232,10 +285,9 @@ def same_dtype(answer: Tensor, dtype: torch.dtype, what: str) -> None:
     if answer.dtype == dtype:
         return
     sentence = (
-        f"{_says(what, 'has')} dtype {_short(answer.dtype)}; "
-        f"{_it(what)} should have {_short(dtype)}."
+        f"{says(what, 'has')} dtype {_short(answer.dtype)}; {it(what)} should have {_short(dtype)}."
     )
-    public = f"{_says(what, 'has')} the wrong dtype."
+    public = f"{says(what, 'has')} the wrong dtype."
     raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
 
 
@@ -252,7 +304,7 @@ def finite_like(
     wrong = ~answer.isfinite() & (answer != expected)
     if wrong.any():
         kind = "NaN" if answer.isnan().any() else "infinite values"
-        text = f"{_says(what, 'contains')} {kind}"
+        text = f"{says(what, 'contains')} {kind}"
         finite = expected.isfinite()
         if finite[wrong].all() and not finite.all():  # elsewhere, infinite values are right
             text += " where finite numbers are expected"
@@ -282,13 +334,13 @@ def _close(
         places = 0 if _is_whole(answer) and _is_whole(expected) else SHOWN_DECIMALS
     shown = max(places, SHOWN_DECIMALS) if places else 0
     sentence = (
-        f"{_says(what, 'differs')} from the expected values in {int(wrong.sum())} of "
+        f"{says(what, 'differs')} from the expected values in {int(wrong.sum())} of "
         f"{wrong.numel()} entries{_at_most(answer, expected, wrong, shown)}.{where_wrong(wrong)}"
     )
     if not wrong.ndim and not answer.is_complex():  # the expected number has the same dtype
         pair = (f"{float(one):.{shown}f}" for one in (answer, expected))
-        sentence = "{0} {2}; {1} should be {3}.".format(_says(what, "is"), _it(what), *pair)
-    error = WrongAnswer(Status.WRONG_VALUE, f"{_says(what, 'has')} wrong values.", message=sentence)
+        sentence = "{0} {2}; {1} should be {3}.".format(says(what, "is"), it(what), *pair)
+    error = WrongAnswer(Status.WRONG_VALUE, f"{says(what, 'has')} wrong values.", message=sentence)
     error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
     raise error
 
@@ -321,24 +373,6 @@ def _wrong_entries(answer: Tensor, expected: Tensor, bound: Tensor, noise: float
     if apart.is_floating_point():  # whole numbers have no noise
         note_margin(apart, bound, expected, noise)
     return ~(apart <= bound)
-
-
-def _says(what: str, verb: str) -> str:
-    """Return *what* with *verb*, a singular form, in the number of *what*."""
-    return f"{what} {PLURALS[verb] if _is_plural(what) else verb}"
-
-
-def _it(what: str) -> str:
-    return "they" if _is_plural(what) else "it"
-
-
-def _is_plural(what: str) -> bool:
-    """Whether *what* names several things: "The weights of a token" does, `scaled_scores` not."""
-    if what.startswith(LEADING):  # "After a change of the last tokens, the result of the first"
-        what = what.partition(", the " if ", the " in what else " the ")[2]
-    modifier = r",| (?:after|before|for|from|in|of|right|that|with|without)\b"
-    noun = re.split(modifier, what)[0].split()[-1:]
-    return any(re.fullmatch(r"[a-z]+[^s]s", word) and word not in SINGULAR for word in noun)
 
 
 def _short(dtype: torch.dtype) -> str:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import torch
@@ -20,6 +20,7 @@ from autograder.errors import CourseError
 from autograder.suite.checks import Notice
 from autograder.suite.compare import (
     FLOAT_NOISE,
+    agrees,
     matches_printed,
     matches_printed_number,
     number,
@@ -27,6 +28,7 @@ from autograder.suite.compare import (
 )
 from autograder.suite.noise import PRINTED_NOISE
 
+TENSOR: Final = "tensor"  # the usual form
 TORCH_VERSION = Version(torch.__version__).public
 
 
@@ -38,7 +40,8 @@ class DocumentedTensor(
     Its precision is a number of *decimals*, or of significant *digits* as in -2.54e-04. *torch* is
     a requirement, such as ``>=2.9``, for the versions of torch that compute it; by default, all
     versions do. *tokens* labels an axis of the same length; by default, it is that of the whole
-    file.
+    file. The *form* ``plain`` means a value of Python, such as a text or a list of lists, and
+    ``dict`` a dictionary, as a list of its keys with their values; both are exact.
     """
 
     name: str
@@ -54,9 +57,17 @@ class DocumentedTensor(
     exact: bool = False
     from_printed: bool = False
     tokens: tuple[str, ...] | None = None
+    form: Literal["tensor", "plain", "dict"] = TENSOR
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` if the entry contradicts itself."""
+        if self.form != TENSOR:
+            if self.decimals is not None or self.digits is not None:
+                msg = f"{self.name} is exact, so it has neither `decimals` nor `digits`"
+                raise ValueError(msg)
+            if self.form == "dict":
+                _ = self.plain
+            return
         if (self.decimals is None) == (self.digits is None):
             msg = f"{self.name} needs `decimals` or `digits`, and not both"
             raise ValueError(msg)
@@ -71,6 +82,17 @@ class DocumentedTensor(
         value = torch.tensor(self.value)
         whole = self.exact and not self.decimals and value.dtype is torch.int64
         return value if whole else torch.tensor(self.value, dtype=torch.float32)
+
+    @cached_property
+    def plain(self) -> Any:
+        """The value of Python; in a key, a list is a tuple. Treat it as read-only."""
+        if self.form != "dict":
+            return self.value
+        try:
+            return {_as_key(key): value for key, value in self.value}
+        except (TypeError, ValueError):
+            msg = f"{self.name}: the value of a dictionary is a list of lists [key, value]"
+            raise ValueError(msg) from None
 
     @cached_property
     def places(self) -> int:
@@ -103,7 +125,9 @@ class DocumentedTensor(
         With a version of torch that computes other values, only the shape is compared.
         """
         single = isinstance(self.value, int | float)
-        if not self.holds_here:
+        if self.form != TENSOR:
+            agrees(actual, self.plain, what)
+        elif not self.holds_here:
             _ = number(actual, what) if single else tensor_like(actual, self.tensor.shape, what)
             _note_uncompared(self.torch)
         elif single:
@@ -138,6 +162,10 @@ class DocumentedTensor(
         """Return the decimal place of the last significant digit of *value*; 0 for zero."""
         exponent = f"{value:.{(self.digits or 1) - 1}e}".partition("e")[2]
         return (self.digits or 1) - 1 - int(exponent) if value else 0
+
+
+def _as_key(value: Any) -> Any:
+    return tuple(map(_as_key, value)) if isinstance(value, list) else value
 
 
 class UnusableTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -67,7 +67,8 @@ def agreement(left: Any, right: Any) -> Agreement:
             return _of_numbers(left, right, max([1.0, *_finite((left, right))]))
         case RemoteModule(), RemoteModule():
             return Agreement.SAME
-    same = type(left) is type(right) and bool(left == right)
+    sets = all(isinstance(one, set | frozenset) for one in (left, right))
+    same = (sets or type(left) is type(right)) and bool(left == right)
     return Agreement.SAME if same else Agreement.DIFFERENT
 
 

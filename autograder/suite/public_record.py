@@ -9,7 +9,7 @@ import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import torch
@@ -22,12 +22,13 @@ from autograder.sandbox.static_names import Definition
 from autograder.sandbox.tensors import decode_tensor, tensor_bytes
 from autograder.sandbox.transcript import Exchange
 from autograder.suite import records
-from autograder.suite.documented import DocumentedTensor, DocumentedTensors
+from autograder.suite.documented import TENSOR, DocumentedTensor, DocumentedTensors
 from autograder.suite.noise import EXPECTED_DIGITS, Agreement, agreement, rounded, scale_of
 
 OWN_WORDS = frozenset({"output", "gradients", *(f"input {number}" for number in range(9))})
+RESULTS: Final = frozenset({"call", "forward", "method"})  # expected answers, like numbers
 DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
-RARE_FIELDS = ("digits", "torch")  # fields that most entries lack
+RARE_FIELDS = ("digits", "torch")  # fields that most entries lack; also `form`
 
 
 class RecordedReply(msgspec.Struct, frozen=True, array_like=True):
@@ -96,7 +97,8 @@ def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
     """Return the parts of a documented tensor that a check needs, without its origin."""
     fields = msgspec.to_builtins(tensor)
     kept = {name: fields[name] for name in DOCUMENTED_FIELDS}
-    return kept | {name: fields[name] for name in RARE_FIELDS if fields[name]}
+    rare = {name: fields[name] for name in RARE_FIELDS if fields[name]}
+    return kept | rare | ({"form": tensor.form} if tensor.form != TENSOR else {})
 
 
 def read(path: Path) -> PublicRecord:
@@ -104,10 +106,11 @@ def read(path: Path) -> PublicRecord:
     return records.read(path, "replies", PublicRecord)
 
 
-def words(record: PublicRecord) -> Iterator[str]:
-    """Yield every text in the replies, except the words of the record itself."""
-    for reply in (reply for replies in record.replies.values() for reply in replies):
-        yield from (text for text in _texts(reply.value) if text not in OWN_WORDS)
+def words(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """Yield every name in the replies; a text that a function or module returns is no name."""
+    for exchange in exchanges:
+        if exchange.request.verb not in RESULTS:
+            yield from (text for text in _texts(exchange.reply.value) if text not in OWN_WORDS)
 
 
 def differs(left: PublicRecord, right: PublicRecord) -> str:
@@ -145,6 +148,8 @@ def _plain(value: Value) -> Any:
             return [type(value).__name__, *map(_plain, value.items)]
         case protocol.DictValue():
             return {key: _plain(item) for key, item in value.items.items()}
+        case protocol.MappingValue():
+            return [type(value).__name__, *([key, _plain(item)] for key, item in value.items)]
         case _:
             return value
 
@@ -183,6 +188,8 @@ def _shape(value: Value) -> Any:
         return list(map(_shape, value.items))
     if isinstance(value, protocol.DictValue):
         return {key: _shape(item) for key, item in value.items.items()}
+    if isinstance(value, protocol.MappingValue):
+        return [[key, _shape(item)] for key, item in value.items]
     return 0.0 if isinstance(value, float) else value
 
 
@@ -201,11 +208,12 @@ def _rounded(value: Value) -> Value:
             return replace(value, items=tuple(map(_rounded, value.items)))
         case protocol.DictValue():
             return replace(value, items={key: _rounded(one) for key, one in value.items.items()})
-        case None | int() | str() | protocol.ObjectValue():
-            return value
-        case _:
-            msg = f"a record can't hold {value!r}"
+        case protocol.MappingValue():
+            return replace(value, items=tuple((key, _rounded(one)) for key, one in value.items))
+        case protocol.OpaqueValue():
+            msg = f"a record can't hold {value.kind}"
             raise CourseError(msg)
+    return value
 
 
 def _rounded_tensor(value: TensorValue) -> TensorValue:

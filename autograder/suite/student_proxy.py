@@ -116,7 +116,7 @@ class Student:
         except BadMessageError as error:
             sentence = "The answer contradicts itself"
             raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
-        self._parts |= dict(_tensors({len(self._answers): value}))
+        self._parts |= dict(_own_parts({len(self._answers): value}))
         self._answers.append((verb, value))
         return value
 
@@ -339,25 +339,34 @@ def _shown(arg: Any) -> str:
     return f"a list of {len(arg)}" if is_long else text
 
 
-def _tensors(values: Mapping[Any, Any], way: PartPath = ()) -> Iterator[tuple[Hashable, PartPath]]:
-    """Yield the identity of each tensor in *values* and of each container of one, with its path."""
+def _own_parts(
+    values: Mapping[Any, Any], way: PartPath = ()
+) -> Iterator[tuple[Hashable, PartPath]]:
+    """Yield the identity of each part of *values* that is no other object, with its path.
+
+    Python keeps one object for all equal small numbers, characters and empty tuples.
+    """
     for key, value in values.items():
         path = (*way, key)
-        found = list(_tensors(_items(value), path))
-        if found or isinstance(value, Tensor):
+        if isinstance(value, Tensor | list | dict | set) or (
+            isinstance(value, tuple | str | bytes) and len(value) > 1
+        ):
             yield _identity(value), path
-        yield from found
+        yield from _own_parts(_items(value), path)
 
 
 def _found(
     values: Mapping[Any, Any], known: Mapping[Hashable, PartPath], way: PartPath = ()
 ) -> Iterator[tuple[PartPath, PartPath]]:
-    """Yield the path of each *known* part in *values*, with its known path."""
+    """Yield the path of each *known* part in *values*, with its known path.
+
+    A dictionary in an argument is searched if its keys are texts.
+    """
     for key, value in values.items():
         path = (*way, key)
         if (identity := _identity(value)) in known:
             yield path, known[identity]
-        else:
+        elif not isinstance(value, dict) or all(isinstance(one, str) for one in value):
             yield from _found(_items(value), known, path)
 
 

@@ -1,10 +1,11 @@
-"""Describes the wrong entries of a tensor: where they are, and a table of the first wrong part.
+"""Describes wrong entries: where they are in a tensor, and a table of the first wrong part.
 
 The places are counted on the compared tensor: rows and columns are its last two axes, items its
 first one if it has more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,15 @@ import torch
 from torch import Tensor
 
 from autograder.results import MAX_SIDE, Grid
+from autograder.suite.wording import shown
 
 SHARE = 0.75  # of a triangle; if fewer of its entries are wrong, it is not worth a sentence
 MIN_SQUARE = 3  # rows; in a smaller square, triangles have one entry
 MIN_ALTERNATING = 4  # entries of an axis of which every second one is wrong
 CHANCE = 0.05  # the largest probability that right rows, columns or items are right by chance
 NO_NUMBER = "-"  # the difference between a number and infinity
+PLAIN = (int, float, str, bytes, NoneType, list, tuple, dict, set, frozenset)
+ABSENT = "-"  # an entry that only the other collection has
 
 Flags = np.ndarray[Any, Any]  # of booleans
 
@@ -186,3 +190,33 @@ def _differences(left: Tensor, right: Tensor, decimals: int) -> tuple[tuple[str,
         tuple(text if finite else NO_NUMBER for text, finite in zip(*row, strict=True))
         for row in rows
     )
+
+
+def entries_grid(
+    actual: object, expected: object, alike: Callable[[object, object], bool]
+) -> Grid | None:
+    """Return a table with the entries of two collections around the first that is not *alike*.
+
+    It is None unless both are dictionaries, or both are lists or tuples, of plain values.
+    """
+    mine, right = _by_key(actual), _by_key(expected)
+    keys = list(dict.fromkeys([*right, *mine]))
+    if type(actual) is not type(expected) or not keys:
+        return None
+    if not all(isinstance(one, PLAIN) for one in (*mine.values(), *right.values())):
+        return None
+    flags = [not (key in mine and key in right and alike(mine[key], right[key])) for key in keys]
+    start = max(0, min(flags.index(True) - MAX_SIDE // 2, len(keys) - MAX_SIDE))
+    part = slice(start, start + MAX_SIDE)
+    yours, wanted = (
+        tuple(shown(one[key]) if key in one else ABSENT for key in keys[part])
+        for one in (mine, right)
+    )
+    columns = tuple(key if isinstance(key, str) else shown(key) for key in keys[part])
+    return Grid((wanted,), (yours,), (), (tuple(flags[part]),), columns=columns)
+
+
+def _by_key(value: object) -> dict[Any, Any]:
+    if isinstance(value, list | tuple):
+        return dict(enumerate(value))
+    return value if isinstance(value, dict) else {}

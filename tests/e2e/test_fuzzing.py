@@ -96,12 +96,21 @@ tensors = st.builds(
     st.binary(max_size=64),
     st.booleans(),
 )
+plain = st.one_of(
+    st.builds(protocol.BytesValue, st.binary(max_size=9)),
+    st.builds(protocol.TextValue, st.binary(max_size=9)),
+    st.builds(protocol.IntegerValue, st.binary(max_size=30)),
+)
 values = st.recursive(
-    st.one_of(scalars.filter(lambda one: not isinstance(one, int)), tensors),
+    st.one_of(scalars.filter(lambda one: not isinstance(one, int)), tensors, plain),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4).map(lambda items: protocol.ListValue(tuple(items))),
         st.lists(inner, max_size=4).map(lambda items: protocol.TupleValue(tuple(items))),
         st.dictionaries(st.text(max_size=5), inner, max_size=3).map(protocol.DictValue),
+        st.lists(st.tuples(inner, inner), max_size=4).map(
+            lambda pairs: protocol.MappingValue(tuple(pairs))
+        ),
+        st.builds(protocol.SetValue, st.lists(inner, max_size=4).map(tuple), st.booleans()),
     ),
     max_leaves=12,
 )

@@ -1,5 +1,7 @@
 """Tests that tensors are sent exactly, and that unsupported ones are refused by name."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -9,12 +11,17 @@ from torch import Tensor, nn
 
 from autograder.sandbox.protocol import (
     BadMessageError,
+    BytesValue,
     DictValue,
+    IntegerValue,
     ListValue,
+    MappingValue,
     ObjectValue,
     OpaqueValue,
+    SetValue,
     SourceValue,
     TensorValue,
+    TextValue,
     TupleValue,
 )
 from autograder.sandbox.tensors import (
@@ -142,16 +149,27 @@ def test_a_tensor_that_contradicts_itself_is_refused(value: TensorValue):
         pytest.param(None, None, id="none"),
         pytest.param(True, True, id="bool"),
         pytest.param(2**63 - 1, 2**63 - 1, id="largest-int"),
-        pytest.param(2**63, OpaqueValue("an int of over 64 bits"), id="int-over-64-bits"),
-        pytest.param(-(2**200), OpaqueValue("an int of over 64 bits"), id="huge-negative-int"),
+        pytest.param(2**63, IntegerValue(bytes(7) + b"\x80\0"), id="int-over-64-bits"),
+        pytest.param(
+            -(2**9000), OpaqueValue("an int of 9001 bits, too long to send"), id="huge-negative-int"
+        ),
         pytest.param([1, (2.0, "x")], ListValue((1, TupleValue((2.0, "x")))), id="nested"),
         pytest.param({"a": None}, DictValue({"a": None}), id="dict"),
         pytest.param(np.float64(0.5), 0.5, id="numpy-float"),
         pytest.param([np.int32(7), np.True_], ListValue((7, True)), id="numpy-int"),
         pytest.param(np.complex64(1j), OpaqueValue("numpy.complex64"), id="numpy-complex"),
         pytest.param(np.ones(2), OpaqueValue("numpy.ndarray"), id="numpy-array"),
-        pytest.param({1: 2}, OpaqueValue("dict"), id="dict-with-other-keys"),
-        pytest.param({1}, OpaqueValue("set"), id="set"),
+        pytest.param(b"x", BytesValue(b"x"), id="bytes"),
+        pytest.param("é" * 1500, "é" * 1500, id="text"),
+        pytest.param("\ud800", TextValue(b"\xed\xa0\x80"), id="lone-surrogate"),
+        pytest.param("é" * 2500, TextValue(("é" * 2500).encode()), id="long-text"),
+        pytest.param(np.str_("x"), "x", id="numpy-text"),
+        pytest.param({(1, 2): 3}, MappingValue(((TupleValue((1, 2)), 3),)), id="dict-of-pairs"),
+        pytest.param({2, "a", 1}, SetValue((1, 2, "a")), id="set"),
+        pytest.param(frozenset({None}), SetValue((None,), constant=True), id="frozenset"),
+        pytest.param({print: 1}, OpaqueValue("dict"), id="dict-with-a-function-as-key"),
+        pytest.param({nn.ReLU()}, OpaqueValue("set"), id="set-of-modules"),
+        pytest.param(range(3), OpaqueValue("range"), id="range"),
         pytest.param(print, OpaqueValue("builtin_function_or_method"), id="function"),
         pytest.param(torch.float32, OpaqueValue("torch.dtype"), id="dtype"),
         pytest.param(type("F", (float,), {})(1), OpaqueValue(f"{__name__}.F"), id="subclass"),
@@ -188,11 +206,38 @@ def test_all_tensors_of_an_answer_share_one_limit():
 
 
 def test_decoding_gives_back_what_was_encoded(encoder: Encoder):
-    """Lists, tuples, dicts, numbers and handles stay the same."""
-    thing = [1, (2.0, {"a": None}), "x"]
+    """Lists, tuples, dicts with any keys, sets, numbers, texts, bytes and handles stay the same."""
+    plain = [1, -(2**70), 2.0, "x" * 5000, "\udfff", b"\xff", {(1, frozenset({"a"})): {None, True}}]
+    thing = [plain, (2.0, {"a": None, 3: {4: b""}}), Counter("tea")]
 
     assert decode(encoder.encode(thing), lambda handle: handle) == thing
     assert decode(ObjectValue(7), lambda handle: f"module {handle}") == "module 7"
+
+
+def test_texts_and_bytes_count_towards_the_limit():
+    """A text that does not fit is replaced by its length, like a tensor."""
+    encoder = Encoder(lambda _module: 0, max_bytes=4000)
+
+    assert encoder.encode(["a" * 3000, b"b" * 2000]) == ListValue(
+        (TextValue(b"a" * 3000), OpaqueValue("bytes of length 2000, too long to send"))
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(MappingValue(((ListValue(()), 1),)), id="list-as-key"),
+        pytest.param(MappingValue(((encode_tensor(torch.ones(1), 99), 1),)), id="tensor-as-key"),
+        pytest.param(MappingValue(((1, 2), (True, 3))), id="equal-keys"),
+        pytest.param(SetValue((SetValue((1,)),)), id="set-in-a-set"),
+        pytest.param(SetValue((TupleValue((ObjectValue(0),)),)), id="module-in-a-set"),
+        pytest.param(TextValue(b"\xff"), id="no-text"),
+    ],
+)
+def test_keys_and_texts_that_nothing_has_are_refused(value: object):
+    """A forged reply has no keys that Python refuses, and bytes that are not UTF-8 are no text."""
+    with pytest.raises(BadMessageError):
+        decode(value, lambda handle: handle)
 
 
 def test_a_value_that_is_nested_too_deep_is_refused():

@@ -12,6 +12,7 @@ from autograder.suite.checks import WrongAnswer
 from autograder.suite.compare import (
     FLOAT_NOISE,
     agrees,
+    alike,
     matches_printed,
     number,
     number_agrees,
@@ -333,7 +334,7 @@ CACHE = (torch.ones(2, 3), {"keys": torch.zeros(4), "seen": 5}, [0.5, None])
         ),
         pytest.param(
             (CACHE[0], {"keys": torch.zeros(4)}, CACHE[2]),
-            "Entry 1 of the result has the entries `keys`, not `keys` and `seen`.",
+            "Entry 1 of the result lacks the entry `seen`.",
             id="names",
         ),
         pytest.param(
@@ -362,6 +363,121 @@ def test_the_message_names_the_entry_that_is_wrong(actual: object, sentence: str
         agrees(actual, CACHE)
 
     assert sentence in caught.value.message
+
+
+PAIRS = {(1, 2): 4, (2, 1): 1}
+LONG = "ab" * 50
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "sentence"),
+    [
+        pytest.param("abd", "abc", "The words are 'abd'; they should be 'abc'.", id="text"),
+        pytest.param(b"abd", b"abc", "are b'abd'; they should be b'abc'.", id="bytes"),
+        pytest.param(b"abc", "abc", "are of type bytes; they should be of type str.", id="type"),
+        pytest.param(None, "abc", "are None; they should be of type str.", id="none-for-a-text"),
+        pytest.param(
+            LONG + "a",
+            LONG + "b",
+            "differ from character 100 on. From character 88 on, they should be 'ababababababb'",
+            id="long-text",
+        ),
+        pytest.param(
+            LONG[:-1],
+            LONG,
+            "have 99 characters; they should have 100. The first 99 are right.",
+            id="end-of-a-long-text",
+        ),
+        pytest.param(
+            {(1, 2): 5, (2, 1): 1}, PAIRS, "Entry `(1, 2)` of the words is 5", id="value-of-a-pair"
+        ),
+        pytest.param(
+            {(1, 2): 4, (2, 2): 1},
+            PAIRS,
+            "lack the entry `(2, 1)` and should not have the entry `(2, 2)`.",
+            id="pairs",
+        ),
+        pytest.param(
+            dict.fromkeys(range(9)),
+            {},
+            "should not have the entries `0`, `1`, `2` and 6 more.",
+            id="many-keys",
+        ),
+        pytest.param({"c", 1}, {1, "b", "a"}, "lack the entries `a`, `b` and", id="set"),
+        pytest.param([1], {1}, "are of type list; they should be a set.", id="no-set"),
+    ],
+)
+def test_messages_about_values_that_are_not_tensors(actual, expected, sentence: str):
+    """A message names the first wrong character, entry or key, and never all of a long value."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees(actual, expected, "The words")
+
+    assert sentence in caught.value.message
+    assert len(caught.value.message) < 250
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        pytest.param({7: "x"}, {7: "y"}, id="value"),
+        pytest.param({8: "x"}, {7: "x"}, id="key"),
+        pytest.param(["a", ["b7"]], ["a", ["c7"]], id="nested"),
+        pytest.param("7" * 90, "8" * 90, id="long-text"),
+        pytest.param({7}, {8}, id="set"),
+    ],
+)
+def test_the_public_sentence_holds_no_key_and_no_place(actual: object, expected: object):
+    """Keys and places may depend on hidden inputs, so a hidden check names neither."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees(actual, expected, "The words")
+
+    assert "The words" in caught.value.public
+    assert not re.search(r"\d|`", caught.value.public)
+
+
+def test_equal_values_of_any_type_agree():
+    """A set is right for a frozenset, and a float in a dictionary may have noise."""
+    agrees({(1, None): [frozenset({1}), b"x", 2**70]}, {(1, None): ({1}, b"x", 2**70)})
+    agrees({True: 0.5 + 1e-8}, {True: 0.5})
+
+    assert alike({1: "x"}, {1: "x"})
+    assert not alike("x", None)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "columns", "yours"),
+    [
+        pytest.param({(1, 2): 3}, {(1, 2): 4}, ("(1, 2)",), ("3",), id="dictionary"),
+        pytest.param([1, 2], [1, 3, 4], ("0", "1", "2"), ("1", "2", "-"), id="too-short"),
+        pytest.param(
+            [*range(20)], [*range(19), 0], (*map(str, range(12, 20)),), None, id="part-of-a-list"
+        ),
+    ],
+)
+def test_the_public_suite_shows_wrong_entries_in_a_table(actual, expected, columns, yours):
+    """A table has the entries around the first wrong one, and no row of differences."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees(actual, expected)
+    grid = caught.value.public_suite_grid()
+
+    assert grid.columns == columns
+    assert grid.yours == ((yours or columns),)
+    assert grid.wrong[0][-1] is True
+    assert grid.difference == ()
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [([torch.ones(2)], [torch.ones(3)]), ([1], (2, 3)), ("a", "b"), ([], [1])],
+    ids=["tensors", "types", "texts", "empty"],
+)
+def test_other_values_have_no_table(pair: tuple[object, object]):
+    """A table has plain values only, and both results have its form."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees(*pair)
+    make = caught.value.public_suite_grid
+
+    assert make is None or make() is None or pair == ([], [1])
 
 
 def test_right_nested_results_agree():

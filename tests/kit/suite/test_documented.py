@@ -38,6 +38,40 @@ def test_tensors_are_found_by_name(path: Path):
     assert torch.equal(doubled.tensor, torch.tensor([1.0, 3.0, 5.0]))
 
 
+@pytest.mark.parametrize(
+    ("form", "value", "right", "wrong"),
+    [
+        pytest.param(
+            "plain", ["tea", [1, 2], []], ("tea", [1, 2], ()), ["tea", [1], []], id="list"
+        ),
+        pytest.param("plain", "tea", "tea", b"tea", id="text"),
+        pytest.param("dict", [[[1, 2], 3]], {(1, 2): 3}, {(2, 1): 3}, id="dictionary"),
+        pytest.param("dict", [["tea", [1]]], {"tea": [1]}, [["tea", [1]]], id="no-dictionary"),
+    ],
+)
+def test_a_document_may_print_other_values(form: str, value: object, right: object, wrong: object):
+    """Texts, lists and dictionaries are compared as they are."""
+    printed = entry(value, decimals=None, form=form)
+    printed.matches(right)
+
+    with pytest.raises(WrongAnswer):
+        printed.matches(wrong)
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "decimals", "words"),
+    [
+        ("plain", "tea", 4, "is exact, so it has neither"),
+        ("dict", [1], None, "is a list of lists"),
+        ("dict", "tea", None, "is a list of lists"),
+    ],
+)
+def test_an_entry_of_other_values_is_exact(form: str, value: object, decimals, words: str):
+    """An entry that contradicts its form is refused."""
+    with pytest.raises(ValueError, match=words):
+        entry(value, decimals=decimals, form=form)
+
+
 def test_a_course_without_the_file_has_no_documented_tensors(path: Path):
     """A course that compares with no document needs no documented.toml."""
     path.unlink()

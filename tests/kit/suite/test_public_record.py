@@ -28,11 +28,16 @@ def raises(x):
 def says(x):
     return ["text", 1]
 
-def gives_a_set(x):
-    return {1}
+def gives_a_range(x):
+    return range(3)
 
-def named(x):
-    return {"secret_factor": x}
+def gives_pairs(x):
+    return {(1, "b"): [b"x", 2**70], frozenset({None}): {0.1234567891: {3}}}
+
+class Factor(__import__("torch").nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.secret_factor = __import__("torch").nn.Parameter(__import__("torch").ones(1))
 """
 TENSORS = [
     pytest.param(torch.tensor([[0.5, -math.inf, math.inf]]), id="infinities"),
@@ -115,7 +120,7 @@ def test_a_solution_that_raises_cannot_be_recorded():
 def test_an_object_cannot_be_recorded():
     """A reply with a value that no message can hold cannot be recorded."""
     with pytest.raises(CourseError, match="a record can't hold"):
-        recorded("gives_a_set", torch.ones(2))
+        recorded("gives_a_range", torch.ones(2))
 
 
 def test_texts_are_recorded(tmp_path: Path):
@@ -125,10 +130,32 @@ def test_texts_are_recorded(tmp_path: Path):
     assert Student(record.channel("test_a")).call("says", torch.ones(2)) == ["text", 1]
 
 
-def test_words_in_a_reply_are_listed():
-    """Names and texts are the only words in replies; `release` compares them with the stub."""
-    assert [*public_record.words(recorded("named", torch.ones(2)))] == ["secret_factor"]
-    assert [*public_record.words(recorded("says", torch.ones(2)))] == ["text"]
+def test_values_of_any_type_are_recorded(tmp_path: Path):
+    """Keys, bytes, sets and long integers are recorded as they are."""
+    record = reread(recorded("gives_pairs", torch.ones(2)), tmp_path)
+    answer = Student(record.channel("test_a")).call("gives_pairs", torch.ones(2))
+
+    assert answer == {(1, "b"): [b"x", 2**70], frozenset({None}): {0.1234567891: {3}}}
+    assert not public_record.differs(record, recorded("gives_pairs", torch.ones(2)))
+
+
+def test_a_request_with_other_keys_has_no_reply():
+    """The keys of an argument belong to the request, the floats in it do not."""
+    record = recorded("same", {(1, 2): 0.5})
+
+    assert Student(record.channel("test_a")).call("same", {(1, 2): 0.75}) == {(1, 2): 0.5}
+    with pytest.raises(UsageError, match="does not match the record"):
+        Student(record.channel("test_a")).call("same", {(2, 1): 0.5})
+
+
+def test_names_in_a_reply_are_listed():
+    """`release` compares names with the stub; a text that a function returns is no name."""
+    recorder = TranscribingChannel(ReferenceChannel(LocalChannel("own", SOURCE)))
+    student = Student(recorder)
+    student.call("says", torch.ones(2))
+    student.new("Factor").state()
+
+    assert [*public_record.words(recorder.exchanges)] == ["secret_factor"]
 
 
 @pytest.mark.parametrize(
