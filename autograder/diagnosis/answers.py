@@ -16,6 +16,7 @@ from autograder.diagnosis.observation import (
 )
 from autograder.diagnosis.rounded_values import canonical
 from autograder.sandbox.faults import Fault, NoGradients, Raised
+from autograder.suite.in_process import COMPUTED
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 
 SAMPLES = 4  # entries of a tensor that are compared first; most wrong answers differ in all of them
@@ -119,22 +120,34 @@ class SampleTable:
 
 
 def tells(answer: Any) -> bool:
-    """Whether *answer* contains enough different finite numbers to rule out chance."""
+    """Whether the tensors of *answer* have enough different finite numbers to rule out chance."""
     match answer:
         case Tensor():
             numbers = answer.detach().flatten()
             finite = numbers[numbers.isfinite()]
             return len(finite) >= MIN_ENTRIES and varies(finite)
-        case dict() | list() | tuple():
-            parts = answer.values() if isinstance(answer, dict) else answer
-            return any(map(tells, parts)) or len({*_plain_parts(answer)}) >= MIN_ENTRIES
-    return len({*_plain_parts(answer)}) >= MIN_ENTRIES
+        case dict():
+            return any(map(tells, answer.values()))
+        case list() | tuple():
+            return any(map(tells, answer))
+    return False
+
+
+def last_tells(seen: Observation) -> bool:
+    """Whether the last answer is enough evidence to name a mistake.
+
+    In a result of the code, plain values are evidence, too; a signature or a list of names is not.
+    """
+    if not seen.answers:
+        return False
+    verb, answer = seen.answers[-1]
+    return tells(answer) or (verb in COMPUTED and len({*_plain_parts(answer)}) >= MIN_ENTRIES)
 
 
 def _plain_parts(answer: Any) -> Iterator[Hashable]:
-    """Yield the characters of texts, and the keys and entries that are neither float nor tensor.
+    """Yield the characters of texts, and the entries that are neither floats nor tensors.
 
-    A key counts with its value.
+    In a dictionary, an entry counts with its key.
     """
     match answer:
         case str() | bytes() | set() | frozenset():
@@ -147,11 +160,6 @@ def _plain_parts(answer: Any) -> Iterator[Hashable]:
                 yield from _plain_parts(part)
         case int() | None:
             yield answer
-
-
-def last_tells(seen: Observation) -> bool:
-    """Whether the last answer is enough evidence to name a mistake."""
-    return bool(seen.answers) and tells(seen.answers[-1][1])
 
 
 def effort(seen: Observation, requests: int) -> tuple[bool, int, int]:

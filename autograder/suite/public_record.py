@@ -9,7 +9,7 @@ import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import torch
@@ -23,10 +23,10 @@ from autograder.sandbox.tensors import decode_tensor, tensor_bytes
 from autograder.sandbox.transcript import Exchange
 from autograder.suite import records
 from autograder.suite.documented import TENSOR, DocumentedTensor, DocumentedTensors
+from autograder.suite.in_process import COMPUTED
 from autograder.suite.noise import EXPECTED_DIGITS, Agreement, agreement, rounded, scale_of
 
 OWN_WORDS = frozenset({"output", "gradients", *(f"input {number}" for number in range(9))})
-RESULTS: Final = frozenset({"call", "forward", "method"})  # expected answers, like numbers
 DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
 RARE_FIELDS = ("digits", "torch")  # fields that most entries lack; also `form`
 
@@ -109,7 +109,7 @@ def read(path: Path) -> PublicRecord:
 def words(exchanges: Sequence[Exchange]) -> Iterator[str]:
     """Yield every name in the replies; a text that a function or module returns is no name."""
     for exchange in exchanges:
-        if exchange.request.verb not in RESULTS:
+        if exchange.request.verb not in COMPUTED:  # an expected answer, like a number
             yield from (text for text in _texts(exchange.reply.value) if text not in OWN_WORDS)
 
 

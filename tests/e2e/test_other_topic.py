@@ -75,7 +75,17 @@ def test_a_mistake_with_arrays_is_named(other: Path):
     assert not FOREIGN.search(output)
 
 
-@pytest.mark.nightly  # half a minute; above, the built files are compared with their sources
+@pytest.mark.slow
+def test_a_mistake_with_texts_is_named(other: Path):
+    """The grade of a submission about texts names its mistake, and others keep their points."""
+    output = run(other, "autograder", "grade", "submitted/ida/ciphers.py", "--stage", "04")
+
+    assert "8.28 / 10" in output
+    assert "Each letter moves backwards" in output
+    assert "Right with our shifted in place of yours." in output
+
+
+@pytest.mark.nightly  # a minute; above, the built files are compared with their sources
 def test_the_course_holds(other: Path):
     """`verify` finds nothing."""
     assert run(other, "autograder", "verify", "--full").endswith("Everything holds.\n")

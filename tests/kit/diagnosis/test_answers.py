@@ -10,6 +10,7 @@ from autograder.diagnosis.answers import (
     form_of,
     has_form,
     is_specific,
+    last_tells,
     refuses,
     same_end,
     sample,
@@ -40,6 +41,34 @@ def raised(text: str, line: str, kind: str = "ValueError") -> Raised:
 def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
     """Few or equal numbers prove nothing, because they may agree by chance."""
     assert tells(answer) is expected
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer", "expected"),
+    [
+        pytest.param("call", "a text", True, id="text"),
+        pytest.param("call", "aaaa", False, id="one-character"),
+        pytest.param("call", [[7, 8], (9, None)], True, id="nested-list"),
+        pytest.param("method", {(1, 2): 3, (2, 2): 3, (3, 2): 3, (4, 2): 3}, True, id="pairs"),
+        pytest.param("call", [0.1, 0.2, 0.3, 0.4], False, id="floats"),
+        pytest.param("signature", ["a", "b", "c", "d"], False, id="names"),
+        pytest.param("state", {"W": NUMBERS}, True, id="tensors"),
+    ],
+)
+def test_plain_values_say_something_in_results(verb: str, answer: object, *, expected: bool):
+    """Four different characters, entries or pairs of a result do not agree by chance."""
+    assert last_tells(Observation(((verb, answer),), None)) is expected
+    assert not last_tells(Observation((), None))
+
+
+def test_keys_of_several_types_have_an_order():
+    """The keys of a dictionary are compared in one order, although Python has none for them."""
+    left = {1: NUMBERS, "a": NUMBERS, (1, 2): None}
+    right = dict(reversed(left.items()))
+
+    assert form_of(left) == form_of(right)
+    assert not differ(sample(left), sample(right))
+    assert has_form(left, form_of(right))
 
 
 @pytest.mark.parametrize(
