@@ -85,7 +85,7 @@ else:
 
 
 class Filled(NamedTuple):
-    """What replaces a tensor, a number and a letter, and whether arguments replace results."""
+    """Replacements of a tensor, a number and a letter; arguments may also replace results."""
 
     tensor: str
     number: int

@@ -167,7 +167,7 @@ class Encoder:
         if thing is None or type(thing) in {bool, float}:
             return thing  # type: ignore[return-value]  # exact types, checked above
         if type(thing) in {int, str, bytes}:
-            return self._plain(thing)  # type: ignore[arg-type]  # as above
+            return self._plain(thing)  # type: ignore[arg-type]  # exact types, checked above
         if isinstance(thing, Tensor):
             value = encode_tensor(thing, self._remaining_bytes)
             self._remaining_bytes -= len(value.data) if isinstance(value, TensorValue) else 0

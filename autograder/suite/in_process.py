@@ -39,7 +39,7 @@ IMPORT_SECONDS = 10.0  # for a wrong program; only a statement outside its exerc
 MEMORY_MIB = 512  # in addition to the memory before the request
 
 
-# A wrong program may read `None[1:]`, which is no mistake of its author.
+# A wrong program may read `None[1:]`, which is not a mistake of its author.
 warnings.filterwarnings("ignore", category=SyntaxWarning, module="_course_")
 # Verbs that run the exercise:
 COMPUTED: Final[frozenset[Verb]] = frozenset({"call", "forward", "method"})

@@ -107,7 +107,7 @@ def read(path: Path) -> PublicRecord:
 
 
 def words(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Yield every name in the replies; a text that a function or module returns is no name."""
+    """Yield every name in the replies; without the texts that a function or module returns."""
     for exchange in exchanges:
         if exchange.request.verb not in COMPUTED:  # an expected answer, like a number
             yield from (text for text in _texts(exchange.reply.value) if text not in OWN_WORDS)

@@ -342,7 +342,7 @@ def _shown(arg: Any) -> str:
 def _own_parts(
     values: Mapping[Any, Any], way: PartPath = ()
 ) -> Iterator[tuple[Hashable, PartPath]]:
-    """Yield the identity of each part of *values* that is no other object, with its path.
+    """Yield the identity of each part of *values* that cannot be another object, with its path.
 
     Python keeps one object for all equal small numbers, characters and empty tuples.
     """

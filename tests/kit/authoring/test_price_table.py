@@ -33,7 +33,7 @@ def filled(what: str, result: object) -> object:
 
 @pytest.mark.parametrize(("result", "expected"), RESULTS)
 def test_no_part_of_a_right_result_stays(result: object, expected: list[object]):
-    """Texts, bytes, None, keys and entries are replaced at any depth, whatever their type."""
+    """Texts, bytes, None, keys and entries are replaced at any depth."""
     assert [filled(what, result) for what in FILLED] == expected
 
 

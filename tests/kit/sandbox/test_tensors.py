@@ -235,7 +235,7 @@ def test_texts_and_bytes_count_towards_the_limit():
     ],
 )
 def test_keys_and_texts_that_nothing_has_are_refused(value: object):
-    """A forged reply has no keys that Python refuses, and bytes that are not UTF-8 are no text."""
+    """A forged reply has no keys that Python refuses, and its texts are UTF-8."""
     with pytest.raises(BadMessageError):
         decode(value, lambda handle: handle)
 

@@ -149,7 +149,7 @@ def test_a_request_with_other_keys_has_no_reply():
 
 
 def test_names_in_a_reply_are_listed():
-    """`release` compares names with the stub; a text that a function returns is no name."""
+    """`release` compares names with the stub, but not the texts that a function returns."""
     recorder = TranscribingChannel(ReferenceChannel(LocalChannel("own", SOURCE)))
     student = Student(recorder)
     student.call("says", torch.ones(2))
