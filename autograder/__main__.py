@@ -3,6 +3,7 @@
 import sys
 from typing import Final
 
+INTERRUPTED: Final = 130  # the exit code of a program that Ctrl-C has ended
 LOADING_TORCH: Final = frozenset({"check", "hunt", "watch"})
 
 
@@ -11,6 +12,13 @@ def main() -> None:
 
     From a cold disk, the imports take many seconds, so they must not run before the message.
     """
+    try:
+        _run()
+    except KeyboardInterrupt:  # while modules are imported; a command handles its own
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
     if LOADING_TORCH.intersection(sys.argv[1:2]) and sys.stderr.isatty():
         sys.stderr.write("Loading torch …\n")
         sys.stderr.flush()

@@ -11,8 +11,9 @@ from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
 from autograder.course import Stage
+from autograder.reports.check_screen import self_check_text
 from autograder.reports.feedback import SelfCheckFeedback, counted
-from autograder.reports.terminal import render, self_check_text
+from autograder.reports.terminal import render
 from autograder.student import check as checking
 from autograder.student import learner_folder
 from autograder.student import watch as watching
@@ -50,7 +51,8 @@ def check(
         word = changed[0].name if changed else name
         feedback, fault = _check(_target(word, here, course_folder, hidden=hidden))
     width, colour = output.terminal()
-    typer.echo(self_check_text(feedback, here, width, colour=colour), nl=False)
+    size = width, output.rows()
+    typer.echo(self_check_text(feedback, here, size, colour=colour), nl=False)
     output.print_remarks(filter(None, [fault]))
     if not feedback.complete:
         raise typer.Exit(1)
@@ -89,10 +91,20 @@ def _check(target: CheckTarget) -> tuple[SelfCheckFeedback, str]:
 
 
 @app.command()
-def watch(where: options.Where = "") -> None:
+def watch(
+    where: options.Where = "",
+    *,
+    plain: Annotated[
+        bool,
+        Option(
+            "--plain",
+            help="Append lines, without colours and movements of the cursor, for screen readers.",
+        ),
+    ] = False,
+) -> None:
     """Check your current exercise at each save, and show one problem at a time."""
     own, _, task, _ = inputs.find_place(where)
-    typer.echo(watching.watch(own, task))
+    typer.echo(watching.watch(own, task, plain=plain))
 
 
 @app.command()
@@ -118,16 +130,25 @@ def hunt(
             bug_hunt.begin()
         elif bug_hunt.is_slow:
             typer.echo("Running your code; this can take up to a minute.")
-        report = bug_hunt.go_on(answer, width)
+        report = bug_hunt.go_on(answer, width, output.rows())
         typer.echo(render(report.parts, width, colour=colour), nl=False)
         while report.asks and sys.stdin.isatty():
-            report = bug_hunt.go_on(typer.prompt("Your answer", type=int), width)
+            report = bug_hunt.go_on(_number(), width)
             typer.echo(render(report.parts, width, colour=colour), nl=False)
         if report.asks:
             typer.echo(f"Answer with: autograder hunt {stage} --answer NUMBER")
         output.print_remarks(filter(None, [bug_hunt.fault]))
     if not report.done:
         raise typer.Exit(1)
+
+
+def _number() -> int:
+    """Ask for a number until the learner gives one."""
+    while True:
+        text = typer.prompt("Your answer")
+        if text.strip().isdecimal():
+            return int(text)
+        typer.echo("Answer with the number of a sentence.")
 
 
 def _small_changes(text: str, lines: Sequence[range]) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from autograder.exports.export_file import ExportFile
 
 # What an encoding without the character prints, so that right and wrong stay different.
 _ASCII: Final = str.maketrans("✓✗●○·→←“”█▓▒░", "+x*o-><''##:'")
+LOWEST: Final = 3  # rows
 _IN_ASCII: Final = "autograder-ascii"  # the name of the error handler
 
 
@@ -61,6 +62,11 @@ def terminal() -> tuple[int, bool]:
     """Return the width of the terminal, and whether to print in color."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return shutil.get_terminal_size().columns, colour
+
+
+def rows() -> int | None:
+    """Return the rows of the terminal that a prompt leaves free; None if stdout is not one."""
+    return max(LOWEST, shutil.get_terminal_size().lines - 1) if sys.stdout.isatty() else None
 
 
 def write_export(name: str, made: ExportFile, file: Path) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from autograder.reports.tensor_tables import TensorTable
 
 LEAD: Final = "It looks like this: "
+HOLDS: Final = "This must hold: "  # before the sentence of a check that does not pass
 
 
 class Title(msgspec.Struct, frozen=True):
@@ -38,6 +39,10 @@ class Aside(msgspec.Struct, frozen=True):
     """A sentence that matters less, such as where a mistake is described already."""
 
     text: str
+
+
+class Dependency(Aside, frozen=True):
+    """The sentence that an exercise uses another one which is not right."""
 
 
 class Tables(msgspec.Struct, frozen=True):

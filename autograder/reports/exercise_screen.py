@@ -8,6 +8,7 @@ from rich.text import Text
 from autograder.reports.blocks import (
     Aside,
     Block,
+    Dependency,
     Message,
     NamedMistake,
     Printed,
@@ -31,7 +32,10 @@ def exercise_screen(exercise: ExerciseFeedback, width: int) -> Iterator[Part]:
         return
     yield kept(verdict(exercise))
     blocks = mistake_first(exercise.problem)
-    is_explained = any(isinstance(block, NamedMistake | Aside) for block in blocks)
+    is_explained = any(
+        isinstance(block, NamedMistake | Aside) and not isinstance(block, Dependency)
+        for block in blocks
+    )
     for block in blocks:
         layouts, ranks = _layouts(block, width - INDENT, is_explained=is_explained)
         yield Part(tuple(draw(shown, width, indent=INDENT) for shown in layouts), ranks)

@@ -1,5 +1,6 @@
 """Defines the values of feedback that pages, cards and terminals show."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,12 +8,13 @@ from typing import Final
 
 import msgspec
 
-from autograder.reports.blocks import Block, Message, Printed, Title
+from autograder.reports.blocks import Block, Dependency, Message, Printed, Title
 from autograder.results import add
 
 PASSED: Final = "✓"
 ALMOST: Final = 99.0  # the highest percentage of a bar where something is wrong
 GIVEN: Final = "~"  # passes with the solution's code for another exercise
+WRONG: Final = "✗"  # runs, and its result is wrong
 UNWRITTEN: Final = "not written yet"
 
 
@@ -43,7 +45,8 @@ class ExerciseFeedback:
     """Feedback on one exercise: the first problem, later problems, and the passed checks.
 
     *given* names the exercises that the solution replaced when some checks passed. *kept* is the
-    phrase about the points of these checks and of failed checks.
+    phrase about the points of these checks and of failed checks. *uses* names the exercises that
+    are not right and that the student's code uses here.
     """
 
     number: int
@@ -57,6 +60,7 @@ class ExerciseFeedback:
     hints: tuple[tuple[str, str], ...]
     given: str = ""
     kept: str = ""
+    uses: tuple[str, ...] = ()
 
     @property
     def mark(self) -> str:
@@ -87,7 +91,17 @@ class ExerciseFeedback:
         """The first problem; empty if its mark and word are enough."""
         if self.first is None or self.unwritten or not self.first.blocks:
             return ()
-        return self.first.titled
+        names = " and ".join(self.uses)
+        verb = "are" if len(self.uses) > 1 else "is"
+        before = [Dependency(f"It uses {names}, which {verb} not right yet.")] if names else []
+        return (*before, *self.first.titled)
+
+    @property
+    def line(self) -> int:
+        """The line of the module where the first problem arose; 0 if none is known."""
+        if self.first is None or self.first.mark == WRONG or self.unwritten:
+            return 0
+        return next((n for one in self.first.messages if (n := line_in(one.text))), 0)
 
     @property
     def printed(self) -> tuple[Printed, ...]:
@@ -218,7 +232,8 @@ class Feedback:
 class SelfCheckFeedback:
     """The feedback on a student's own run of the public suite, and on request the *hidden* suite.
 
-    *suites* is the sentence on what ran and what decides the grade.
+    *suites* is the sentence on what ran and what decides the grade. *only* is the exercise that was
+    checked, if it was only one.
     """
 
     stage: str
@@ -229,6 +244,7 @@ class SelfCheckFeedback:
     exercises: tuple[ExerciseFeedback, ...]
     notices: tuple[str, ...]
     suites: str
+    only: str = ""
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
@@ -259,6 +275,13 @@ def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bo
         if is_here
         else f"{text}."
     )
+
+
+def line_in(message: str) -> int:
+    """Return the line of a module that the kit's *message* names; 0 if it names none."""
+    first = message.partition("\n")[0]  # the text of an exception is below it
+    found = None if "cell " in first else re.search(r"\bline (\d{1,6})\b", first)
+    return int(found[1]) if found else 0
 
 
 def counted(count: int, word: str) -> str:

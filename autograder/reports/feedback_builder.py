@@ -14,6 +14,7 @@ from autograder.reports.feedback import (
     PASSED,
     PRACTICE,
     UNWRITTEN,
+    WRONG,
     CheckFeedback,
     ExerciseFeedback,
     Feedback,
@@ -29,7 +30,7 @@ from autograder.sanitize import MAX_SENTENCE, line
 
 MARKS: Final = {
     Outcome.PASSED: (PASSED, "passed"),
-    Outcome.FAILED: ("✗", "not right yet"),
+    Outcome.FAILED: (WRONG, "not right yet"),
     Outcome.ERRORED: ("!", "ended with an error"),
     Outcome.SKIPPED: ("·", "not checked yet"),
 }
@@ -98,8 +99,9 @@ def build_self_check(
     points: float = 0.0,
     hidden_points: float = 0.0,
     hidden_is_here: bool = False,
+    only: str = "",
 ) -> SelfCheckFeedback:
-    """Build the feedback on a student's own run on *file*.
+    """Build the feedback on a student's own run on *file*, of one exercise if it is the *only* one.
 
     *points*, *hidden_points* and *hidden_is_here* are as in ``grading_note``.
     """
@@ -107,7 +109,8 @@ def build_self_check(
     passed = sum(check.outcome is Outcome.PASSED for check in checks)
     count = f"{passed} of {len(checks)} checks pass."
     note = grading_note(points=points, hidden_points=hidden_points, is_here=hidden_is_here)
-    public = f"The public suite ran: {count} {note if stage.file.graded else PRACTICE}"
+    ran = f"The public checks of {only} ran" if only else "The public suite ran"
+    public = f"{ran}: {count} {note if stage.file.graded else PRACTICE}"
     return SelfCheckFeedback(
         stage=stage.title,
         file=file,
@@ -117,6 +120,7 @@ def build_self_check(
         exercises=_exercises(stage, result),
         notices=result.notices,
         suites=f"The public suite and the hidden suite ran: {count}" if hidden else public,
+        only=only,
     )
 
 

@@ -3,6 +3,7 @@
 from textwrap import indent
 
 from autograder.reports.blocks import (
+    HOLDS,
     LEAD,
     Aside,
     Block,
@@ -34,7 +35,9 @@ def check_text(check: CheckResult) -> str:
 
 def _lines(block: Block, lead: str = LEAD) -> list[str]:
     match block:
-        case Title(text) | Message(text) | Aside(text):
+        case Title(text):
+            return [f"{HOLDS}{text}"]
+        case Message(text) | Aside(text):
             return [text]
         case NamedMistake(name, more, question):
             return list(filter(None, (f"{lead}{name}{more}", question)))

@@ -17,6 +17,7 @@ BLANK = ""  # an empty row
 class Rank(IntEnum):
     """The order in which layouts are replaced by smaller ones, the lowest rank first."""
 
+    LATER = 0  # problems of exercises after the first one that is not right
     TABLES = 1  # first without the difference, then to the first wrong row
     PRINTED = 2
     PASSED = 3  # notes on a finished exercise

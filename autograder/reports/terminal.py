@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from autograder.course import Course
 from autograder.reports.blocks import (
+    HOLDS,
     LEAD,
     Aside,
     Block,
@@ -20,11 +20,10 @@ from autograder.reports.blocks import (
     Tables,
     Title,
 )
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback, SelfCheckFeedback
+from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.terminal_tables import tensor_parts
 from autograder.results import SubmissionResult
-from autograder.sanitize import line
 
 NARROWEST = 20  # columns; in fewer, words break anyway
 WIDE = 60  # columns; a narrower overview leaves out the states
@@ -40,16 +39,10 @@ def feedback_text(course: Course, result: SubmissionResult, width: int, *, colou
     return render(_feedback(build_feedback(course, result), width), width, colour=colour)
 
 
-def self_check_text(feedback: SelfCheckFeedback, here: Path, width: int, *, colour: bool) -> str:
-    """Return *feedback* on a student's own check as text; paths below *here* are relative."""
-    width = max(width, NARROWEST)
-    return render(_self_check(feedback, here, width), width, colour=colour)
-
-
 def exercise_text(exercise: ExerciseFeedback, width: int) -> str:
     """Return the feedback on one *exercise* as text without colours."""
     width = max(width, NARROWEST)
-    return render(_checked_exercise(exercise, width), width, colour=False)
+    return render(checked_exercise(exercise, width), width, colour=False)
 
 
 def draw(blocks: Iterable[Block], width: int, *, indent: int = 0) -> tuple[RenderableType, ...]:
@@ -68,7 +61,7 @@ def verdict(exercise: ExerciseFeedback) -> Text:
 def _block(block: Block, width: int) -> Iterator[RenderableType]:
     match block:
         case Title(text):
-            yield Text(text, style="bold")
+            yield Text.assemble(HOLDS, (text, "bold"))
         case Message(text):
             yield Text(text)
         case NamedMistake(name, more, question):
@@ -107,35 +100,8 @@ def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
     return "\n".join(rows).strip("\n") + "\n"
 
 
-def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator[RenderableType]:
-    inside = feedback.file.is_relative_to(here)
-    file = feedback.file.relative_to(here) if inside else feedback.file
-    yield Text(feedback.stage, style="bold")
-    yield Text(f"Checked: {line(str(file), MAX_PATH)}", style="dim")
-    yield ""
-    if feedback.message:
-        yield from (Text(_sentence(feedback.message), style="red"), "")
-    if feedback.printed and not feedback.complete:
-        printed = Printed(feedback.printed, "Printed when your file was imported:")
-        yield from (*draw([printed], width), "")
-    for exercise in feedback.exercises:
-        yield from _checked_exercise(exercise, width)
-    for notice in feedback.notices:
-        yield Text(f"Note: {_sentence(notice)}", style="dim")
-    yield ""
-    if feedback.complete:
-        every = "Every check passes." if feedback.hidden else "Every public check passes."
-        yield Text.assemble((every, "bold green"), " Well done!")
-    elif feedback.message:
-        yield Text("Next: fix the problem above. It blocks every exercise.", "bold")
-    else:
-        hint = " Stuck? `autograder hint` begins with a question."
-        names = [exercise.name for exercise in feedback.open]
-        yield Text.assemble((f"Next: {names[0]}." if names else "No check ran.", "bold"), hint)
-    yield Text(feedback.suites, style="dim")
-
-
-def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
+def checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
+    """Yield the verdict on *exercise*, and its first problem or its notes."""
     yield verdict(exercise)
     if exercise.first is None:
         yield from draw((*exercise.notes, *exercise.printed), width, indent=INDENT)
@@ -143,7 +109,8 @@ def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[Render
         yield from (*draw(exercise.problem, width, indent=INDENT), "")
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """Return *text* with a capital letter at its beginning."""
     return text[:1].upper() + text[1:]
 
 
@@ -192,7 +159,7 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
         parts += _problem(exercise.first, width)
     else:
         mark = (f"{exercise.mark} ", COLOURS[exercise.mark])
-        parts.append(Text.assemble(mark, f"{_sentence(exercise.state)}."))
+        parts.append(Text.assemble(mark, f"{sentence(exercise.state)}."))
     if exercise.hints:
         parts.append(
             Text(f"Stuck? `autograder hint {exercise.name}` has three hints.", style="dim")

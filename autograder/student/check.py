@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import AbstractContextManager
+from dataclasses import replace as dataclass_replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
 from autograder.student.oldest_python import newer_syntax
+from autograder.student.own_names import used_names
 from autograder.student.place import find_exercise, stage_around, unknown
 from autograder.student.progress import Progress, Task, first_open, tasks
 from autograder.submission import Submission, collect
@@ -254,7 +256,7 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
     from autograder.suite import public_record  # noqa: PLC0415  # imports torch
 
     record = public_record.read(stage.records)
-    return build_self_check(
+    feedback = build_self_check(
         stage,
         merged,
         target.file,
@@ -262,7 +264,14 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         points=record.points,
         hidden_points=record.hidden_points,
         hidden_is_here=target.hidden_is_here,
+        only=target.exercise,
     )
+    names = {exercise.name for exercise in feedback.open}
+    text = learner_folder.source_text(target.file)
+    exercises = (
+        dataclass_replace(one, uses=used_names(text, one.name, names)) for one in feedback.exercises
+    )
+    return dataclass_replace(feedback, exercises=tuple(exercises))
 
 
 def _workers(target: CheckTarget, limits: Limits) -> AbstractContextManager[Workers]:

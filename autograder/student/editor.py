@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-MISSING: Final = "No editor is set. Set $EDITOR, or open the file yourself."
-VS_CODE: Final = "code"
+MISSING: Final = "No editor was found. Set $EDITOR, or open the file yourself."
+GO_TO: Final = ("code", "cursor", "codium", "windsurf")  # VS Code and its relatives
+FOUND: Final = (*GO_TO[:3], "nano", "vi")  # the first one that is installed, if none is chosen
 IN_TERMINAL: Final = frozenset(
     {"emacs", "helix", "hx", "joe", "kak", "micro", "nano", "nvim", "pico", "vi", "vim"}
 )
@@ -17,12 +18,13 @@ LINE_FIRST: Final = IN_TERMINAL - FILE_AND_LINE | {"emacsclient", "gedit", "gvim
 
 
 def command(environ: Mapping[str, str], file: str, line: int) -> list[str] | None:
-    """Return the command that opens *file* at *line*: in $VISUAL, $EDITOR or VS Code.
+    """Return the command that opens *file* at *line*: in $VISUAL, $EDITOR or an installed editor.
 
-    Return None if neither variable is set and VS Code is not installed. An unknown editor opens the
-    file at its beginning.
+    Return None if neither variable is set and no editor of ``FOUND`` is installed. An unknown
+    editor opens the file at its beginning.
     """
-    chosen = environ.get("VISUAL") or environ.get("EDITOR") or shutil.which(VS_CODE) or ""
+    installed = (path for name in FOUND if (path := shutil.which(name)))
+    chosen = environ.get("VISUAL") or environ.get("EDITOR") or next(installed, "")
     try:
         words = shlex.split(chosen)
     except ValueError:  # an unmatched quotation mark
@@ -30,7 +32,7 @@ def command(environ: Mapping[str, str], file: str, line: int) -> list[str] | Non
     if not words:
         return None
     name = _name(words[0])
-    if name.startswith(VS_CODE):  # also matches code-insiders
+    if name.removesuffix("-insiders") in GO_TO:
         return [*words, "--goto", f"{file}:{line}"] if line else [*words, file]
     if line and name in FILE_AND_LINE:
         return [*words, f"{file}:{line}"]

@@ -76,6 +76,14 @@ class ExerciseList:
             yield line
         yield Text(self._position(shown), style="dim")
 
+    def selected_lines(self) -> Iterator[RenderableType]:
+        """Yield the selected exercise alone, with its stage, and the position."""
+        shown = self.shown
+        if shown:
+            yield self._stage_line(self.selected)
+            yield self._line(self.selected)
+        yield Text(self._position(shown))
+
     def _type(self, key: str) -> bool:
         """Change the search by *key*; return False for a key that selects."""
         if key == "escape":

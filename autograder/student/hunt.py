@@ -24,7 +24,7 @@ from autograder.errors import UsageError
 from autograder.reports.exercise_screen import exercise_screen
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.screen import whole
+from autograder.reports.screen import Rank, fit, kept, optional, whole
 from autograder.reports.terminal_tables import pictures_parts
 from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
@@ -132,8 +132,11 @@ class Hunt:
         self._draw(chosen.rows)
         self._save()
 
-    def go_on(self, answer: int | None, width: int) -> Report:
-        """Run the next step: answer the question, fix the mistake, or catch it with a test."""
+    def go_on(self, answer: int | None, width: int, rows: int | None = None) -> Report:
+        """Run the next step: answer the question, fix the mistake, or catch it with a test.
+
+        A report on a fix that is wrong has at most *rows* rows, if they are given.
+        """
         state = self._known
         if not state.is_seen:
             return self._see(state, answer, width)
@@ -143,7 +146,7 @@ class Hunt:
                 return Report([unchanged, "", *self._task()])
             result = self._code.check(source_text(self.module))
             if not is_right(result):
-                return self._report_failure(result, width)
+                return self._report_failure(result, width, rows)
             state.is_fixed = True
             self._save()
         return self._catch(state)
@@ -204,14 +207,15 @@ class Hunt:
         )
         yield Text(f"Then: autograder hunt {self._stage.name}", style="bold")
 
-    def _report_failure(self, result: SubmissionResult, width: int) -> Report:
-        parts: list[RenderableType] = [Text("Not fixed yet.", style="bold"), ""]
+    def _report_failure(self, result: SubmissionResult, width: int, rows: int | None) -> Report:
+        parts = [kept(Text("Not fixed yet.", style="bold")), optional(Rank.GAPS, "")]
         for exercise in self._stage.exercises:
             feedback = build_exercise_feedback(self._stage, result, exercise.name)
             if feedback is not None and feedback.first is not None:
-                parts += whole(exercise_screen(feedback, width))
+                parts += exercise_screen(feedback, width)
                 break
-        return Report([*parts, "", *self._task()])
+        parts += [optional(Rank.GAPS, ""), kept(*self._task())]
+        return Report(whole(parts) if rows is None else fit(parts, width, rows))
 
     def _catch(self, state: HuntState) -> Report:
         text = source_text(self.folder / TEST)

@@ -16,14 +16,18 @@ from autograder.student.watch_state import Watch
 from autograder.student.watch_terminal import Terminal
 
 
-def watch(own: Handout, task: Task | None = None) -> str:
-    """Run `watch` on *task* first, until the learner quits; return the line to print at the end."""
-    with Terminal() as terminal, contextlib.ExitStack() as closing:
+def watch(own: Handout, task: Task | None = None, *, plain: bool = False) -> str:
+    """Run `watch` on *task* first, until the learner quits; return the line to print at the end.
+
+    With *plain*, screens are lines below the earlier ones.
+    """
+    with Terminal(plain=plain) as terminal, contextlib.ExitStack() as closing:
         checker = WarmChecker(own)
         closing.callback(checker.close)
         files = FileWatch(own.stages, terminal.waker)
         closing.callback(files.close)
         state = Watch(own, checker, task)
+        state.is_plain = terminal.is_plain
         closing.callback(state.leave)
         with contextlib.suppress(KeyboardInterrupt):
             _loop(state, terminal, files)

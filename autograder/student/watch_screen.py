@@ -1,6 +1,7 @@
 """Draws the screen of `watch`, fitted into the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,7 +24,7 @@ from autograder.reports.screen import (
     whole,
 )
 from autograder.reports.terminal_tables import picture_parts
-from autograder.student.learner_folder import gone, location, shown_path
+from autograder.student.learner_folder import gone, shown_path
 from autograder.student.progress import Task, first_open, tasks
 from autograder.student.watch_keys import PAGE_KEYS, all_keys, key_row
 
@@ -33,11 +34,14 @@ if TYPE_CHECKING:  # the first imports torch
 
 BLOCKS: Final = 20  # of the progress bar
 NAMED: Final = 3  # exercises that passed before and are listed; the rest are only counted
+PLAIN_KEYS: Final = "? all keys · q quit"
 CHECKING: Final = "Checking other exercises …"  # shown before the keys until then
 
 
 def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
     """Return the screen of *state* for a terminal of *width* columns and *rows* rows."""
+    if state.is_plain:
+        return _appended(state, width)
     if state.listing is not None:
         listed = state.listing.lines(width, rows - 1)
         return (*listed, _one_row(state.listing.keys, width))
@@ -46,6 +50,15 @@ def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
         shown = PAGES[state.paged](state, width)
         return (*page(shown, width, size, state.page), _one_row(PAGE_KEYS, width))
     return fit(list(_parts(state, width)), width, rows)
+
+
+def _appended(state: "Watch", width: int) -> Sequence[RenderableType]:
+    """Return the screen of *state* as lines that are appended: of the list, the selected one."""
+    if state.listing is not None:
+        return (*state.listing.selected_lines(), Text(state.listing.keys))
+    if state.paged:
+        return PAGES[state.paged](state, width)
+    return [*whole(_parts(state, width))[:-1], Text(PLAIN_KEYS)]
 
 
 def _parts(state: "Watch", width: int) -> Iterator[Part]:
@@ -79,13 +92,14 @@ def _exercise(state: "Watch", width: int) -> Iterator[Part]:
         yield kept(Text(f"✗ {state.task.exercise.name}", style="bold red"))
         yield kept(Text(state.answer.message))
     else:
-        yield from exercise_screen(feedback, width)
+        uses = state.not_right() if feedback.first is not None else ()
+        yield from exercise_screen(replace(feedback, uses=uses), width)
     yield from _hints(state)
     if feedback is not None and feedback.first is None:
         yield from next_step(state)
     elif feedback is not None or not state.answer.is_whole_file:
         is_unwritten = bool(feedback and feedback.unwritten)
-        yield from exercise_location(state.task, unwritten=is_unwritten)
+        yield from exercise_location(state.task, state.place()[1], unwritten=is_unwritten)
 
 
 def _hints(state: "Watch") -> Iterator[Part]:
@@ -106,9 +120,9 @@ def heading(own: Handout, stage: Stage) -> Iterator[Part]:
     yield optional(Rank.GAPS, "")
 
 
-def exercise_location(task: Task, *, unwritten: bool) -> Iterator[Part]:
-    """Show the file and the line of the exercise."""
-    file, line = location(task)
+def exercise_location(task: Task, line: int, *, unwritten: bool) -> Iterator[Part]:
+    """Show the file of the exercise and the *line* to change."""
+    file = task.stage.stub
     what = f"Write {task.exercise.name} and save: " if unwritten else "Fix it and save: "
     style = "bold" if unwritten else "dim"
     at = f", line {line}" if line else ""

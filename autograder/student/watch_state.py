@@ -6,10 +6,12 @@ The other exercises of a saved file wait until the answer to the first is on the
 from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from autograder.course import Handout, Stage
 from autograder.errors import UsageError
+from autograder.reports.feedback import line_in
 from autograder.student.check import course_with_hidden
 from autograder.student.exercise_list import ExerciseList
 from autograder.student.learner_folder import (
@@ -18,7 +20,9 @@ from autograder.student.learner_folder import (
     reset_exercise,
     solution,
     solved_stage,
+    source_text,
 )
+from autograder.student.own_names import used_names
 from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
 from autograder.student.warm_checker import CheckAnswer
 
@@ -68,9 +72,10 @@ class Watch:
         self.reset_is_asked = False  # the notice asks whether to reset the exercise
         self.model_answer = ""
         self.notice = ""  # until the next key or answer
-        self.to_open: tuple[str, int] | None = None  # a file and its line, for the editor
+        self.to_open: tuple[Path, int] | None = None  # a file and its line, for the editor
         self.has_new_files = False  # a key has written a module, and its answer is shown already
         self.is_over = False
+        self.is_plain = False  # screens are appended, so each has only what is new
         self.has_hidden = course_with_hidden(self.task.stage) is not None
 
     @cached_property
@@ -250,10 +255,20 @@ class Watch:
         self.task = task
         self.check()
 
-    def place(self) -> tuple[str, int]:
-        """Return the file of the exercise and the line in which it begins."""
-        file, line = location(self.task)
-        return str(file), line
+    def place(self) -> tuple[Path, int]:
+        """Return the file of the exercise, and the line of its problem or of its beginning."""
+        file, begin = location(self.task)
+        feedback = self.answer.feedback
+        problem = feedback.line if feedback is not None else line_in(self.answer.message)
+        return file, problem or begin
+
+    def not_right(self) -> tuple[str, ...]:
+        """Return the exercises that are not right, and that the current one uses."""
+        waiting = {task.key for task in self.waiting}
+        passed = self.progress.passed
+        mine = [Task(self.task.stage, one) for one in self.task.stage.exercises]
+        names = {one.exercise.name for one in mine if one.key not in passed | waiting}
+        return used_names(source_text(self.task.stage.stub), self.task.exercise.name, names)
 
     def _open_in_stage(self) -> Task | None:
         """Return the next open exercise of the current stage, first one that passed before."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.reports.blocks import Message, Printed, Title
+from autograder.reports.blocks import Dependency, Message, Printed, Title
 from autograder.reports.feedback import (
     CheckFeedback,
     ExerciseFeedback,
@@ -74,3 +74,29 @@ def test_notes_are_messages_of_checks_with_full_points():
 
     assert noted.notes == (Message("Note: Unclear."),)
     assert replace(noted, passed=(replace(full, mark="~"),)).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("mark", "message", "line"),
+    [
+        pytest.param("!", "f raised ValueError in line 17: x = 1\nline 3", 17, id="exception"),
+        pytest.param("·", "f is not defined: line 63 is not valid Python", 63, id="syntax-error"),
+        pytest.param("!", "f raised ValueError\nsee line 3", 0, id="only-in-the-student's-text"),
+        pytest.param("!", "f raised ValueError in cell 2, line 3: x", 0, id="cell"),
+        pytest.param("✗", "f(x) has a wrong line 3", 0, id="wrong-result"),
+    ],
+)
+def test_the_line_of_a_problem_is_the_one_that_the_kit_names(mark: str, message: str, line: int):
+    """An editor opens at the line of an exception or of a syntax error in the module."""
+    first = CheckFeedback("A title.", mark, "a word", 0.0, 1.0, (Message(message),))
+
+    assert replace(EXERCISE, first=first).line == line
+
+
+def test_a_dependency_comes_before_the_problem():
+    """An exercise that uses a wrong one says so first, and names it."""
+    first = CheckFeedback("A title.", "✗", "a word", 0.0, 1.0, (Message("No."),))
+    problem = replace(EXERCISE, first=first, uses=("Norm", "scale")).problem
+
+    assert problem[0] == Dependency("It uses Norm and scale, which are not right yet.")
+    assert replace(EXERCISE, uses=("Norm",)).problem == ()

@@ -14,7 +14,6 @@ from autograder.reports.screen import (
     last_rows,
     optional,
     page,
-    page_of,
     spaced,
     whole,
 )
@@ -75,7 +74,6 @@ def test_pages_show_every_row_once_and_begin_again():
     assert pages[0] == "row 0\nrow 1\nRows 1 to 2 of 5\n"
     assert pages[2] == "row 4\nRows 5 to 5 of 5\n"
     assert pages[3] == pages[0]
-    assert page_of(ROWS, "row 3", 40, 2) == 1
 
 
 def test_everything_is_there_for_those_who_ask():

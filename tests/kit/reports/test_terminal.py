@@ -8,8 +8,9 @@ import pytest
 from rich.cells import cell_len
 
 from autograder.course import Course
+from autograder.reports.check_screen import self_check_text
 from autograder.reports.feedback_builder import build_self_check
-from autograder.reports.terminal import feedback_text, self_check_text
+from autograder.reports.terminal import feedback_text
 from autograder.results import (
     CheckResult,
     Grid,
@@ -132,7 +133,7 @@ def test_checks_that_add_nothing_are_counted(
 def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:
     """The output of `autograder check` for *result*."""
     feedback = build_self_check(tiny.stages[0], result, Path("/home/ada/tiny.py"), hidden=False)
-    return self_check_text(feedback, Path("/home/ada"), width, colour=False)
+    return self_check_text(feedback, Path("/home/ada"), (width, None), colour=False)
 
 
 def test_a_self_check_shows_the_first_problem_and_the_next_step(
@@ -144,7 +145,8 @@ def test_a_self_check_shows_the_first_problem_and_the_next_step(
 
     for words in (
         "Tiny things\nChecked: tiny.py\n", "✗ double  not right yet",
-        "  The weights are the documented ones.", "It looks like this: The scores are not scaled.",
+        "  This must hold: The weights are the documented ones.",
+        "It looks like this: The scores are not scaled.",
         "Note: Cell 7 raised.", "Next: double.", "The public suite ran: 1 of 2 checks pass.",
     ):  # fmt: skip
         assert words in text
@@ -172,7 +174,7 @@ def test_a_hidden_suite_that_is_here_is_offered(
     run = submission(check())
     stage, file = tiny.stages[0], Path("/home/ada/tiny.py")
     feedback = build_self_check(stage, run, file, hidden=False, hidden_is_here=True)
-    text = self_check_text(feedback, file.parent, 200, colour=False)
+    text = self_check_text(feedback, file.parent, (200, None), colour=False)
 
     assert "The hidden suite is here: run `autograder check --hidden`." in text
 

@@ -12,6 +12,11 @@ from autograder.student import editor
         pytest.param({"EDITOR": "emacs -nw"}, ["emacs", "-nw", "+7", "a.py"], id="with-an-option"),
         pytest.param({"VISUAL": "hx", "EDITOR": "vi"}, ["hx", "a.py:7"], id="visual-comes-first"),
         pytest.param({"EDITOR": "code -w"}, ["code", "-w", "--goto", "a.py:7"], id="vs-code"),
+        pytest.param({"EDITOR": "cursor"}, ["cursor", "--goto", "a.py:7"], id="cursor"),
+        pytest.param({"EDITOR": "codium"}, ["codium", "--goto", "a.py:7"], id="vscodium"),
+        pytest.param(
+            {"VISUAL": "code-insiders"}, ["code-insiders", "--goto", "a.py:7"], id="insiders"
+        ),
         pytest.param({"EDITOR": "/opt/ed"}, ["/opt/ed", "a.py"], id="unknown"),
         pytest.param({"EDITOR": "it's"}, ["it's", "a.py"], id="half-a-quotation"),
     ],
@@ -21,14 +26,23 @@ def test_an_editor_opens_the_file_at_the_line(environ: dict[str, str], words: li
     assert editor.command(environ, "a.py", 7) == words
 
 
-def test_without_a_choice_vs_code_opens_it_if_it_is_there(monkeypatch: pytest.MonkeyPatch):
-    """VS Code opens a file if it is installed and no other editor is chosen."""
-    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
-    found = editor.command({}, "a.py", 0)
-    monkeypatch.setattr("shutil.which", lambda _name: None)
+@pytest.mark.parametrize(
+    ("installed", "words"),
+    [
+        pytest.param({"code", "vi"}, ["/bin/code", "--goto", "a.py:7"], id="vs-code"),
+        pytest.param({"codium", "nano"}, ["/bin/codium", "--goto", "a.py:7"], id="vscodium"),
+        pytest.param({"nano", "vi"}, ["/bin/nano", "+7", "a.py"], id="nano"),
+        pytest.param({"vi"}, ["/bin/vi", "+7", "a.py"], id="vi"),
+        pytest.param(set(), None, id="none"),
+    ],
+)
+def test_without_a_choice_an_installed_editor_opens_it(
+    monkeypatch: pytest.MonkeyPatch, installed: set[str], words: list[str] | None
+):
+    """VS Code and its relatives come first, then the editors of the terminal."""
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}" if name in installed else None)
 
-    assert found == ["/bin/code", "a.py"]
-    assert editor.command({}, "a.py", 0) is None
+    assert editor.command({}, "a.py", 7) == words
 
 
 def test_an_editor_in_the_terminal_is_waited_for():

@@ -40,10 +40,10 @@ def test_the_bar_is_full_only_when_every_exercise_passes(own: Handout):
 def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: pytest.MonkeyPatch):
     """The path begins at the current folder if the file is in it, and is a link."""
     task = tasks(own)[0]
-    elsewhere = render(whole([*exercise_location(task, unwritten=True)]), 200, colour=False)
+    elsewhere = render(whole([*exercise_location(task, 31, unwritten=True)]), 200, colour=False)
     monkeypatch.chdir(own.root)
-    inside = render(whole([*exercise_location(task, unwritten=True)]), 200, colour=False)
-    coloured = render(whole([*exercise_location(task, unwritten=True)]), 200, colour=True)
+    inside = render(whole([*exercise_location(task, 31, unwritten=True)]), 200, colour=False)
+    coloured = render(whole([*exercise_location(task, 31, unwritten=True)]), 200, colour=True)
 
     assert f"Write SelfAttentionV1 and save: {task.stage.stub}, line" in elsewhere
     assert "Write SelfAttentionV1 and save: self_attention.py, line" in inside
@@ -53,8 +53,8 @@ def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: py
 def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
     """The line that names the lab has the minutes and the difficulty of the exercise."""
     task = tasks(own)[0]
-    shown = render(whole([*exercise_location(task, unwritten=True)]), 200, colour=False)
-    later = render(whole([*exercise_location(task, unwritten=False)]), 200, colour=False)
+    shown = render(whole([*exercise_location(task, 31, unwritten=True)]), 200, colour=False)
+    later = render(whole([*exercise_location(task, 31, unwritten=False)]), 200, colour=False)
     effort = task.exercise.effort
 
     assert re.fullmatch(r"[●○]{3} \d+ min", effort)
