@@ -79,7 +79,7 @@ def find_exercise(own: Handout, name: str, here: Stage | None = None) -> Task:
 def _is_learners(folder: Path) -> bool:
     try:
         return folder.is_dir() and learner_folder.find_stages(folder) is not None
-    except (OSError, ValueError):  # the word is no path
+    except (OSError, ValueError):  # the word can't be a path
         return False
 
 

@@ -39,7 +39,7 @@ def test_a_word_or_a_folder_names_an_exercise(own: Path, word: str, folder: str,
 
 
 def test_a_stage_means_its_first_exercise_to_do(own: Path):
-    """What passes is skipped; a stage in which everything passes means its first exercise."""
+    """Exercises that pass are skipped; a stage without others means its first exercise."""
     keys = []
     progress = Progress.read(own)
     for passed in ("02_more/double", "02_more/Scale"):
