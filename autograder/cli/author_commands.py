@@ -11,8 +11,25 @@ from autograder.authoring import new_course as courses
 from autograder.authoring import new_stage as skeletons
 from autograder.authoring import release as releasing
 from autograder.cli import inputs, options, output
+from autograder.errors import UsageError
 
 app = typer.Typer()
+WheelUrl = Annotated[
+    str,
+    Option(
+        "--wheel-url",
+        metavar="URL",
+        help="With --handout: where you upload the wheel. Also writes labs for a browser.",
+    ),
+]
+LabsUrl = Annotated[
+    str,
+    Option(
+        "--labs-url",
+        metavar="URL",
+        help="With --wheel-url: where you upload DIR/labs, which Colab opens.",
+    ),
+]
 
 
 @app.command()
@@ -27,6 +44,8 @@ def release(
         Path | None,
         Option(metavar="DIR", help="Also write the folder for a class: START_HERE.md and a wheel."),
     ] = None,
+    wheel_url: WheelUrl = "",
+    labs_url: LabsUrl = "",
     solutions: Annotated[
         Path | None, Option(metavar="DIR", help="Also write a wheel with the solutions.")
     ] = None,
@@ -35,6 +54,7 @@ def release(
     """Build the stubs and the assignments from the solutions."""
     course = inputs.find_course(course_folder)
     stages = [course.stage(stage)] if stage else []
+    urls = _urls(wheel_url, labs_url, handout)
     if print_:
         from autograder.authoring import records_text  # noqa: PLC0415  # imports torch
 
@@ -51,7 +71,7 @@ def release(
     _report_stale([*releasing.leaks(course)], list(releasing.kept(course)))
     written = handout_folder.refresh(course)
     if handout is not None:
-        written += handout_folder.write(course, stages or course.every_stage, handout)
+        written += handout_folder.write(course, stages or course.every_stage, handout, urls)
     if solutions is not None:
         folder = handout_folder.write_solutions(course, stages or course.every_stage, solutions)
         written.append(folder)
@@ -90,6 +110,15 @@ def new_course(
         typer.echo("Reread the labs.")
     typer.echo(f"{folder / handout_folder.DEFAULT} is the folder for your class.")
     typer.echo(f"Next: cd {folder}, then autograder verify.")
+
+
+def _urls(wheel: str, labs: str, handout: Path | None) -> tuple[str, str] | None:
+    """Return both addresses, or None without them; raise ``UsageError`` if an option is missing."""
+    given = [bool(wheel), bool(labs), handout is not None]
+    if any(given[:2]) and not all(given):
+        msg = "Labs for a browser need all of --handout DIR, --wheel-url URL and --labs-url URL."
+        raise UsageError(msg)
+    return (wheel, labs) if wheel else None
 
 
 def _report_stale(findings: list[str], kept: list[str]) -> None:

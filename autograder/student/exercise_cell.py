@@ -19,7 +19,7 @@ _SETTING: Final = (ast.Assign, ast.AnnAssign, *filter(None, [getattr(ast, "TypeA
 _IMPORT: Final = (ast.Import, ast.ImportFrom)
 
 
-class Part(NamedTuple):
+class CellStatement(NamedTuple):
     """A statement of a cell: the *names* that it defines, its *text* and its *line* in the cell."""
 
     node: ast.stmt
@@ -33,23 +33,23 @@ class Part(NamedTuple):
         return isinstance(self.node, _IMPORT)
 
 
-def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[Part]:
+def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStatement]:
     """Return the statements of *cell*, which must define *exercise* and none of the *others*.
 
     Raises ``UsageError`` with the reason for any other cell.
     """
     body, lines = _parsed(cell), lines_of(cell)
-    found: list[Part] = []
+    found: list[CellStatement] = []
     for node in body:
         first, last = lines_of_node(node)
         text = "".join(lines[first - 1 : last]).rstrip("\r\n")
-        found.append(Part(node, frozenset(bound_names(node)), text, first + 1))
+        found.append(CellStatement(node, frozenset(bound_names(node)), text, first + 1))
     for problem in _problems(found, exercise, others):
         raise UsageError(problem)
     return found
 
 
-def written(module: str, cell: Sequence[Part], label: str) -> str:
+def written(module: str, cell: Sequence[CellStatement], label: str) -> str:
     """Return the text *module* with the statements of *cell* in place of the old ones.
 
     A new statement goes before the next statement of the cell that the module has. A new import
@@ -78,7 +78,7 @@ def written(module: str, cell: Sequence[Part], label: str) -> str:
     return new
 
 
-def replaced_names(module: str, cell: Sequence[Part]) -> list[str]:
+def replaced_names(module: str, cell: Sequence[CellStatement]) -> list[str]:
     """List the names that *module* defines, and that the statements of *cell* define again."""
     places = _places(_quietly_parsed(module))
     return [name for part in cell if part.names in places for name in sorted(part.names)]
@@ -117,7 +117,9 @@ def _quietly_parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def _problems(parts: Sequence[Part], exercise: str, others: Collection[str]) -> Iterator[str]:
+def _problems(
+    parts: Sequence[CellStatement], exercise: str, others: Collection[str]
+) -> Iterator[str]:
     """Yield the reasons why a cell can't be written, each as a whole message."""
     for part in parts:
         if names := sorted(part.names & set(others)):
@@ -131,7 +133,7 @@ def _problems(parts: Sequence[Part], exercise: str, others: Collection[str]) -> 
                 f"Line {part.line} of this cell defines nothing. Move it to a cell without "
                 f"%%{MAGIC}, because this cell becomes a part of your module. Nothing was written."
             )
-    defined: dict[str, Part] = {}
+    defined: dict[str, CellStatement] = {}
     for part in parts:
         for name in part.names if not part.is_import else ():
             if name in defined:
@@ -227,7 +229,7 @@ def _applied(lines: list[str], changes: Sequence[tuple[int, int, str]], end: str
     return "".join([*new, *lines[at:]])
 
 
-def _require_in_effect(new: str, cell: Sequence[Part], label: str) -> None:
+def _require_in_effect(new: str, cell: Sequence[CellStatement], label: str) -> None:
     """Raise ``UsageError`` unless the module *new* defines each name as *cell* does."""
     try:
         with warnings.catch_warnings(action="ignore"):

@@ -30,7 +30,7 @@ from autograder.student.controls import embed, explore
 from autograder.student.course_modules import course_module, module_names
 from autograder.student.learner_folder import released_folder, solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
-from autograder.student.notebook_place import stage_folder
+from autograder.student.notebook_place import stage_folder, without_traceback
 from autograder.student.pictures import curves, heatmap_panels, heatmaps, shapes, side_by_side
 from autograder.student.predictions import (
     AnswerShown,
@@ -115,7 +115,7 @@ class CourseModules:
     def __getattr__(self, name: str) -> ModuleType:
         if name.startswith("_"):  # Python and Jupyter look for optional methods
             raise AttributeError(name)
-        with _without_traceback():
+        with without_traceback():
             return course_module(self._folder, name)
 
     def __dir__(self) -> list[str]:
@@ -140,7 +140,7 @@ class Lab:
     @cached_property
     def _folder(self) -> Path:
         """The folder of the stage; raises ``UsageError`` if it is not found."""
-        with _without_traceback():
+        with without_traceback():
             return released_folder(stage_folder(self._given))
 
     @property
@@ -157,13 +157,13 @@ class Lab:
             folder = self._folder.parent / stage
             found = handout(folder).stages if is_handout(folder) else ()
             return LiveModule(found[0].stub if found else folder)
-        with _without_traceback():
+        with without_traceback():
             self._file = handout(self._folder).stages[0].stub
         return LiveModule(self._file)
 
     def reset(self, exercise: str) -> None:
         """Restore *exercise* as it was received, and keep a copy of the module."""
-        with _without_traceback():
+        with without_traceback():
             print(*lab_exercises.reset(self._folder, exercise), sep="\n")  # noqa: T201  # below the cell
 
     def check(self, exercise: str) -> ExerciseCheck | None:
@@ -174,7 +174,7 @@ class Lab:
         Raises ``GraderError`` under `nbgrader autograde`, because a student's kernel must not give
         points.
         """
-        with _without_traceback():
+        with without_traceback():
             if os.environ.get(EXECUTION) == "autograde":
                 msg = (
                     "`autograder` grades this cell in its sandbox. The course's nbgrader_config.py "
@@ -192,7 +192,7 @@ class Lab:
         """Write *cell* as *exercise* into the module, and check it: the magic ``%%exercise``."""
         if os.environ.get(EXECUTION) == "autograde":
             return self.check(exercise)  # raises
-        with _without_traceback():
+        with without_traceback():
             done = lab_exercises.write_cell(self._folder, exercise, cell, self._written)
             self._written = done.module
         print(*done.sentences, sep="\n")  # noqa: T201  # a notebook shows it below its cell
@@ -255,7 +255,7 @@ class Lab:
 
     def answer(self, name: str) -> AnswerShown | None:
         """Show the answer *name* of the course if there is a guess, else how to make one."""
-        with _without_traceback():
+        with without_traceback():
             known = answers(self._folder)
             if name not in known:
                 msg = f"There is no answer {name!r} here. Answers: {', '.join(known) or 'none'}."
@@ -268,7 +268,7 @@ class Lab:
 
     def guesses(self) -> None:
         """Print how well the learner's confidence fits the guesses in this lab."""
-        with _without_traceback():
+        with without_traceback():
             known = answers(self._folder)
         compared = [
             (made, made.guess == known[name].right)
@@ -358,17 +358,6 @@ class Lab:
             self._server.close()  # a fork server that failed can't be used again
             self._server = None
             raise
-
-
-@contextmanager
-def _without_traceback() -> Iterator[None]:
-    """Let a notebook show our own errors as their message, without a traceback."""
-    try:
-        yield
-    except AutograderError as error:
-        message = [str(error)]
-        error._render_traceback_ = lambda: message  # type: ignore[attr-defined]  # IPython asks for it
-        raise
 
 
 @contextmanager

@@ -3,15 +3,42 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.course import STAGE_FILE
-from autograder.errors import UsageError
+from autograder.errors import AutograderError, UsageError
+from autograder.student import learner_folder
 from autograder.student.learner_folder import DEFAULT
 
 SESSION = "JPY_SESSION_NAME"  # Jupyter sets it to the notebook's path when it starts the kernel
 FILE = "__vsc_ipynb_file__"  # VS Code sets this name in the notebook
 BUILT = "assignments"
+
+
+def begin(stage: str) -> None:
+    """Do `autograder start`, and go to the folder of *stage*: the first cell in a browser."""
+    with without_traceback():
+        done = learner_folder.start(Path.cwd())
+        folder = done.folder / stage
+        if not folder.is_dir():
+            msg = f"The installed course has no stage {stage}, so this lab does not belong to it."
+            raise UsageError(msg)
+        os.chdir(folder)
+    files = f"{len(done.added)} files added" if done.added else "as you left them"
+    print(f"{done.folder} holds your stages: {files}.")  # noqa: T201  # a notebook shows it
+    print(f"You are in {folder}.", *filter(None, [done.fault]))  # noqa: T201  # a notebook shows it
+
+
+@contextmanager
+def without_traceback() -> Iterator[None]:
+    """Let a notebook show our own errors as their message, without a traceback."""
+    try:
+        yield
+    except AutograderError as error:
+        message = [str(error)]
+        error._render_traceback_ = lambda: message  # type: ignore[attr-defined]  # IPython asks for it
+        raise
 
 
 def stage_folder(given: str | Path) -> Path:

@@ -13,6 +13,7 @@ from autograder.results import Flag, FlagKind
 from autograder.submission.exercise_cells import (
     MAGIC,
     as_module,
+    exercise_of,
     is_opening,
     released_cells,
 )
@@ -212,6 +213,9 @@ def _read_notebook(
         start = f"You submitted the lab, not `{name}`."
         if not _mentions_exercise(own, stage):
             msg = f"{start} Submit {name}: your code belongs there."
+            if any(map(exercise_of, selected.code.cells)):
+                msg = f"No exercise is written in {notebook.label}, and there is no {name}."
+                msg += " Submit the one that holds your code."
             error = UnusableFile(msg)
             error.flags = (LAB_ALONE,)
             raise error

@@ -14,6 +14,7 @@ from autograder.submission.source_lines import lines_of, span_of
 MAGIC: Final = "exercise"
 # The first line of the cell with which a lab in a browser begins.
 OPENING: Final = "# Run this cell first: it installs the course and makes your folder."
+BADGE: Final = "[![Open in Colab]"  # begins the text on top of such a lab
 _CELL: Final = re.compile(rb"\s*%%exercise[ \t]+(['\"]?)(?P<name>\w+)\1[ \t]*(?:\r?\n|\Z)")
 
 
@@ -41,6 +42,11 @@ def released_cells(stage: Stage) -> set[bytes]:
 def is_opening(cell: bytes) -> bool:
     """Whether *cell* is the cell that installs the course."""
     return cell.lstrip().startswith(OPENING.encode())
+
+
+def is_for_browser(cell: bytes) -> bool:
+    """Whether only labs for a browser have *cell*: an exercise, the badge, or the opening."""
+    return bool(exercise_of(cell)) or is_opening(cell) or cell.startswith(BADGE.encode())
 
 
 def as_module(

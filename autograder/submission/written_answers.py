@@ -3,19 +3,22 @@
 An answer is blank if its cell is there and unchanged, and nothing else in the lab is the student's.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from autograder.course import LAB, Stage
 from autograder.results import Flag, FlagKind
+from autograder.submission.exercise_cells import is_for_browser
 from autograder.submission.files import SubmittedFile, UnusableFile
 from autograder.submission.names import is_lab
 from autograder.submission.notebook import MAX_NOTEBOOK, cell_name, student_cells
 
 NO_LAB = f"No {LAB} was submitted"  # begins a notice
 WAITS = "for your instructor, who reads the file."  # ends a notice
+_ADDRESS: Final = re.compile(r"\]\([^()\s]*\)")
 _MAX_NAMED = 5  # answers in a sentence
 
 
@@ -40,7 +43,8 @@ def written_answers(stage: Stage, lab: SubmittedFile | None) -> WrittenAnswers:
         notice = f"{NO_LAB}, so the written answers ({total:g} points) count as missing."
         return WrittenAnswers(blank=frozenset(points), flag=Flag(FlagKind.NO_LAB, notice))
     try:
-        cells = student_cells(lab.read(MAX_NOTEBOOK), lab.label)
+        found = student_cells(lab.read(MAX_NOTEBOOK), lab.label)
+        cells = [cell for cell in found if not is_for_browser(cell["source"].encode())]
     except UnusableFile as error:
         notice = f"{error} Your written answers ({total:g} points) wait {WAITS}"
         return WrittenAnswers(waiting=total, flag=Flag(FlagKind.UNCLEAR_ANSWERS, notice))
@@ -105,8 +109,12 @@ def _foreign(
     names: Collection[str], released: Sequence[dict[str, Any]], cells: Sequence[dict[str, Any]]
 ) -> Iterator[str]:
     """Yield the texts in *cells* that are neither *released* nor in the cell of an answer."""
-    known = {"", *(cell["source"].strip() for cell in released)}
+    known = {"", *(_without_links(cell) for cell in released)}
     for cell in cells:
-        text = cell["source"].strip()
-        if cell_name(cell) not in names and text not in known:
+        if cell_name(cell) not in names and (text := _without_links(cell)) not in known:
             yield text
+
+
+def _without_links(cell: Mapping[str, Any]) -> str:
+    """Return the text of *cell* without addresses, which differ in a lab for a browser."""
+    return _ADDRESS.sub("]()", cell["source"].strip())

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from autograder.course import Course
-from tests.kit.factories import WriteCourse
+from tests.kit.factories import SETUP, WriteCourse, grade_cell, notebook
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
 
@@ -64,6 +66,53 @@ def test_release_writes_the_folder_for_a_class(invoke: Invoke, tiny: Course):
     assert {path.name for path in out.iterdir()} == {"START_HERE.md", wheel.name}
     assert f"wrote {out / wheel.name}" in result.output
     assert f"wrote {solutions}" in result.output
+
+
+def test_release_writes_labs_for_a_browser(invoke: Invoke, tiny: Course):
+    """With the addresses, each lab is written; a later release keeps them up to date."""
+    stage = tiny.stages[0]
+    stage.lab.write_bytes(notebook(SETUP, grade_cell("double"), grade_cell("Scale")))
+    out = tiny.root / "handout"
+    urls = ("--wheel-url", "https://host.example", "--labs-url", "https://host.example/labs")
+    result = invoke("release", "--handout", out, *urls)
+    lab = out / "labs" / "01.ipynb"
+    before = lab.read_text()
+    file = tiny.root / "course.toml"
+    file.write_text(file.read_text().replace(tiny.file.title, "Mine"))
+    stale = invoke("release", "--check")
+    invoke("release")
+    (wheel,) = out.glob("*.whl")
+
+    assert result.exit_code == 0
+    assert f"wrote {lab}" in result.output
+    assert f"{lab} is stale" in stale.output
+    assert wheel.name.replace("+", "%2B") in lab.read_text()
+    assert wheel.name.replace("+", "%2B") not in before
+
+
+def test_labs_for_a_browser_need_a_lab(invoke: Invoke, tiny: Course):
+    """A course without labs says so, instead of writing an empty folder."""
+    urls = ("--wheel-url", "https://host.example", "--labs-url", "https://host.example/labs")
+    result = invoke("release", "--handout", tiny.root / "out", *urls)
+
+    assert result.exit_code != 0
+    assert "No stage of this hand-out has a lab" in result.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--wheel-url", "https://host.example"),
+        ("--handout", "out", "--labs-url", "https://host.example"),
+        ("--wheel-url", "https://host.example", "--labs-url", "https://host.example"),
+    ],
+)
+def test_labs_for_a_browser_need_all_three_options(invoke: Invoke, words: tuple[str, ...]):
+    """A missing option is named before anything is built."""
+    result = invoke("release", *words)
+
+    assert result.exit_code != 0
+    assert "need all of --handout DIR, --wheel-url URL and --labs-url URL" in result.output
 
 
 def test_release_reports_a_hand_out_with_an_old_title(invoke: Invoke, tiny: Course):

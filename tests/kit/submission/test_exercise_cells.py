@@ -98,9 +98,12 @@ def test_an_unchanged_stub_does_not_replace_code(tmp_path: Path, stage: Stage):
 
 
 def test_a_lab_without_code_asks_for_the_module(tmp_path: Path, stage: Stage):
-    """A lab for a browser in which nothing was written is not graded."""
+    """A lab for a browser without code says so, and is not graded."""
     stub = exercise_cell(stage.stub.read_text("utf-8"), "dot_product")
     submission = submit(tmp_path, stage, stub)
 
     assert submission.code is None
-    assert submission.problem.startswith("You submitted the lab")
+    assert submission.problem == (
+        f"No exercise is written in 01.ipynb, and there is no {MODULE}.py. "
+        "Submit the one that holds your code."
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from autograder.results import Flag, FlagKind
+from autograder.submission.exercise_cells import OPENING
 from autograder.submission.files import SubmittedFile, check_size
 from autograder.submission.notebook import MAX_NOTEBOOK
 from autograder.submission.written_answers import WAITS, WrittenAnswers, written_answers
@@ -51,6 +52,19 @@ def test_an_answer_in_its_cell_waits_and_the_other_is_blank(answers: Answers):
     found = answers(TOUR, RUN, ASKED, {**WHY, "source": "Because."}, SKETCH)
 
     assert found == WrittenAnswers(blank=frozenset({"sketch"}), waiting=3.0)
+
+
+def test_the_cells_of_a_lab_for_a_browser_are_no_answers(answers: Answers):
+    """The badge, the first cell, exercises and links to other labs leave an answer blank."""
+    link = cell("markdown", "# Tiny things, after [01](../01/lab.ipynb)")
+    own = [
+        cell("markdown", "[![Open in Colab](x)](y)\n\nThis copy of the lab ..."),
+        cell("code", f"{OPENING}\n%pip install x"),
+        cell("code", "%%exercise double\ndef double(x):\n    return 2 * x"),
+    ]
+
+    assert answers(*own, *LAB).blank == {"why", "sketch"}
+    assert not answers(*own, link, *LAB).blank
 
 
 @pytest.mark.parametrize(
