@@ -194,10 +194,12 @@ class PriceGrader:
         self._grade = grade
         self._solution = stage.solution.read_text("utf-8")
         self._names = [exercise.name for exercise in stage.exercises]
+        self._copies = {one.name for one in stage.exercises if one.copied_from}  # without points
 
     def table(self) -> PriceTable:
         """Grade all modules."""
         bank = misconceptions.read(self._stage.misconceptions)
+        bank = tuple(one for one in bank if one.exercise not in self._copies)
         return PriceTable(
             self._stage.name,
             one=[self._price(one.id, one.module(self._solution), one.exercise) for one in bank],
@@ -211,7 +213,7 @@ class PriceGrader:
         result = self._grade(name, text)
         score = result.score or 0.0
         for one in result.exercises:
-            if one.name == exercise:
+            if one.name == exercise and one.max_score:
                 return Price(name, score, one.score / one.max_score, _breaks_only_rules(one))
         return Price(name, score)
 
@@ -262,7 +264,7 @@ class PriceGrader:
             return
         text = path.read_text("utf-8")
         defined = [name for name in self._names if name in _definitions(text)]
-        for name in defined:
+        for name in (one for one in defined if one not in self._copies):
             yield self._price(name, replaced(self._solution, name, text), name)
         whole = self._solution
         for name in defined:

@@ -26,7 +26,7 @@ from autograder.reports.feedback import counted
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import documented, public_record
-from autograder.suite.checks import Layer, read_rules
+from autograder.suite.checks import CollectedCheck, Layer, read_rules
 from autograder.suite.documented import DocumentedTensor
 from autograder.suite.in_process import solution_channel
 
@@ -209,6 +209,16 @@ def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
             yield f"no check grades {name}."
         if layers != sorted(layers, key=list(Layer).index):
             yield f"the checks of {name} are not in the order of their layers."
+
+
+def misplaced_points(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[str]:
+    """Report copies that give points, and other exercises that give none."""
+    for exercise in stage.exercises:
+        points = sum(one.spec.points for one in checks if one.spec.exercise == exercise.name)
+        if exercise.copied_from and points:
+            yield f"{exercise.name} is a copy, so its checks give no points, not {points:g}."
+        if not exercise.copied_from and not points:
+            yield f"the checks of {exercise.name} give no points."
 
 
 def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
 from autograder.errors import UsageError
-from autograder.student import learner_folder
+from autograder.student import copies, learner_folder
 from autograder.student.progress import (
     Progress,
     first_open,
@@ -36,6 +36,9 @@ def start(
     typer.echo(f"{shown} holds your stages: {len(done.added)} files added.")
     output.print_lines(f"updated {path}" for path in done.replaced)
     output.print_lines(f"kept your {path}" for path in done.kept)
+    own = inputs.find_handout(done.folder)
+    state = Progress.read(own.root)
+    output.print_lines(str(one) for stage in own.stages for one in copies.fill(own, state, stage))
     typer.echo(f"Next: autograder watch{'' if here.is_relative_to(done.folder) else f' {shown}'}")
     output.print_remarks(filter(None, [done.fault]))
 
@@ -64,6 +67,10 @@ def next_(where: options.Where = "") -> None:
     if task.key in state.passed and (following := first_open(handout, state, task)):
         typer.echo(f"Every exercise of {stage.name} passes." if stage else f"{task.key} passes.")
         task = following
+    filled = {one.task.key: one for one in copies.fill(handout, state, task.stage)}
+    output.print_lines(map(str, filled.values()))
+    while filled.pop(task.key, None):
+        task = first_open(handout, state, task) or task
     if task.key in state.passed:
         typer.echo("Every exercise is done. Congratulations on the whole course!")
         typer.echo("To see all of it on one page: autograder progress --report page")
@@ -74,6 +81,7 @@ def next_(where: options.Where = "") -> None:
     shown = f" ({task.exercise.effort})" if task.exercise.effort else ""
     typer.echo(f"Next: {task.exercise.name}{shown}, in {task.stage.title}.")
     typer.echo(f"{file}{f', line {line}' if line else ''}")
+    output.print_lines(filter(None, [copies.request(handout, state, task)]))
     typer.echo("`autograder watch` checks it each time you save.")
 
 

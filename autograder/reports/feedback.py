@@ -16,6 +16,7 @@ ALMOST: Final = 99.0  # the highest percentage of a bar where something is wrong
 GIVEN: Final = "~"  # passes with the solution's code for another exercise
 WRONG: Final = "✗"  # runs, and its result is wrong
 UNWRITTEN: Final = "not written yet"
+NO_POINTS: Final = "no points"  # of an exercise that repeats one of an earlier stage
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,14 @@ class ExerciseFeedback:
     @property
     def percent(self) -> float:
         """The percentage of the points that were earned, below 100 unless all checks pass."""
-        share = percent(self.score, self.max_score)
+        share = percent(self.score, self.max_score) if self.max_score else 100.0  # a copy
         return share if self.complete else min(share, ALMOST)
 
     @property
     def points(self) -> str:
         """The points as a phrase."""
+        if not self.max_score:
+            return NO_POINTS
         points = f"{self.score:g} of {self.max_score:g} points"
         return f"{points}, {self.kept}" if self.kept else points
 

@@ -20,7 +20,7 @@ from autograder.reports.blocks import (
     Tables,
     Title,
 )
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback
+from autograder.reports.feedback import NO_POINTS, CheckFeedback, ExerciseFeedback, Feedback
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.terminal_tables import tensor_parts
 from autograder.results import SubmissionResult
@@ -146,7 +146,8 @@ def _overview(exercises: Iterable[ExerciseFeedback], *, states: bool) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim")
     for item in exercises:
-        points = Text(f"{item.score:g} / {item.max_score:g}", "green" if item.complete else "")
+        share = f"{item.score:g} / {item.max_score:g}" if item.max_score else NO_POINTS
+        points = Text(share, "green" if item.complete else "")
         table.add_row(Text(item.name), points, Text(item.state) if states else "")
     return table
 

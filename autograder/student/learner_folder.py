@@ -222,7 +222,7 @@ def reset(own: Handout, task: Task) -> Path | None:
         )
         raise UsageError(msg)
     if not module.exists():
-        _write(module, original)
+        write_text(module, original)
         return None
     text = source_text(module)
     copy = keep_copy(own.root, _inside(own, module))
@@ -231,14 +231,14 @@ def reset(own: Handout, task: Task) -> Path | None:
     except (SyntaxError, ValueError):
         can_be_read = False
     if not can_be_read:  # the exercise can't be located in it
-        _write(module, original)
+        write_text(module, original)
         return copy
     stub = "".join(lines_of(original)[unwritten[0] - 1 : unwritten[1]])
     lines = lines_of(text)
     first, last = span_of(text, task.exercise.name) or (len(lines) + 1, len(lines))
     before = "".join(lines[: first - 1])
     gap = "" if last >= first or not before else "\n\n"
-    _write(module, f"{before}{gap}{stub}{''.join(lines[last:])}")
+    write_text(module, f"{before}{gap}{stub}{''.join(lines[last:])}")
     return copy
 
 
@@ -376,7 +376,8 @@ def _inside(own: Handout, file: Path) -> Path:
     return file.relative_to(own.root)
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write *text* to *path* atomically, and create its folder."""
     _write_bytes(path, text.encode())
 
 

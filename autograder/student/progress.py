@@ -54,15 +54,16 @@ def tasks(course: Course) -> list[Task]:
 class Progress:
     """Passed exercises, hints that were shown, and exercises given up, by ``Task.key``.
 
-    *checked* maps each stage to the digest of its module when all exercises were last checked.
-    *at* is the exercise where `watch` was left, if it was not the first one to do.
-    *unknown* keeps the fields that another version has written. *fault* is a sentence if the file
-    could not be written last time.
+    *borrowed* are copies that the course's code fills. *checked* maps each stage to the digest of
+    its module when all exercises were last checked. *at* is the exercise where `watch` was left, if
+    it was not the first one to do. *unknown* keeps the fields that another version has written.
+    *fault* is a sentence if the file could not be written last time.
     """
 
     file: Path
     passed: set[str] = field(default_factory=set)
     gave_up: set[str] = field(default_factory=set)
+    borrowed: set[str] = field(default_factory=set)
     hints: dict[str, int] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
     at: str = ""
@@ -83,6 +84,7 @@ class Progress:
             file=file,
             passed=set(_texts(known.pop("passed", None))),
             gave_up=set(_texts(known.pop("gave_up", None))),
+            borrowed=set(_texts(known.pop("borrowed", None))),
             hints={
                 key: count
                 for key, count in (hints if isinstance(hints, dict) else {}).items()
@@ -129,6 +131,7 @@ class Progress:
             "format_version": 1,
             "passed": sorted(self.passed),
             "gave_up": sorted(self.gave_up),
+            "borrowed": sorted(self.borrowed),
             "hints": self.hints,
             "checked": self.checked,
             "at": self.at,
@@ -215,6 +218,8 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
     yield ""
     time = f", about {_time(left)} left" if left else ""
     yield f"{passed} of {len(tasks(course))} exercises{time}."
+    if progress.borrowed:
+        yield f"Borrowed from the course: {', '.join(sorted(progress.borrowed))}."
     yield from outdated_lines(course, progress)
 
 

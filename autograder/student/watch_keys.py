@@ -67,6 +67,14 @@ KEYS: Final = (
         of_exercise=True,
     ),
     Key(
+        "c",
+        "",
+        "fill a copy of an earlier exercise with your code, or with the course's",
+        Watch.fill_copy,
+        lambda state: bool(state.task.exercise.copied_from),
+        of_exercise=True,
+    ),
+    Key(
         "v",
         "",
         "the model answer, once your code passes",

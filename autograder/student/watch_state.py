@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from autograder.course import Handout, Stage
 from autograder.errors import UsageError
 from autograder.reports.feedback import line_in
+from autograder.student import copies
 from autograder.student.check import course_with_hidden
 from autograder.student.exercise_list import ExerciseList
 from autograder.student.learner_folder import (
@@ -85,6 +86,7 @@ class Watch:
 
     def begin(self) -> None:
         """Check the first open exercise, and later each file that has changed since its check."""
+        self._fill_copies()
         self.check(stop_after_stage=False)  # so that a lost progress file is restored
         changed = [one for one in self.own.stages if self.progress.is_outdated(one)]
         self._wait_for([self.task.stage, *changed])
@@ -97,6 +99,7 @@ class Watch:
             passes_now = self._record(self.task, self.answer)
             feedback = self.answer.feedback
             if feedback is None or feedback.first or not passes_now:
+                self.notice = self.notice or copies.request(self.own, self.progress, self.task)
                 return
             self.just_passed = feedback
             following = self._open_in_stage() or self._following()
@@ -106,6 +109,7 @@ class Watch:
                 self.picture = self.checker.picture(stage)
                 return
             self.task = following
+            self._fill_copies()
 
     def check_next(self) -> bool:
         """Check the next waiting exercise; return whether the screen must be drawn again."""
@@ -200,6 +204,26 @@ class Watch:
             return
         self.read("v")
 
+    def fill_copy(self) -> None:
+        """Fill the exercise with the learner's code of an earlier stage, or with the course's."""
+        if gone(self.own):
+            return
+        self._read_progress()
+        self._fill_copies()
+        borrowed = copies.borrow(self.own, self.progress, self.task)
+        filled = self.notice if borrowed is None else str(borrowed)
+        if not filled:
+            is_open = copies.is_open(self.own, self.task)
+            self.notice = (
+                copies.request(self.own, self.progress, self.task)
+                if is_open
+                else f"{self.task.exercise.name} is written already. x resets it."
+            )
+            return
+        self.has_new_files = True
+        self.check_again()
+        self.notice = self.progress.fault or filled
+
     def ask_reset(self) -> None:
         """Ask whether to reset the exercise."""
         self.reset_is_asked = True
@@ -253,6 +277,7 @@ class Watch:
         """Go to *task* and check it."""
         self.just_passed = None
         self.task = task
+        self._fill_copies()
         self.check()
 
     def place(self) -> tuple[Path, int]:
@@ -269,6 +294,12 @@ class Watch:
         mine = [Task(self.task.stage, one) for one in self.task.stage.exercises]
         names = {one.exercise.name for one in mine if one.key not in passed | waiting}
         return used_names(source_text(self.task.stage.stub), self.task.exercise.name, names)
+
+    def _fill_copies(self) -> None:
+        """Fill the copies of the current stage with the learner's code that has passed."""
+        if not gone(self.own) and (found := copies.fill(self.own, self.progress, self.task.stage)):
+            self.has_new_files = True
+            self.notice = " ".join(map(str, found))
 
     def _open_in_stage(self) -> Task | None:
         """Return the next open exercise of the current stage, first one that passed before."""

@@ -29,6 +29,16 @@ def test_a_share_is_between_0_and_100(score: float, share: float):
     assert percent(score, 0) == 0.0
 
 
+def test_an_exercise_without_points_is_whole_if_its_checks_pass():
+    """A copy of an earlier exercise has nothing to earn, and its checks still count."""
+    wrong = CheckFeedback("Adds.", "✗", "not right yet", points=0.0, max_points=0.0)
+    right = replace(EXERCISE, score=0.0, max_score=0.0)
+    broken = replace(right, first=wrong)
+
+    assert (right.complete, right.percent, right.points) == (True, 100.0, "no points")
+    assert (broken.complete, broken.percent, broken.points) == (False, 99.0, "no points")
+
+
 def test_exercises_are_open_until_no_point_is_missing():
     """Exercises with missing points are open and come first on a page."""
     done = replace(EXERCISE, score=4.0)
