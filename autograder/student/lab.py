@@ -28,7 +28,7 @@ from autograder.student import lab_exercises
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.controls import embed, explore
 from autograder.student.course_modules import course_module, module_names
-from autograder.student.learner_folder import released_folder, solved_stage
+from autograder.student.learner_folder import released_folder, remember, solved_stage
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.notebook_place import stage_folder, without_traceback
 from autograder.student.pictures import curves, heatmap_panels, heatmaps, shapes, side_by_side
@@ -41,6 +41,7 @@ from autograder.student.predictions import (
     offer,
     saved_guesses,
 )
+from autograder.student.progress import digest_of
 from autograder.submission import collect
 from autograder.submission.notebook import cell_name
 
@@ -134,6 +135,8 @@ class Lab:
         self._server: Workers | None = None
         self._file: Path | None = None
         self._guesses: dict[str, Prediction] = {}  # by the name of the answer
+        self._checked_module = ""  # the digest of the module that had these outcomes
+        self._outcomes: dict[str, bool] = {}
         self._written = b""  # the module after the last cell with %%exercise
         lab_exercises.offer_magic(self._write)
 
@@ -340,7 +343,21 @@ class Lab:
             raise GraderError(msg)
         if feedback.first is None and target.stage.file.graded:
             saved = f"{saved} {grading_note(is_here=target.hidden_is_here)}"
-        return ExerciseCheck(feedback, saved)
+        fault = self._remember(target, exercise, passes=feedback.first is None)
+        return ExerciseCheck(feedback, f"{saved} {fault}".rstrip())
+
+    def _remember(self, target: CheckTarget, exercise: str, *, passes: bool) -> str:
+        """Note the outcome in the learner's progress; return a sentence if that fails.
+
+        Once every exercise was checked in the same saved module, the stage counts as checked.
+        """
+        if os.environ.get(EXECUTION):
+            return ""
+        digest = digest_of(target.stage)
+        if digest != self._checked_module:
+            self._checked_module, self._outcomes = digest, {}
+        self._outcomes[exercise] = passes
+        return remember(target.file, target.stage, self._outcomes)
 
     def _check_in_worker(self, target: CheckTarget, exercise: str) -> SubmissionResult:
         course = target.public

@@ -18,7 +18,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
-from autograder.course import load
+from autograder.course import handouts, load
 from autograder.course_file import Limits
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.sandbox.supervisor import ForkServer
@@ -26,6 +26,7 @@ from autograder.student import lab as labs
 from autograder.student import learner_folder
 from autograder.student.lab import ExerciseCheck, Lab, NotPassedError
 from autograder.student.live_module import NotReadyError
+from autograder.student.progress import Progress
 from tools.wrong_programs import with_kind
 
 ROOT = Path(__file__).parents[3]
@@ -542,3 +543,18 @@ def test_nbgrader_shows_no_model_answer(
     monkeypatch.setenv("NBGRADER_EXECUTION", run)
 
     assert "an instructor reads your answer" in repr(lab.model_answer("answer_frozen"))
+
+
+def test_a_check_in_a_lab_is_progress(solved: Lab, handed_out: Path):
+    """Cells that check exercises note them; after the last one the stage counts as checked."""
+    own = handouts(handed_out.parent)
+    progress = Progress.read(own.root)
+    progress.set_checked(own.stages[0], "of an older file")
+    progress.save()
+    notes = []
+    for exercise in own.stages[0].exercises:
+        solved.check(exercise.name)
+        found = Progress.read(own.root)
+        notes.append((len(found.passed), found.is_outdated(own.stages[0])))
+
+    assert notes == [(1, True), (2, True), (3, True), (4, False)]
