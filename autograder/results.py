@@ -336,10 +336,24 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         return add(exercise.credited for exercise in self.exercises)
 
 
-class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """Holds the results of a grading run.
+class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of results that an earlier run made, by student and stage."""
 
-    *submissions* is a tuple, or a sequence that reads each submission when it is needed.
+    results: tuple[tuple[str, str], ...]
+    hidden_inputs: Literal["public", "secret"] = "public"
+    settings: Settings | None = None
+
+    def __post_init__(self) -> None:
+        known = tuple((identifier(one), identifier(other)) for one, other in self.results)
+        force_setattr(self, "results", known)
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """Holds the results of a grading run, and those that it kept from earlier runs.
+
+    *submissions* is a tuple, or a sequence that reads each submission when it is needed. *settings*
+    and *hidden_inputs* are those of the last run. *earlier* has those of kept results, if they
+    differ.
     """
 
     course: str
@@ -348,12 +362,19 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     format_version: Literal[1] = FORMAT_VERSION
     hidden_inputs: Literal["public", "secret"] = "public"
     settings: Settings | None = None
+    # By number, because a reader of large records finds results by lines that begin an object.
+    earlier: dict[str, EarlierRun] = {}
 
     def __post_init__(self) -> None:
         force_setattr(self, "course", identifier(self.course))
         force_setattr(self, "isolation", line(self.isolation, MAX_WORD))
         if isinstance(self.submissions, list):
             force_setattr(self, "submissions", tuple(self.submissions))
+
+    def run_of(self, student: str, stage: str) -> "Results | EarlierRun":
+        """Return the run that made the result of *student* in *stage*, with its settings."""
+        runs = (run for run in self.earlier.values() if (student, stage) in run.results)
+        return next(runs, self)
 
 
 def _make_floats(record: msgspec.Struct, *names: str) -> None:

@@ -39,7 +39,7 @@ def release(
     print_: Annotated[
         str, Option("--print", metavar="STAGE", help="Only print the records of a stage as text.")
     ] = "",
-    stage: Annotated[str, Option(help="Build this stage only, by name or number.")] = "",
+    stage: options.StagesOption = None,
     handout: Annotated[
         Path | None,
         Option(metavar="DIR", help="Also write the folder for a class: START_HERE.md and a wheel."),
@@ -53,7 +53,7 @@ def release(
 ) -> None:
     """Build the stubs and the assignments from the solutions."""
     course = inputs.find_course(course_folder)
-    stages = [course.stage(stage)] if stage else []
+    stages = inputs.find_stages(course, stage, graded=False)
     urls = _urls(wheel_url, labs_url, handout)
     if print_:
         from autograder.authoring import records_text  # noqa: PLC0415  # imports torch

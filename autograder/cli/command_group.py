@@ -10,7 +10,12 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from autograder.cli.output import tolerate_any_encoding
-from autograder.errors import AutograderError, UnclearDownloadError, library_error
+from autograder.errors import (
+    AutograderError,
+    UnclearDownloadError,
+    UsageError,
+    library_error,
+)
 
 # The extra that installs each optional library, by the name under which it is imported.
 EXTRAS: Final = {
@@ -105,7 +110,10 @@ class CommandGroup(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         if name in PRIVATE:
             os.umask(0o077)
-        return name, name and load_command(name), rest
+        command = name and load_command(name)
+        if command:
+            _refuse_repeated(ctx, command, rest)
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; print an error as one message, without a traceback, and exit.
@@ -127,6 +135,22 @@ class CommandGroup(TyperGroup):
             raise typer.Exit(2) from None
         finally:
             os.umask(before)
+
+
+def _refuse_repeated(ctx: Any, command: Any, words: list[str]) -> None:
+    """Raise ``UsageError`` if *words* have an option twice that takes one value."""
+    try:
+        own = command.context_class(command, parent=ctx)
+        _, _, order = command.make_parser(own).parse_args(list(words))
+    except Exception:  # noqa: BLE001  # wrong options, which the command reports itself
+        return
+    for option in order:
+        many = option.param_type_name == "option" and (option.multiple or option.count)
+        if option.param_type_name == "option" and not many and order.count(option) > 1:
+            name = max(option.opts, key=len)
+            times = f"{order.count(option)} times"
+            msg = f"{name} is given {times}, and only one would count. Keep one of them."
+            raise UsageError(msg)
 
 
 def load_command(name: str) -> Any:

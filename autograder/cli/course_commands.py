@@ -21,7 +21,7 @@ app = typer.Typer()
 @app.command()
 def verify(
     *,
-    stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
+    stage: options.StagesOption = None,
     full: Annotated[
         bool,
         Option(
@@ -36,7 +36,7 @@ def verify(
 ) -> None:
     """Check the course: stubs earn 0, solutions earn full marks, misconceptions are named."""
     course = inputs.find_course(course_folder)
-    stages = [course.stage(stage)] if stage else []
+    stages = inputs.find_stages(course, stage, graded=False)
     report = verifying.verify(course, stages, output.print_progress, full=full)
     output.print_lines([*report.lines, *(report.details if verbose else ())])
     output.print_remarks(f"✗ {finding}" for finding in report.findings)
@@ -49,12 +49,12 @@ def verify(
 @app.command()
 def mutate(
     *,
-    stage: Annotated[str, Option(help="Mutate this stage only, by name or number.")] = "",
+    stage: options.StagesOption = None,
     course_folder: options.CourseOption = None,
 ) -> None:
     """Change the solutions in small ways and list the changes that no hidden check notices."""
     course = inputs.find_course(course_folder)
-    stages = [course.stage(stage)] if stage else course.stages
+    stages = inputs.find_stages(course, stage, graded=False) or course.stages
     if sum([_mutate(course, mutated) for mutated in stages]):
         raise typer.Exit(1)
 
@@ -92,9 +92,7 @@ def bundle(
         Literal["gradescope"], Argument(metavar="PLATFORM", help="The platform: gradescope.")
     ],
     *,
-    stage: Annotated[
-        str, Option(help="Pack this stage only, by name or number (default: all).")
-    ] = "",
+    stage: options.StagesOption = None,
     isolation: Annotated[
         Isolation,
         Option(help="The weakest isolation in which the container may grade."),
@@ -107,7 +105,7 @@ def bundle(
     The file contains solutions and hidden suites, so keep it secret.
     """
     course = inputs.find_course(course_folder)
-    stages = [course.graded_stage(stage)] if stage else course.stages
+    stages = inputs.find_stages(course, stage, graded=True) or course.stages
     made = bundling.build_zip(course, stages, least=isolation)
     output.write_export(platform, made, out or Path(bundling.FILE))
 

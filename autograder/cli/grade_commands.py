@@ -1,5 +1,6 @@
 """Defines the commands that grade submissions, or collect them for nbgrader."""
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import MofNCompleteColumn
 from rich.progress import Progress as ProgressBar
@@ -14,11 +16,14 @@ from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, course_secret
-from autograder.errors import ClusterError
+from autograder.errors import ClusterError, UsageError
+from autograder.grading import run as term
 from autograder.grading.journal import Journal
 from autograder.grading.run import Run, RunOptions, on_cluster
+from autograder.grading.term_record import Key, read_earlier
 from autograder.reports.class_report import class_table, missing_labs
 from autograder.reports.feedback import counted
+from autograder.reports.html import write_pages
 from autograder.reports.terminal import feedback_text
 from autograder.results import Results, Status
 from autograder.stored_results import scores_of
@@ -27,7 +32,7 @@ from autograder.submission.collect import find_all
 from autograder.submission.download_names import Source
 from autograder.submission.groups import Groups
 from autograder.submission.lazy_submissions import LazySubmissions
-from autograder.submission.roster import Roster
+from autograder.submission.roster import Roster, find_student
 
 if TYPE_CHECKING:  # nbgrader is an optional library
     from autograder.gradebook.course_gradebook import CourseGradebook
@@ -38,13 +43,14 @@ app = typer.Typer()
 
 @app.command()
 def grade(  # noqa: PLR0913  # each parameter is an option of the command
-    paths: options.GradedPaths,
+    paths: options.GradedPaths = None,
     *,
-    stage: Annotated[str, Option(help="Grade this stage only, by name or number.")] = "",
+    stage: options.StagesOption = None,
     json: options.JsonOption = None,
     report: options.ReportOption = None,
     gradebook: options.GradebookOption = False,
     fresh: options.FreshOption = False,
+    forget: options.ForgetOption = None,
     jobs: Annotated[int, Option(min=0, help="Grading processes (default: one per core).")] = 0,
     isolation: options.IsolationOption = None,
     cluster: options.ClusterOption = "",
@@ -58,33 +64,32 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     """Grade submissions with the hidden suites, each in a sandbox.
 
     With --json, each result is stored in FILE.journal at once: an interrupted run resumes, and a
-    regrade grades only what changed.
+    regrade grades only what changed. Results of other students and stages stay in FILE.
 
     Exit code 0 if grading worked, even if every grade is 0. Exit code 1 if the grader itself
-    failed, if a file could not be written, or if it is unclear to whom a submission belongs; such a
+    failed, a file could not be written, or it is unclear to whom a submission belongs; such a
     submission is not graded. Exit code 2 if nothing could be graded.
     """
     course = inputs.find_course(course_folder)
-    only = course.graded_stage(stage) if stage else None
+    _refuse_unused(json, cluster, fresh=fresh, forget=forget, cluster_course=cluster_course)
+    stages = inputs.find_stages(course, stage, graded=True)
     book = inputs.open_gradebook(course) if gradebook else None
     people = inputs.read_roster(roster, book, id_column)
-    search = _find_options(source, people, groups)
-    places = _find_submissions(course, paths, only, search)
-    asked = RunOptions(record=json, report=report, fresh=fresh, isolation=isolation, jobs=jobs)
-    asked.require_writable()
-    submissions, writer = LazySubmissions.of(places), None
-    if book is not None:
-        submissions, writer = _register(book, people, submissions)
+    names = book.names if book else lambda: people.names if people else {}
     run = Run(
         course=course,
-        submissions=submissions,
-        options=asked,
+        submissions=LazySubmissions(()),
+        options=RunOptions(json, report, fresh, isolation, jobs),
         grade_each=on_cluster(cluster, cluster_course) if cluster else None,
-        writer=writer,
-        names=book.names if book else lambda: people.names if people else {},
+        names=names,
+        forgotten=_forgotten(course, json, forget, stages, names) if forget else frozenset(),
     )
-    _grade_and_print(run)
-    _require_none_set_aside(places)
+    if paths:
+        places = _find_submissions(course, paths, stages, _find_options(source, people, groups))
+        _grade_and_print(_with_submissions(run, places, book, people))
+        _require_none_set_aside(places)
+    else:
+        _forget(run)
 
 
 @app.command()
@@ -113,7 +118,7 @@ def collect(  # each parameter is an option of the command
     book = inputs.open_gradebook(course)
     people = inputs.read_roster(roster, book, id_column)
     search = _find_options(source, people, groups)
-    places = _find_submissions(course, paths, course.graded_stage(stage), search)
+    places = _find_submissions(course, paths, [course.graded_stage(stage)], search)
     collection = book.collection(course.graded_stage(stage))
     for place in places:
         written, remarks = collection.write(place, again=again)
@@ -156,10 +161,11 @@ def _find_options(source: Source | None, roster: Roster | None, groups: Path | N
 
 
 def _find_submissions(
-    course: Course, paths: Sequence[Path], stage: Stage | None, options: FindOptions
+    course: Course, paths: Sequence[Path], stages: Sequence[Stage], options: FindOptions
 ) -> list[FoundSubmissions]:
     """Find the submissions at each path, and print what was found."""
-    places = find_all(paths, course.stages, stage, options)
+    only = stages[0] if len(stages) == 1 else None
+    places = find_all(paths, course.stages, only, replace(options, stages=tuple(stages)))
     for place in places:
         typer.echo(f"{place.what}.", err=True)
         output.print_remarks([*place.remarks, *(f"✗ {sentence}" for sentence in place.set_aside)])
@@ -183,6 +189,81 @@ def _require_none_set_aside(places: Sequence[FoundSubmissions]) -> None:
     if any(place.set_aside for place in places):
         typer.echo("Some submissions were set aside; see above.", err=True)
         raise typer.Exit(1)
+
+
+def _forgotten(
+    course: Course,
+    record: Path | None,
+    students: Sequence[str],
+    stages: Sequence[Stage],
+    names: Callable[[], Mapping[str, str]],
+) -> frozenset[Key]:
+    """Return the keys of the results of *students*, of *stages* only if there are any."""
+    earlier = read_earlier(record, course) if record else None
+    if earlier is None:
+        msg = f"{record} does not exist, so there is nothing to forget."
+        raise UsageError(msg)
+    keys = [score.key for score in scores_of(earlier)]
+    known = names()
+    found = {find_student(one, (student for student, _ in keys), known) for one in students}
+    wanted = {stage.name for stage in stages}
+    return frozenset(key for key in keys if key[0] in found and (not wanted or key[1] in wanted))
+
+
+def _forget(run: Run) -> None:
+    """Remove the forgotten results from the record and the report; grade nothing."""
+    record, report = run.options.record, run.options.report
+    if record is None or not run.forgotten:
+        msg = "PATH is missing: pass the folder of the submissions, such as submitted."
+        raise UsageError(msg)
+    whole = term.forget(run.course, record, run.forgotten)
+    output.print_lines(
+        f"forgotten: {', '.join(filter(None, key))}" for key in sorted(run.forgotten)
+    )
+    if report is not None:
+        typer.echo(f"report: {write_pages(run.course, whole, report, run.names())}")
+    typer.echo("The gradebook, submitted/ and earlier copies of the record are unchanged.")
+
+
+def _with_submissions(
+    run: Run,
+    places: Sequence[FoundSubmissions],
+    book: "CourseGradebook | None",
+    people: Roster | None,
+) -> Run:
+    """Return *run* with the submissions at *places*, which are registered in *book*.
+
+    Raises ``UsageError`` if a file of the run can't be written, or if a result is to be removed
+    whose submission is to be graded.
+    """
+    run.options.require_writable(run.course)
+    submissions, writer = LazySubmissions.of(places), None
+    both = {(one.student, one.stage) for one in submissions.outlines()} & run.forgotten
+    if both:
+        who = ", ".join(sorted({student for student, _ in both}))
+        msg = f"--forget {who}: there is a submission to grade. Remove it first."
+        raise UsageError(msg)
+    is_class = any(place.is_class for place in places)
+    whole = dataclasses.replace(run, submissions=submissions, is_class=is_class)
+    whole.require_whole_report()
+    if book is not None:
+        submissions, writer = _register(book, people, submissions)
+    return dataclasses.replace(whole, submissions=submissions, writer=writer)
+
+
+def _refuse_unused(
+    record: Path | None, cluster: str, *, fresh: bool, forget: object, cluster_course: str
+) -> None:
+    """Raise ``UsageError`` if an option would have no effect without another one."""
+    found = {
+        "--fresh has no effect without --json": fresh and record is None,
+        "--forget has no effect without --json": forget and record is None,
+        "--cluster-course has no effect without --cluster": cluster_course and not cluster,
+    }
+    for sentence, is_unused in found.items():
+        if is_unused:
+            msg = f"{sentence}. Leave it out, or add the other option."
+            raise UsageError(msg)
 
 
 def _grade_and_print(run: Run) -> None:

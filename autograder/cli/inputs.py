@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from autograder.course import Course, Handout, find_root, load
+from autograder.course import Course, Handout, Stage, find_root, load
 from autograder.errors import UsageError
 from autograder.student import learner_folder, place
 from autograder.student.place import Place
@@ -21,6 +21,18 @@ if TYPE_CHECKING:
 def find_course(folder: Path | None) -> Course:
     """Load the course in *folder*, or the course that contains the current folder."""
     return load(folder if folder is not None else find_root(Path.cwd()))
+
+
+def find_stages(course: Course, wanted: Sequence[str] | None, *, graded: bool) -> list[Stage]:
+    """Return the *wanted* stages in the order of the course; none if none is given.
+
+    One text may have several names, with commas. If *graded*, raises ``UsageError`` for a stage
+    without points.
+    """
+    find = course.graded_stage if graded else course.stage
+    names = [name.strip() for text in wanted or () for name in text.split(",") if name.strip()]
+    found = [find(name) for name in names]
+    return [stage for stage in course.every_stage if stage in found]
 
 
 def find_handout(folder: Path | None) -> Handout:

@@ -42,6 +42,13 @@ FromOption = Annotated[
         "(default: what the names of all entries show).",
     ),
 ]
+StagesOption = Annotated[
+    list[str] | None,
+    Option(
+        "--stage",
+        help="Only this stage, by name or number; repeat the option for several stages.",
+    ),
+]
 RosterOption = Annotated[
     list[Path] | None,
     Option(
@@ -72,23 +79,27 @@ GroupsOption = Annotated[
     ),
 ]
 GradedPaths = Annotated[
-    list[Path],
+    list[Path] | None,
     Argument(
-        metavar="PATH...",
+        metavar="[PATH...]",
         help="A submitted/ tree; a download, packed or not; a folder with one entry for each "
         "student; a folder or zip of one submission; a .py or a .ipynb.",
     ),
 ]
 JsonOption = Annotated[
     Path | None,
-    Option("--json", metavar="FILE", help="Write the record to this file (docs/results.md)."),
+    Option(
+        "--json",
+        metavar="FILE",
+        help="Write the results to this record, which keeps all others (docs/results.md).",
+    ),
 ]
 ReportOption = Annotated[
     Path | None,
     Option(
         "--report",
         metavar="DIR",
-        help="Write the class report and a page for each submission to this folder.",
+        help="Write the class report and a page for each result of the record to this folder.",
     ),
 ]
 GradebookOption = Annotated[
@@ -97,6 +108,14 @@ GradebookOption = Annotated[
 FreshOption = Annotated[
     bool,
     Option("--fresh", help="Grade every submission again, even if FILE.journal has its result."),
+]
+ForgetOption = Annotated[
+    list[str] | None,
+    Option(
+        "--forget",
+        metavar="STUDENT",
+        help="Remove the results of this student from the record, by id or name; repeatable.",
+    ),
 ]
 IsolationOption = Annotated[
     Isolation | None,
@@ -122,11 +141,21 @@ ClusterCourseOption = Annotated[
         help="The course's folder on the workers (default: the same path as here).",
     ),
 ]
+FromGradebookOption = Annotated[
+    bool,
+    Option(
+        "--gradebook", help="Export the scores in nbgrader's gradebook, including manual scores."
+    ),
+]
+ScaleOption = Annotated[
+    bool, Option("--scale", help="Convert scores to the points of the assignment in the LMS.")
+]
 UngradedOption = Annotated[
-    Literal["blank", "zero"],
+    Literal["blank", "zero"] | None,
     Option(
         "--ungraded",
-        help="The cell of a submission in which nothing could be graded: empty, or 0.",
+        help="The cell of a submission in which nothing could be graded: empty (blank, the "
+        "default), or 0.",
     ),
 ]
 FillOption = Annotated[

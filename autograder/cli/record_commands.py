@@ -1,5 +1,6 @@
 """Defines the commands that read the record of a grading run."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,8 +8,10 @@ import typer
 from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
+from autograder.errors import UsageError
 from autograder.exports import feedback_zip, formats
 from autograder.exports.grade_table import settle_ungraded
+from autograder.grading.provenance import outdated_results
 from autograder.reports.difference import compare, difference_lines
 from autograder.reports.explanation import explanation_lines, find_results
 from autograder.stored_results import read_record, scores_of
@@ -69,45 +72,72 @@ def export(  # noqa: PLR0913  # each parameter is an option of the command
         Argument(metavar="[RECORD]", help="The file that `autograder grade --json` wrote."),
     ] = None,
     *,
-    gradebook: Annotated[
-        bool,
-        Option(
-            "--gradebook",
-            help="Export the scores in nbgrader's gradebook, including manual scores.",
-        ),
-    ] = False,
+    gradebook: options.FromGradebookOption = False,
     fill: options.FillOption = None,
-    stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
+    stage: options.StagesOption = None,
     grade_column: Annotated[str, Option(help="Moodle: the header of the grade column.")] = "",
-    scale: Annotated[
-        bool, Option("--scale", help="Convert scores to the points of the assignment in the LMS.")
-    ] = False,
+    scale: options.ScaleOption = False,
     groups: options.GroupsOption = None,
-    ungraded: options.UngradedOption = "blank",
+    ungraded: options.UngradedOption = None,
     out: Annotated[Path | None, options.out_option("the format's name")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Export grades: Canvas, Moodle, Gradescope, CSV.
-
-    They come from a record, or with --gradebook from nbgrader's database.
-    """
+    """Export grades of a record, or with --gradebook of nbgrader's database."""
+    given = {
+        "--gradebook": gradebook,
+        "--fill": fill,
+        "--stage": stage,
+        "--scale": scale,
+        "--grade-column": grade_column,
+        "--groups": groups,
+        "--ungraded": ungraded,
+    }
     if not form:
+        _require_used(given, frozenset(), "a list of the formats")
         output.print_lines(f"{name:12} {entry.about}" for name, entry in formats.FORMATS.items())
         return
     course = inputs.find_course(course_folder)
     asked = formats.find_format(form)
+    _require_used(given, asked.uses, form)
+    _require_one_source(record, fill, gradebook=gradebook, scale=scale)
     request = formats.ExportRequest(
         course=course,
         record=record,
         download=fill,
         grades=inputs.open_gradebook(course).grade_table() if gradebook else None,
-        stage=course.graded_stage(stage).name if stage else "",
+        stages=tuple(one.name for one in inputs.find_stages(course, stage, graded=True)),
         grade_column=grade_column,
         ungraded_is_zero=ungraded == "zero",
         groups=Groups.read(groups) if groups else None,
         scale=scale,
     )
+    if record is not None:
+        output.print_remarks(outdated_results(course, request.results()))
     output.write_export(form, asked.make(request), out or Path(asked.file))
+
+
+def _require_one_source(
+    record: Path | None, fill: Path | None, *, gradebook: bool, scale: bool
+) -> None:
+    """Raise ``UsageError`` if a source of scores would be ignored, or the points are unknown."""
+    if gradebook and record is not None:
+        msg = (
+            f"With --gradebook the scores come from the gradebook, so {record} would be ignored. "
+            "Leave one of the two out."
+        )
+        raise UsageError(msg)
+    if scale and fill is None:
+        msg = "--scale needs the points of the LMS, which are in its file. Add --fill."
+        raise UsageError(msg)
+
+
+def _require_used(given: Mapping[str, object], used: Collection[str], what: str) -> None:
+    """Raise ``UsageError`` if an option of *given* has a value and *what* does not use it."""
+    ignored = [option for option, value in given.items() if value and option not in used]
+    if ignored:
+        have = "has" if len(ignored) == 1 else "have"
+        msg = f"{', '.join(ignored)} {have} no effect on {what}. Leave out what is not needed."
+        raise UsageError(msg)
 
 
 @app.command()
@@ -153,5 +183,6 @@ def feedback(  # noqa: PLR0913  # each parameter is an option of the command
         groups=Groups.read(groups) if groups else None,
     )
     results = formats.ExportRequest(course=course, record=record).results()
+    output.print_remarks(outdated_results(course, results))
     made = feedback_zip.feedback_zip(course, results, request)
     output.write_export(platform, made, out or Path("feedback.zip"))

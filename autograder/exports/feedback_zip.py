@@ -22,12 +22,12 @@ from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.exports.export_file import ExportFile
 from autograder.exports.final_grade import final_grade
-from autograder.exports.grade_table import GradeTable, StudentGrades, lms_number
+from autograder.exports.grade_table import GradeTable, Score, StudentGrades, lms_number
 from autograder.reports.feedback import counted
 from autograder.reports.html import feedback_page
-from autograder.results import Results, SubmissionResult
+from autograder.results import Results, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line
-from autograder.stored_results import scores_of
+from autograder.stored_results import SubmissionScore, scores_of
 from autograder.submission.download_names import ParsedName, parse_download_name, parse_name
 from autograder.submission.groups import Groups, Member
 
@@ -86,10 +86,20 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
     if not files.keys() & chosen.keys():
         raise UsageError(_nobody(request, len(chosen), stage.name))
     planned, remarks = _planned(request, chosen, files)
-    scored = {row.student for row in _rows_with_scores(request, stage)}
+    scored = {row.student: row.scores[stage.name] for row in _rows_with_scores(request, stage)}
     for student in chosen:
         if request.grades and student in files and student not in scored:
             remarks.append(f"{student}: not in the gradebook, so the page has no total")
+    differing = [
+        score.student
+        for score in scores_of(results)
+        if score.student in scored and _differs(scored[score.student], stage, score)
+    ]
+    if differing:
+        remarks.append(
+            f"{stage.name}: the checks gave other points in the gradebook than in this record: "
+            f"{', '.join(differing)}. Grade them again, with --gradebook and --json together"
+        )
     pages = {
         page.file: _page(course, stage, results.submissions[page.index], request, page.students)
         for page in planned
@@ -248,10 +258,18 @@ def _rows_with_scores(request: FeedbackRequest, stage: Stage) -> Iterator[Studen
     return (row for row in rows if stage.name in row.scores)
 
 
+def _differs(in_gradebook: Score, stage: Stage, score: SubmissionScore) -> bool:
+    """Whether the record has a *score* of *stage* that the checks in the gradebook don't give."""
+    cells = [in_gradebook.cells.get(exercise.name) for exercise in stage.exercises]
+    points = [cell.automatic for cell in cells if cell and cell.automatic is not None]
+    is_known = score.stage == stage.name and score.score is not None and points
+    return bool(is_known) and add(points) != add((score.score or 0.0,))
+
+
 def _remarks_on(stage: Stage, request: FeedbackRequest) -> Iterator[str]:
     """Yield the remarks of the gradebook on *stage*."""
     remarks = request.grades.remarks if request.grades else ()
-    return (text for text in remarks if f"{stage.name}: " in text)
+    return (text for text in remarks if text.startswith(f"{stage.name}: "))
 
 
 def _page(

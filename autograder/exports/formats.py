@@ -35,7 +35,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
     record: Path | None = None
     download: Path | None = None
     grades: GradeTable | None = None
-    stage: str = ""
+    stages: tuple[str, ...] = ()  # all, if empty
     grade_column: str = ""
     ungraded_is_zero: bool = False
     groups: Groups | None = None
@@ -47,8 +47,11 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         if grades is None and self.record is not None:
             grades = grade_table(self.results(), self.course)
         grades = _required(grades, "a record or a gradebook")
-        stages = tuple(item for item in grades.stages if self.stage in {"", item.name})
-        chosen = msgspec.structs.replace(grades, stages=stages)
+        wanted = self.stages
+        stages = tuple(item for item in grades.stages if not wanted or item.name in wanted)
+        others = tuple(f"{item.name}: " for item in grades.stages if item not in stages)
+        remarks = tuple(text for text in grades.remarks if not text.startswith(others))
+        chosen = msgspec.structs.replace(grades, stages=stages, remarks=remarks)
         points = {
             self.course.stage(name).name: most for name, most in self.course.file.points.items()
         }
@@ -67,12 +70,16 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.download is None else _read(self.download)
 
 
+_TABLE: Final = frozenset({"--gradebook", "--stage", "--groups", "--ungraded"})
+
+
 class ExportFormat(msgspec.Struct, frozen=True):
-    """The function, the file name and the purpose of a format."""
+    """The function, the file name and the purpose of a format, and the options that it *uses*."""
 
     file: str
     about: str
     make: Callable[[ExportRequest], ExportFile]
+    uses: frozenset[str] = _TABLE
 
 
 def find_format(name: str) -> ExportFormat:
@@ -87,7 +94,8 @@ def _moodle(request: ExportRequest) -> ExportFile:
     grades = request.grade_table()
     worksheet = _required(request.lms_download(), "the worksheet downloaded from Moodle (--fill)")
     graded = [stage.name for stage in grades.graded]
-    stage = request.stage or (graded[0] if len(graded) == 1 else None)
+    found = request.stages or graded
+    stage = found[0] if len(found) == 1 else None
     known = f"one stage (--stage); there are grades in {', '.join(graded)}"
     return moodle(
         grades,
@@ -105,9 +113,13 @@ FORMATS: Final = {
         lambda request: canvas(
             request.grade_table(), request.lms_download(), to_points=request.scale
         ),
+        _TABLE | {"--fill", "--scale"},
     ),
     "moodle": ExportFormat(
-        "moodle.csv", "Moodle's offline grading worksheet, filled in, one stage", _moodle
+        "moodle.csv",
+        "Moodle's offline grading worksheet, filled in, one stage",
+        _moodle,
+        _TABLE | {"--fill", "--scale", "--grade-column"},
     ),
     "nbgrader": ExportFormat(
         "grades.csv",
@@ -120,7 +132,10 @@ FORMATS: Final = {
         lambda request: exercises_csv(request.grade_table()),
     ),
     "gradescope": ExportFormat(
-        "results.json", "Gradescope, one submission", lambda request: gradescope(request.results())
+        "results.json",
+        "Gradescope, one submission",
+        lambda request: gradescope(request.results()),
+        frozenset(),
     ),
 }
 

@@ -32,6 +32,9 @@ from autograder.exports.grade_table import (
 from autograder.exports.nbgrader_csv import nbgrader_csv
 from autograder.gradebook.registration import outdated_grades
 from autograder.results import add
+from autograder.submission.files import abbreviated_list
+
+MAX_NAMED = 10  # students in a line
 
 
 class CsvExport(CsvExportPlugin):
@@ -182,23 +185,27 @@ def _grades(
     )
     grades: dict[str, dict[str, CellGrade]] = defaultdict(dict)
     ungraded: set[str] = set()
-    waiting: dict[tuple[str, str], int] = defaultdict(int)
+    waiting: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for submission, student, grade in query:
         cell = cells[grade.cell_id]
         given = grade.auto_score if grade.manual_score is None else grade.manual_score
         if given is None and cell.is_exercise:
             ungraded.add(submission)
         elif given is None:
-            waiting[student, cell.stage] += 1
+            waiting[cell.stage][student] += 1
         grades[submission][cell.name] = CellGrade(
             automatic=grade.auto_score, manual=grade.manual_score, extra=grade.extra_credit or 0.0
         )
-    remarks = [
-        f"{student}, {stage}: {count} {'answer waits' if count == 1 else 'answers wait'} "
-        "to be graded by hand and count 0 for now."
-        for (student, stage), count in sorted(waiting.items())
-    ]
+    remarks = [_waiting_remark(stage, counts) for stage, counts in sorted(waiting.items())]
     return grades, ungraded, remarks
+
+
+def _waiting_remark(stage: str, counts: Mapping[str, int]) -> str:
+    """Return a sentence on the answers that wait in *stage*; *counts* are by student."""
+    count = sum(counts.values())
+    answers = "1 answer waits" if count == 1 else f"{count} answers wait"
+    names = ", ".join(abbreviated_list(sorted(counts), MAX_NAMED))
+    return f"{stage}: {answers} to be graded by hand and count 0 for now: {names}."
 
 
 def _comments(book: Gradebook) -> dict[str, dict[str, str]]:

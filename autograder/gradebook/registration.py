@@ -13,7 +13,9 @@ from autograder.authoring.lab_notebook import Notebook
 from autograder.errors import UsageError
 from autograder.gradebook.score_rows import NOTEBOOK
 from autograder.results import add
+from autograder.submission.files import abbreviated_list
 
+_MAX_NAMED = 10  # students in a line
 _KINDS = ("grade", "solution", "task")
 
 
@@ -57,8 +59,9 @@ def register(book: Gradebook, stage: str, master: Notebook) -> bool:
 
 
 def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str]:
-    """Yield a remark on each submission graded before the points of its lab in *book* changed."""
+    """Yield a remark on the submissions graded before the points of a lab in *book* changed."""
     for assignment in book.db.query(Assignment).order_by(Assignment.name):
+        before: dict[float, list[str]] = {}  # the students, by the points of the lab at that time
         now = {
             cell.name: cell.max_score
             for notebook in assignment.notebooks
@@ -69,12 +72,14 @@ def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str
             folder = Path(coursedir.format_path(step, student, assignment.name))
             then = _graded_by(folder / f"{NOTEBOOK}.ipynb")
             if then and then != now:
-                yield (
-                    f"{student}, {assignment.name}: when this submission was graded, the lab "
-                    f"was worth {add(then.values()):g} points; now it is worth "
-                    f"{add(now.values()):g} or divides them differently. Grade this "
-                    "submission again."
-                )
+                before.setdefault(add(then.values()), []).append(str(student))
+        for points, students in before.items():
+            names = ", ".join(abbreviated_list(students, _MAX_NAMED))
+            yield (
+                f"{assignment.name}: when the submissions of these students were graded, the lab "
+                f"was worth {points:g} points: {names}. Now it is worth {add(now.values()):g} or "
+                "divides them differently. Grade these submissions again."
+            )
 
 
 def _graded_by(lab: Path) -> dict[str, float]:

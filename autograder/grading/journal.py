@@ -8,7 +8,7 @@ torch is imported only if a submission must be graded.
 
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from io import FileIO
 from itertools import chain
@@ -25,6 +25,7 @@ from autograder.errors import UsageError
 from autograder.grading.provenance import Provenance
 from autograder.results import FORMAT_VERSION, Results, Status, SubmissionResult
 from autograder.sandbox.isolation import choose_isolation
+from autograder.sanitize import identifier
 from autograder.stored_results import Place, StoredResults, SubmissionScore, matched
 from autograder.submission.files import reason
 from autograder.submission.lazy_submissions import LazySubmissions
@@ -37,26 +38,21 @@ _IN_MEMORY: Final = 2**62  # larger places are in memory, not in the file
 class Journal:
     """The journal next to the record *file*, or a temporary one; only one run can open it.
 
-    With *fresh*, it starts empty. *fault* is the reason why results could not be written. These are
-    kept in memory, and the grading continues.
+    With *fresh*, a run forgets the earlier results of its submissions. *fault* is the reason why
+    results could not be written. These are kept in memory, and the grading continues.
     """
 
     def __init__(self, file: Path | None = None, *, fresh: bool = False) -> None:
+        self._record = file
         self.file = journal_of(file) if file else None
+        self.fresh = fresh
         self.fault = ""
-        self._stream = _open(self.file) if self.file else _temporary()
-        if not lock(self._stream.fileno()):
-            self._stream.close()
-            msg = (
-                f"Another run is writing its results to {file}. "
-                "Wait until that run has ended, or choose a different file."
-            )
-            raise UsageError(msg)
+        self._stream = self._opened()
         self._lines = 0
         self._unwritten: list[bytes] = []
         self._is_torn = False
         self._stream.seek(0)
-        if fresh or self._stream.read(len(_HEAD)) != _HEAD:
+        if self._stream.read(len(_HEAD)) != _HEAD:
             self._stream.truncate(0)
             self._write(_HEAD)
 
@@ -65,6 +61,22 @@ class Journal:
 
     def __exit__(self, *_exception: object) -> None:
         self._stream.close()
+
+    def forget(self, keys: Collection[tuple[str, str]]) -> None:
+        """Remove the results of *keys*, pairs of a student and a stage."""
+        if self.file is None:
+            return
+        try:
+            with replacing_file(self.file) as draft, draft.open("wb") as stream:
+                stream.write(_HEAD)
+                places = [place for one, place in self.results() if _key(one) not in keys]
+                stream.writelines(text.removesuffix(b"\n") + b"\n" for text in self.read(places))
+        except OSError as error:
+            msg = f"{self.file} can't be written: {error.strerror}."
+            raise UsageError(msg) from error
+        self._stream.close()
+        self._stream = self._opened()
+        self._is_torn = False
 
     def add(self, result: SubmissionResult) -> Place:
         """Append *result*; return its place."""
@@ -106,6 +118,18 @@ class Journal:
         except OSError as error:
             self.fault = reason(error)
 
+    def _opened(self) -> FileIO:
+        """Open the file for this run alone; raise ``UsageError`` if another run has it."""
+        stream = _open(self.file) if self.file else _temporary()
+        if not lock(stream.fileno()):
+            stream.close()
+            msg = (
+                f"Another run is writing its results to {self._record}. "
+                "Wait until that run has ended, or choose a different file."
+            )
+            raise UsageError(msg)
+        return stream
+
     def _write(self, line: bytes) -> Place:
         """Append *line*, on a new line if the last one is incomplete; return its place."""
         self._lines += 1
@@ -120,6 +144,10 @@ class Journal:
             return begin, begin + len(line)
         self._unwritten.append(line)
         return _IN_MEMORY + len(self._unwritten) - 1, _IN_MEMORY + len(self._unwritten)
+
+
+def _key(result: SubmissionResult) -> tuple[str, str]:
+    return result.student, result.stage
 
 
 def journal_of(record: Path) -> Path:
@@ -147,6 +175,9 @@ def grade_with_journal(
     asked = isolation or course.grading.isolation
     level = asked if grade_each else choose_isolation(asked, course.root)
     provenance = Provenance(course, level)
+    if journal.fresh:
+        outlines = submissions.outlines()
+        journal.forget({(identifier(one.student), identifier(one.stage)) for one in outlines})
     found = _Found(journal, submissions, provenance)
     for _ in range(len(submissions) - len(found.left)):
         on_done()

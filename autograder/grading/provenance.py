@@ -7,7 +7,7 @@ import hashlib
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -21,10 +21,12 @@ from autograder import __version__
 from autograder.course import STAGE_FILE, Course, Stage, course_secret
 from autograder.results import Audit, Results, Settings, SubmissionResult
 from autograder.submission import Submission
+from autograder.submission.files import abbreviated_list
 
 KIT = Path(__file__).parents[1]
 _KIT_FILES = frozenset({".py", ".ini", ".toml"})  # templates affect pages but no grades
 _INSTALLED = (".dist-info", ".egg-info")  # folders named after a package and its version
+_MAX_NAMED = 10  # students in a sentence
 _CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
 
 
@@ -58,9 +60,7 @@ class Provenance:
     def suite_sha256(self, name: str) -> str:
         """Return the digest of the files that affect only the stage *name*; "" if there is none."""
         if name not in self._stages:
-            stages = {stage.name: stage for stage in self._course.stages}
-            files = _stage_files(stages[name]) if name in stages else None
-            self._stages[name] = _digest(self._course.root, files) if files else ""
+            self._stages[name] = _suite_digest(self._course, name)
         return self._stages[name]
 
     def facts(self, stages: Iterable[str]) -> dict[str, Any]:
@@ -114,6 +114,31 @@ class Provenance:
         files = [path for top in shared if top not in others for path in _below(top)]
         rules = msgspec.json.encode((course.limits, course.reveal, course.grading))
         return _sha256([rules, _digest(course.root, files).encode()])
+
+
+def _suite_digest(course: Course, name: str) -> str:
+    stages = {stage.name: stage for stage in course.stages}
+    files = _stage_files(stages[name]) if name in stages else None
+    return _digest(course.root, files) if files else ""
+
+
+def outdated_results(course: Course, results: Results) -> Iterator[str]:
+    """Yield, for each stage, a sentence on the results that an earlier suite or solution gave."""
+    now: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
+    for one in results.submissions:
+        if one.audit is None or not one.audit.suite_sha256:
+            continue
+        if one.stage not in now:
+            now[one.stage] = _suite_digest(course, one.stage)
+        if now[one.stage] and one.audit.suite_sha256 != now[one.stage]:
+            found.setdefault(one.stage, []).append(one.student)
+    for stage, students in sorted(found.items()):
+        names = ", ".join(abbreviated_list(students, _MAX_NAMED))
+        yield (
+            f"{stage}: the suite or the solution has changed since these students were graded: "
+            f"{names}. Grade them again, so that the scores are those of the present suite."
+        )
 
 
 def _stage_files(stage: Stage) -> list[Path]:

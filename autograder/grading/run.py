@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +14,19 @@ from autograder.disk import replacing_file, require_space
 from autograder.errors import AutograderError, UsageError
 from autograder.exports.export_file import write_file
 from autograder.grading.journal import Journal, grade_with_journal
-from autograder.reports.html import write_pages
+from autograder.grading.term_record import (
+    Key,
+    Merged,
+    merge,
+    not_submitted,
+    read_earlier,
+    without,
+)
+from autograder.reports.feedback import counted
+from autograder.reports.html import other_pages, write_pages
+from autograder.reports.page_names import page_names
 from autograder.results import Results, SubmissionResult, json_parts
-from autograder.stored_results import ScoreChanges, read_record, score_changes
+from autograder.stored_results import read_record, score_changes
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import LazySubmissions
 
@@ -50,10 +60,11 @@ class Saved(NamedTuple):
     faults: list[str]
     written: Written | None  # what was written to the gradebook
     names: Mapping[str, str]
-    changes: list[str]  # lines on the scores that differ from those of the earlier record
+    changes: list[str]  # lines on the differences from the earlier record
+    whole: Results  # the results of the run, and those that the record kept
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RunOptions:
     """Options for grading a class and for the files to write.
 
@@ -67,7 +78,7 @@ class RunOptions:
     isolation: str | None = None
     jobs: int = 0
 
-    def require_writable(self) -> None:
+    def require_writable(self, course: Course) -> None:
         """Raise ``UsageError`` if the record or the report can't be written after the grading."""
         record, report = self.record, self.report
         if record is not None and record.is_dir():
@@ -80,6 +91,7 @@ class RunOptions:
             msg = f"{report} is a file; choose a folder for the report."
             raise UsageError(msg)
         if record is not None and _is_file_to_be(record):
+            read_earlier(record, course)
             _require_space(record.resolve().parent)
         if report is not None:
             _require_space(report)
@@ -90,7 +102,8 @@ class Run:
     """Grades *submissions* and writes the results.
 
     *grade_each* is by default ``grade.grade_each``. *names* is called after *writer* has written to
-    the gradebook, and returns the students' names for the report.
+    the gradebook, and returns the students' names for the report. The results of *forgotten* are
+    removed from the record. If *is_class*, the run names kept results without a submission.
     """
 
     course: Course
@@ -99,12 +112,31 @@ class Run:
     grade_each: GradeEach | None = None
     writer: GradeWriter | None = None
     names: Callable[[], Mapping[str, str]] = dict
+    forgotten: frozenset[Key] = frozenset()
+    is_class: bool = False
+
+    def require_whole_report(self) -> None:
+        """Raise ``UsageError`` if a run without a record would hide pages of other results."""
+        report = self.options.report
+        if report is None or self.options.record is not None:
+            return
+        hidden = other_pages(report, page_names(self.submissions.outlines()))
+        if hidden:
+            msg = (
+                f"{report} has {counted(len(hidden), 'page')} of other results, such as "
+                f"{hidden[0]}. Add --json with the record that has all results, or choose a "
+                "different folder with --report."
+            )
+            raise UsageError(msg)
 
     def open_journal(self) -> Journal:
         """Open the journal next to the record, or a temporary one if the record is not a file."""
         record = self.options.record
         file = record.resolve() if record is not None and _is_file_to_be(record) else None
-        return Journal(file, fresh=self.options.fresh)
+        journal = Journal(file, fresh=self.options.fresh)
+        if self.forgotten:
+            journal.forget(self.forgotten)
+        return journal
 
     def grade(self, journal: Journal, on_done: Callable[[], object] = lambda: None) -> Results:
         """Grade the submissions whose results are not in *journal*; return all results."""
@@ -124,10 +156,10 @@ class Run:
         messages: list[str] = []
         faults: list[str] = []
         changes: list[str] = []
-        written = None
+        written, whole = None, results
         if record is not None:
             with _noting(faults):
-                changes += _write_record(record, results, show_changes=writer is None)
+                whole = self._write_record(record, results, changes)
         if writer is not None:
             with _noting(faults):
                 written = writer.write(self.submissions, results.submissions)
@@ -140,9 +172,44 @@ class Run:
             names = self.names()
         if report is not None:
             with _noting(faults):
-                index = write_pages(self.course, results, report, names)
+                index = write_pages(self.course, whole, report, names)
                 messages.append(f"report: {index}")
-        return Saved(messages, faults, written, names, changes)
+        return Saved(messages, faults, written, names, changes, whole)
+
+    def _write_record(self, file: Path, results: Results, changes: list[str]) -> Results:
+        """Add *results* to the record in *file*; return it, with lines on the *changes*.
+
+        If scores changed, the earlier record is kept next to the new one.
+        """
+        earlier = read_earlier(file, self.course)
+        found = score_changes(earlier, results) if earlier else None
+        kept = _keep(file) if found and found.are_any else ""
+        merged = merge(earlier, results, self.forgotten) if earlier else Merged(results, ())
+        try:
+            write_file(file, json_parts(merged.results))
+        except UsageError as error:
+            _write_elsewhere(merged.results, str(error))
+        changes += [str(found)] if found and str(found) and self.writer is None else []
+        changes += [kept] if kept else []
+        if merged.kept:
+            was = "was" if len(merged.kept) == 1 else "were"
+            changes.append(f"{file}: {counted(len(merged.kept), 'other result')} {was} kept.")
+        if self.is_class:
+            stages = {outline.stage for outline in self.submissions.outlines()}
+            changes += not_submitted(merged.kept, stages, file)
+        return read_record(file) if _is_file_to_be(file) else merged.results
+
+
+def forget(course: Course, file: Path, keys: Collection[Key]) -> Results:
+    """Remove the results of *keys* from the record in *file* and its journal; return the rest."""
+    with Journal(file.resolve()) as journal:
+        earlier = read_earlier(file, course)
+        if earlier is None:
+            msg = f"{file} does not exist, so there is nothing to forget."
+            raise UsageError(msg)
+        write_file(file, json_parts(without(earlier, keys)))
+        journal.forget(keys)
+    return read_record(file)
 
 
 def on_cluster(address: str, folder: str) -> GradeEach:
@@ -176,21 +243,6 @@ def _noting(faults: list[str]) -> Iterator[None]:
             faults.append(str(error))
 
 
-def _write_record(file: Path, results: Results, *, show_changes: bool) -> list[str]:
-    """Write the record to *file*; return lines on changed scores, if there are any.
-
-    If scores changed, the earlier record is kept next to the new one.
-    """
-    changes = _changes(file, results)
-    kept = _keep(file) if changes and changes.are_any else ""
-    try:
-        write_file(file, json_parts(results))
-    except UsageError as error:
-        _write_elsewhere(results, str(error))
-    found = str(changes) if changes and show_changes else ""
-    return [line for line in (found, kept) if line]
-
-
 def _keep(record: Path) -> str:
     """Copy *record*, which will be replaced; return a sentence with the copy or the problem."""
     earlier = record.with_name(f"{record.stem}.earlier{record.suffix}")
@@ -209,13 +261,3 @@ def _write_elsewhere(results: Results, problem: str) -> NoReturn:
     write_file(file, json_parts(results))
     msg = f"{problem} The record of this run is {file}."
     raise UsageError(msg)
-
-
-def _changes(file: Path, results: Results) -> ScoreChanges | None:
-    """Return the scores that differ from the record in *file*; None without a record."""
-    if not file.is_file():
-        return None
-    try:
-        return score_changes(read_record(file), results)
-    except UsageError:
-        return None

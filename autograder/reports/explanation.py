@@ -46,8 +46,9 @@ def _circumstances(results: Results, result: SubmissionResult) -> Iterator[str]:
         yield f"  key           {audit.key}"
     else:
         yield f"  graded        isolation {results.isolation}; the record is older than the audit"
-    yield f"  inputs        {results.hidden_inputs}"
-    if settings := results.settings:
+    run = results.run_of(result.student, result.stage)
+    yield f"  inputs        {run.hidden_inputs}"
+    if settings := run.settings:
         yield f"  course        {results.course}, sha256 {settings.course_sha256}"
         yield f"  kit           {settings.kit}, sha256 {settings.kit_sha256}"
         yield (

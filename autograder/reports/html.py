@@ -10,7 +10,7 @@ attributes. Templates escape all values, and an undefined name in a template is 
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -31,6 +31,8 @@ from autograder.reports.page_names import page_names
 from autograder.results import Results, SubmissionResult
 from autograder.stored_results import scores_of
 
+GENERATOR: Final = '<meta name="generator" content="autograder">'
+_HEAD_BYTES: Final = 1000  # of a page, in which the generator is named
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -73,8 +75,8 @@ def write_pages(
 ) -> Path:
     """Write a page for each submission and ``index.html`` into *folder*; return the index's path.
 
-    *names* is as in ``class_page``. Pages of an earlier run with different names stay. Raises
-    ``UsageError`` if a file can't be written.
+    *names* is as in ``class_page``. Pages of an earlier report about other results are removed.
+    Raises ``UsageError`` if a file can't be written.
     """
     index = folder / "index.html"
     try:
@@ -84,10 +86,24 @@ def write_pages(
             page = feedback_page(course, result, name=names.get(result.student, ""))
             (folder / file).write_text(page, "utf-8")
         index.write_text(class_page(course, results, names), "utf-8")
+        for name in other_pages(folder, pages):
+            (folder / name).unlink()
     except OSError as error:
         msg = f"The report can't be written: {error}."
         raise UsageError(msg) from None
     return index
+
+
+def other_pages(folder: Path, pages: Iterable[str]) -> list[str]:
+    """Return the names of the pages in *folder* that the kit wrote and that are not in *pages*."""
+    known = {*pages, "index.html"}
+    files = sorted(folder.glob("*.html")) if folder.is_dir() else []
+    return [file.name for file in files if file.name not in known and _is_own_page(file)]
+
+
+def _is_own_page(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return GENERATOR.encode() in stream.read(_HEAD_BYTES)
 
 
 def exercise_card(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
@@ -105,6 +121,9 @@ def breakable(name: str) -> Markup:
     return Markup("_<wbr>").join(name.split("_"))  # `join` escapes the parts
 
 
+_GENERATOR: Final = Markup(GENERATOR)  # noqa: S704  # a text of the kit
+
+
 def _script() -> Markup:
     """Return the script of the class report, which needs no escaping."""
     file = resources.files("autograder.reports") / "templates" / "class_report.js"
@@ -120,7 +139,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"percent": percent, "LEAD": LEAD}
+    environment.globals |= {"GENERATOR": _GENERATOR, "percent": percent, "LEAD": LEAD}
     environment.filters["g"] = "{:g}".format  # 7.5, not 7.50, and 10, not 10.0
     environment.filters["breakable"] = breakable
     environment.filters["kind"] = lambda block: type(block).__name__

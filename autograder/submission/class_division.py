@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec.structs import replace
 
+from autograder.course import Stage
 from autograder.errors import UnclearDownloadError
 from autograder.sanitize import name_and_id
 from autograder.submission.assemble import (
@@ -34,6 +35,7 @@ class FindOptions(msgspec.Struct, frozen=True, kw_only=True):
     source: Source | None = None  # where the submissions come from; None: their names decide
     roster: Roster | None = None
     groups: Groups | None = None  # of the assignment, from Canvas
+    stages: tuple[Stage, ...] = ()  # to grade, if there are several; empty for all
 
 
 NOTHING_SAID = FindOptions()

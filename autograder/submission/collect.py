@@ -68,7 +68,7 @@ def find(
     whom the submissions belong. A problem inside a submission becomes a submission with a problem.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
-    resolver = StageResolver(stages=tuple(stages), only=only)
+    resolver = StageResolver(stages=tuple(stages), only=only, chosen=options.stages)
     is_file = _is_file(path)
     if not is_file:
         _refuse_course(path, stages)

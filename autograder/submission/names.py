@@ -67,12 +67,13 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     stages: tuple[Stage, ...]
     only: Stage | None = None  # the only stage to grade
+    chosen: tuple[Stage, ...] = ()  # the stages to grade; empty for all
     enclosing: Stage | None = None  # the stage of the folder around the submission
 
     @property
     def wanted(self) -> tuple[Stage, ...]:
         """The stages to grade."""
-        return (self.only,) if self.only else self.stages
+        return (self.only,) if self.only else self.chosen or self.stages
 
     @property
     def default_stage(self) -> Stage | None:

@@ -12,10 +12,13 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
+from msgspec.structs import replace
 
-from autograder.course import Course
-from autograder.results import Status, SubmissionResult
+from autograder.cli.inputs import find_stages
+from autograder.course import Course, load
+from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.stored_results import read_record
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
 Recorded = Callable[..., Path]
@@ -145,7 +148,8 @@ def test_a_disk_that_fills_up_meanwhile_keeps_record_and_table(
 ):
     """On a full disk the earlier record stays, and the new record is written elsewhere."""
     file = recorded(5.0)
-    file.write_text("the earlier one")
+    earlier = to_json(Results(course="tiny", isolation="full", submissions=()))
+    file.write_bytes(earlier)
     monkeypatch.setattr("autograder.disk.TemporaryDirectory", full_once())
     result = invoke("grade", module, "--json", file)
     kept = re.search(r"The record of this run is (\S+)\.\n", result.output)
@@ -153,7 +157,7 @@ def test_a_disk_that_fills_up_meanwhile_keeps_record_and_table(
     assert result.exit_code == 1
     assert "5 / 10" in result.output
     assert "results.json can't be written: No space left on device." in result.output
-    assert file.read_text() == "the earlier one"
+    assert file.read_bytes() == earlier
     assert kept is not None
     assert json.loads(Path(kept[1]).read_bytes())["submissions"][0]["score"] == 5.0
 
@@ -251,3 +255,92 @@ def test_a_read_only_folder_is_noticed_before_the_grading(invoke: Invoke, module
 
     assert result.exit_code == 2
     assert "Nothing was graded because /proc can't be written" in result.output
+
+
+def write_record(file: Path, *students: str) -> Path:
+    """Write a record with a result of each of *students*, and return its path."""
+    results = tuple(
+        SubmissionResult(
+            student=student, stage="01_tiny", status=Status.GRADED, score=5.0, max_score=10.0
+        )
+        for student in students
+    )
+    file.write_bytes(to_json(Results(course="tiny", isolation="full", submissions=results)))
+    return file
+
+
+def students_of(record: Path) -> list[str]:
+    """Return the ids in *record*."""
+    return [one["student"] for one in json.loads(record.read_bytes())["submissions"]]
+
+
+def test_a_record_keeps_whom_a_run_did_not_grade(invoke: Invoke, module: Path, recorded: Recorded):
+    """Grading one file replaces its result and keeps all others; a line says how many."""
+    file = write_record(recorded(7.5), "bob", "ada")
+    result = invoke("grade", module, "--json", file)
+
+    assert result.exit_code == 0, result.output
+    assert students_of(file) == ["bob", "ada"]
+    assert "1 other results were kept" not in result.output
+    assert "1 other result was kept" in result.output
+    assert "5 → 7.5" in result.output
+
+
+def test_a_class_run_names_results_without_a_submission(
+    invoke: Invoke, give_results: Callable[..., None], tmp_path: Path
+):
+    """A run of the class says who is in the record only, and how to remove the result."""
+    file = write_record(tmp_path / "results.json", "ada", "bob")
+    give_results(*read_record(file).submissions[:1], replace(read_record(file).submissions[0],
+                 student="eve"))  # fmt: skip
+    class_ = tmp_path / "class"
+    for student in ("ada", "eve"):
+        (class_ / student / "01_tiny").mkdir(parents=True)
+        (class_ / student / "01_tiny" / "tiny.py").write_text("")
+    result = invoke("grade", class_, "--stage", "1", "--json", file)
+
+    assert "not among these submissions: bob." in result.output.replace("\n", " ")
+    assert "--forget bob" in result.output
+
+
+def test_forget_removes_one_student_from_the_record_and_the_report(invoke: Invoke, tmp_path: Path):
+    """`grade --forget` without a path removes a result; nothing is graded."""
+    file, pages = write_record(tmp_path / "results.json", "ada", "bob"), tmp_path / "pages"
+    result = invoke("grade", "--json", file, "--forget", "bob", "--report", pages)
+    again = invoke("grade", "--json", file, "--forget", "bob")
+
+    assert result.exit_code == 0, result.output
+    assert "forgotten: bob, 01_tiny" in result.output
+    assert students_of(file) == ["ada"]
+    assert {path.name for path in pages.iterdir()} == {"index.html", "ada--01-tiny.html"}
+    assert (again.exit_code, "no student 'bob'" in again.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        pytest.param(["--fresh"], "--fresh has no effect without --json", id="fresh"),
+        pytest.param(
+            ["--cluster-course", "x"], "--cluster-course has no effect without", id="cluster"
+        ),
+        pytest.param(["--forget", "bob"], "--forget has no effect without --json", id="forget"),
+        pytest.param(["--jobs", 1, "--jobs", 2], "--jobs is given 2 times", id="twice"),
+        pytest.param(["--json", "no.json", "--forget", "x"], "nothing to forget", id="no-record"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(
+    invoke: Invoke, module: Path, words: list[str], sentence: str
+):
+    """An option without effect, and a second value of one option, are refused before grading."""
+    result = invoke("grade", module, *words)
+
+    assert result.exit_code == 2
+    assert sentence in result.output.replace("\n", " ")
+
+
+def test_the_stage_of_a_run_is_repeatable():
+    """Names of stages come from several options or from one with commas, in the course's order."""
+    course = load(Path(__file__).parents[3])
+
+    found = find_stages(course, ["7", "04,01", "4"], graded=True)
+    assert [stage.name[:2] for stage in found] == ["01", "04", "07"]

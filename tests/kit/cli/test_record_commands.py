@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from autograder.results import Results, Status, SubmissionResult, to_json
+from autograder.course import Course
+from autograder.grading.provenance import Provenance
+from autograder.results import Audit, Results, Status, SubmissionResult, to_json
 from autograder.sandbox.isolation import detect_capabilities
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
@@ -91,3 +93,48 @@ def test_a_grade_is_explained_by_name(
 
     assert explained.exit_code == 0, explained.output
     assert "Augusta King (ada), 01_tiny: 5 of 10 (graded)" in explained.output
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        pytest.param(["canvas", "r.json", "--gradebook"], "r.json would be ignored", id="record"),
+        pytest.param(["nbgrader", "r.json", "--fill", "x"], "--fill has no effect", id="fill"),
+        pytest.param(["canvas", "r.json", "--scale"], "--scale needs the points", id="scale"),
+        pytest.param(
+            ["gradescope", "r.json", "--stage", "1", "--ungraded", "zero"],
+            "--stage, --ungraded have no effect on gradescope",
+            id="gradescope",
+        ),
+        pytest.param(["--gradebook"], "--gradebook has no effect on a list", id="no-format"),
+        pytest.param(["canvas", "r.json", "-o", "a", "-o", "b"], "--out is given 2", id="twice"),
+    ],
+)
+def test_an_export_refuses_what_it_would_ignore(invoke: Invoke, words: list[str], sentence: str):
+    """An argument that has no effect on the format is refused, and nothing is written."""
+    result = invoke("export", *words)
+
+    assert result.exit_code == 2
+    assert sentence in result.output.replace("\n", " ")
+
+
+def test_an_export_names_results_of_an_earlier_suite(invoke: Invoke, tiny: Course, tmp_path: Path):
+    """If the suite has changed since, exports say whose scores are older than the suite."""
+    record = tmp_path / "results.json"
+    now = Provenance(tiny, "full").suite_sha256("01_tiny")
+    results = [
+        SubmissionResult(
+            student=student,
+            stage="01_tiny",
+            status=Status.GRADED,
+            score=5.0,
+            max_score=10.0,
+            audit=Audit(graded="", seconds=1.0, isolation="full", suite_sha256=suite, key="k"),
+        )
+        for student, suite in (("ada", now), ("bob", "an earlier one"))
+    ]
+    record.write_bytes(to_json(Results(course="tiny", isolation="full", submissions=results)))
+    exported = invoke("export", "nbgrader", record)
+
+    assert exported.exit_code == 0, exported.output
+    assert "since these students were graded: bob. Grade" in exported.output.replace("\n", " ")

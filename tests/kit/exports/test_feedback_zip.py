@@ -66,7 +66,7 @@ def grades() -> GradeTable:
     return GradeTable(
         stages=(StageColumn("01_tiny", "Tiny things", 8.0),),
         rows=(ada,),
-        remarks=("lovelaceada_101, 01_tiny: 1 answer waits.", "ada, 02_x: 1 answer waits."),
+        remarks=("01_tiny: 1 answer waits: lovelaceada_101.", "02_x: 1 answer waits: ada."),
     )
 
 
@@ -188,7 +188,7 @@ def test_a_page_has_the_gradebooks_total_and_its_parts(
         assert words in page
     assert "Everything is right" not in page
     assert made.remarks == (
-        "lovelaceada_101, 01_tiny: 1 answer waits.",
+        "01_tiny: 1 answer waits: lovelaceada_101.",
         "turingalan_102: not in the gradebook, so the page has no total",
     )
 

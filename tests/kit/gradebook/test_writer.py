@@ -199,8 +199,9 @@ def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_
 
     assert for_ada.remarks[1:] == (
         (
-            f"bob, {STAGE}: when this submission was graded, the lab was worth 15 points; now it "
-            "is worth 18 or divides them differently. Grade this submission again."
+            f"{STAGE}: when the submissions of these students were graded, the lab was worth 15 "
+            "points: bob. Now it is worth 18 or divides them differently. Grade these submissions "
+            "again."
         ),
     )
     assert for_bob.remarks[1:] == ()

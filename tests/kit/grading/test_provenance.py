@@ -10,8 +10,8 @@ import pytest
 from autograder import course as courses
 from autograder.course import Course
 from autograder.grading import provenance
-from autograder.grading.provenance import Provenance
-from autograder.results import Status, SubmissionResult
+from autograder.grading.provenance import Provenance, outdated_results
+from autograder.results import Audit, Results, Status, SubmissionResult
 
 BOTH = ("01_tiny", "02_tiny")
 
@@ -150,3 +150,23 @@ def test_a_clock_that_is_set_back_makes_no_negative_time(
     assert (audit.graded, audit.isolation) == ("1999-01-01T00:00:00Z", "full")
     assert 0 <= audit.seconds < 60
     assert audit.key == Provenance(two, "full").key("01_tiny", submit("x = 1").digest)
+
+
+def test_results_of_an_earlier_suite_are_named(two: Course):
+    """A result is outdated if its suite is not the present one; without a digest it is unknown."""
+    now = Provenance(two, "full").suite_sha256("01_tiny")
+    results = [
+        SubmissionResult(
+            student=student,
+            stage="01_tiny",
+            status=Status.GRADED,
+            score=5.0,
+            max_score=10.0,
+            audit=Audit(graded="", seconds=1.0, isolation="full", suite_sha256=suite, key="k"),
+        )
+        for student, suite in (("ada", now), ("bob", "an earlier one"), ("cy", ""))
+    ]
+    [line] = outdated_results(two, Results(course="tiny", isolation="full", submissions=results))
+
+    assert line.startswith("01_tiny: the suite or the solution has changed")
+    assert "were graded: bob. Grade" in line

@@ -8,8 +8,9 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.grading.run import Run, RunOptions, Saved, Written
-from autograder.results import Results, Status, SubmissionResult
+from autograder.grading.run import Run, RunOptions, Saved, Written, forget
+from autograder.reports.html import GENERATOR
+from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.stored_results import read_record
 from autograder.submission.collect import find
 from autograder.submission.lazy_submissions import LazySubmissions
@@ -65,7 +66,7 @@ def test_a_run_without_a_file_writes_none(save: Save, tmp_path: Path):
     before = sorted(tmp_path.iterdir())
     saved = save()
 
-    assert saved == ([], [], None, {}, [])
+    assert saved[:5] == ([], [], None, {}, [])
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -74,7 +75,7 @@ def test_the_record_has_a_journal_next_to_it(save: Save, tmp_path: Path):
     record = tmp_path / "results.json"
     saved = save(options=RunOptions(record=record))
 
-    assert saved == ([], [], None, {}, [])
+    assert saved[:5] == ([], [], None, {}, [])
     assert [result.score for result in read_record(record).submissions] == [5.0]
     assert (tmp_path / "results.json.journal").exists()
 
@@ -168,10 +169,67 @@ def test_a_lost_gradebook_needs_no_second_record(save: Save, tmp_path: Path):
     ],
 )
 def test_a_path_that_cannot_be_written_is_refused(
-    options: dict[str, str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, str],
+    sentence: str,
+    tiny: Course,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     """A path that cannot be written is refused before the grading."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.py").touch()
     with pytest.raises(UsageError, match=sentence):
-        RunOptions(**{name: Path(path) for name, path in options.items()}).require_writable()
+        RunOptions(**{name: Path(path) for name, path in options.items()}).require_writable(tiny)
+
+
+def result(student: str, stage: str = "01_tiny") -> SubmissionResult:
+    """Return a result with full marks."""
+    return SubmissionResult(
+        student=student, stage=stage, status=Status.GRADED, score=10.0, max_score=10.0
+    )
+
+
+def test_the_report_follows_the_record(save: Save, tiny: Course, tmp_path: Path):
+    """After a run of one student, the report has all results, and no page of results that left."""
+    record, pages = tmp_path / "results.json", tmp_path / "pages"
+    others = (result("bob"), result("ada", "02_gone"))
+    record.write_bytes(to_json(Results(course=tiny.id, isolation="full", submissions=others)))
+    pages.mkdir()
+    (pages / "cy--01-tiny.html").write_text(f"<!doctype html>{GENERATOR}")
+    (pages / "notes.html").write_text("mine")
+    saved = save(options=RunOptions(record=record, report=pages))
+
+    assert saved.faults == []
+    assert {path.name for path in pages.glob("*.html")} == {
+        "index.html", "bob--01-tiny.html", "ada--01-tiny.html", "ada--02-gone.html", "notes.html",
+    }  # fmt: skip
+    assert len(read_record(record).submissions) == len(saved.whole.submissions) == 3
+    assert f"{record}: 2 other results were kept." in saved.changes
+
+
+def test_a_run_without_a_record_hides_no_pages_of_others(tiny: Course, tmp_path: Path):
+    """A report of fewer results than the folder has is refused before the grading."""
+    file, pages = tmp_path / "tiny.py", tmp_path / "pages"
+    file.write_text(SOLUTION)
+    pages.mkdir()
+    (pages / "cy--01-tiny.html").write_text(f"<!doctype html>{GENERATOR}")
+    run = Run(
+        course=tiny,
+        submissions=LazySubmissions.of([find(file, tiny.stages)]),
+        options=RunOptions(report=pages),
+    )
+    with pytest.raises(UsageError, match="1 page of other results, such as cy--01-tiny"):
+        run.require_whole_report()
+
+
+def test_forgetting_removes_a_result_from_the_record_and_the_journal(
+    save: Save, tiny: Course, tmp_path: Path
+):
+    """A forgotten student is in neither file, and a later run grades the submission again."""
+    record = tmp_path / "results.json"
+    save(options=RunOptions(record=record))
+    left = forget(tiny, record, {("tiny", "01_tiny"), ("ada", "01_tiny")})
+
+    assert len(left.submissions) == 0
+    assert "ada" not in record.with_name("results.json.journal").read_text()
+    assert [one.score for one in save(7.5, RunOptions(record=record)).whole.submissions] == [7.5]
