@@ -83,15 +83,8 @@ def export(  # noqa: PLR0913  # each parameter is an option of the command
     course_folder: options.CourseOption = None,
 ) -> None:
     """Export grades of a record, or with --gradebook of nbgrader's database."""
-    given = {
-        "--gradebook": gradebook,
-        "--fill": fill,
-        "--stage": stage,
-        "--scale": scale,
-        "--grade-column": grade_column,
-        "--groups": groups,
-        "--ungraded": ungraded,
-    }
+    used = {"--gradebook": gradebook, "--fill": fill, "--stage": stage, "--scale": scale}
+    given = used | {"--grade-column": grade_column, "--groups": groups, "--ungraded": ungraded}
     if not form:
         _require_used(given, frozenset(), "a list of the formats")
         output.print_lines(f"{name:12} {entry.about}" for name, entry in formats.FORMATS.items())
