@@ -26,13 +26,13 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "takes a tensor as": lambda code, name: name in code.tensors,
 }
+LONGEST_FIRST: Final = sorted(ABOUT, key=len, reverse=True)
 # Conditions without a name; the operations of ``WrittenCode`` are further ones.
 FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
     "changes tensors in place": lambda code: code.changes_in_place,
     "returns in a loop": lambda code: code.returns_in_loop,
     "returns several": lambda code: any(map(_is_sequence, code.returned)),
     "returns a value": lambda code: any(map(_is_value, code.returned)),
-    "returns an exception": lambda code: any(map(_is_exception, code.returned)),
     "runs along another axis": lambda code: code.runs_along_another_axis,
     "loses an axis": lambda code: code.loses_an_axis,
     "skips iterations": lambda code: code.skips_iterations,
@@ -70,7 +70,7 @@ def _is_fact(code: WrittenCode, words: str) -> bool:
 
 def _about(words: str) -> str:
     """Return the words of a condition before its name, or "" if they are unknown."""
-    return next((one for one in sorted(ABOUT, key=len)[::-1] if words.startswith(f"{one} ")), "")
+    return next((one for one in LONGEST_FIRST if words.startswith(f"{one} ")), "")
 
 
 def require_conditions(conditions: Iterable[str]) -> None:
@@ -88,8 +88,3 @@ def _is_value(value: ast.expr | None) -> bool:
 
 def _is_sequence(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Tuple | ast.List)
-
-
-def _is_exception(value: ast.expr | None) -> bool:
-    called = value.func if isinstance(value, ast.Call) else value
-    return isinstance(called, ast.Name) and called.id.endswith(("Error", "Exception"))

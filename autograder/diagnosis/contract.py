@@ -27,9 +27,6 @@ class Contract(NamedTuple):
         return parsed(self.signatures[method])
 
 
-NOTHING = Contract({}, ())
-
-
 def parsed(signature: str) -> ast.arguments:
     """Parse the arguments of a function."""
     [function] = ast.parse(f"def function({signature}): pass").body

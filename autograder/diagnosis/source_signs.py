@@ -16,6 +16,7 @@ from autograder.diagnosis.student_code import (
     Function,
     StudentCode,
     loses_axis,
+    name_of,
     names_in,
 )
 from autograder.results import Diagnosis
@@ -132,8 +133,8 @@ def _arguments(definition: Definition, contract: Contract) -> Iterator[Sign]:
             count, wanted = (len(args.args) - is_method for args in (mine, right))
             yield Sign(
                 "other_signature",
-                f"Your `{shown}` takes {_count(count)}, and that of the stub takes "
-                f"{NUMBERS[wanted] if wanted < len(NUMBERS) else wanted}: ({signature}).",
+                f"Your `{shown}` takes {_number(count)} argument{'' if count == 1 else 's'}, "
+                f"and that of the stub takes {_number(wanted)}: ({signature}).",
                 "Which arguments does the stub have, and in which order?",
             )
         for new, old in _renamed(mine, right):
@@ -188,7 +189,7 @@ def _uninitialized(definition: Definition) -> Iterator[Sign]:
     """Find a constructor of a module that does not initialize nn.Module."""
     constructor = methods(definition).get(CONSTRUCTOR)
     bases = definition.bases if isinstance(definition, ast.ClassDef) else []
-    is_module = any(_last(base) == "Module" for base in bases)
+    is_module = any(name_of(base) == "Module" for base in bases)
     if is_module and constructor is not None and "__init__" not in _attributes(constructor):
         yield Sign(
             "not_initialized",
@@ -224,7 +225,7 @@ def _bare_names(definition: Definition, code: StudentCode) -> Iterator[Sign]:
     known = code.names | vars(builtins).keys()
     for name, function in own.items():
         inside = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
-        inside |= {_last(each) for each in ast.walk(function) if _is_bound(each)}
+        inside |= {name_of(each) for each in ast.walk(function) if _is_bound(each)}
         for each in ast.walk(function):
             if not isinstance(each, ast.Name) or each.id in known | inside:
                 continue
@@ -250,7 +251,7 @@ def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign
         for each in ast.walk(function):
             if not isinstance(each, ast.Call):
                 continue
-            called = _last(each.func)
+            called = name_of(each.func)
             if called in LAYERS or (called in classes and called != definition.name):
                 yield Sign(
                     "layer_in_forward",
@@ -265,7 +266,7 @@ def _lost_results(definition: Definition) -> Iterator[Sign]:
     layers = _own(definition, ast.Store)
     for function in methods(definition).values():
         loops = [each for each in ast.walk(function) if isinstance(each, ast.For)]
-        called = {name for each in loops for name in map(_last, ast.walk(each.target)) if name}
+        called = {name for each in loops for name in map(name_of, ast.walk(each.target)) if name}
         for each in ast.walk(function):
             if isinstance(each, ast.Expr) and (what := _computed(each.value, layers, called)):
                 yield Sign(
@@ -285,11 +286,11 @@ def _lost_axes(definition: Definition) -> Iterator[Sign]:
     }
     for each in ast.walk(definition):
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div | ast.Sub):
-            reduced = assigned.get(_last(each.right), each.right)
+            reduced = assigned.get(name_of(each.right), each.right)
             if loses_axis(reduced) and names_in(each.left) & names_in(reduced):
                 yield Sign(
                     "axis_not_kept",
-                    f"Line {reduced.lineno} computes a `{_last(reduced.func)}` along an axis "
+                    f"Line {reduced.lineno} computes a `{name_of(reduced.func)}` along an axis "
                     "without keepdim=True, so this axis is missing in the next step.",
                     "What is the shape of each operand, and which axes does broadcasting align?",
                     sure=False,
@@ -340,7 +341,7 @@ def _own(definition: ast.AST, context: type[ast.expr_context]) -> set[str]:
         for each in ast.walk(definition)
         if isinstance(each, ast.Attribute)
         and isinstance(each.ctx, context)
-        and _last(each.value) == "self"
+        and name_of(each.value) == "self"
     }
 
 
@@ -352,13 +353,8 @@ def _texts(node: ast.AST) -> set[object]:
     return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
 
 
-def _last(node: ast.AST) -> str:
-    return getattr(node, "attr", "") or getattr(node, "id", "")
-
-
-def _count(number: int) -> str:
-    plural = "" if number == 1 else "s"
-    return f"{NUMBERS[number] if number < len(NUMBERS) else number} argument{plural}"
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
 
 
 def _default_values(args: ast.arguments) -> dict[str, ast.expr]:

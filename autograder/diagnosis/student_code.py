@@ -110,7 +110,7 @@ class StudentCode:
             for each in every
             if isinstance(each, ast.alias)
         }
-        return frozenset(imported.union(self.definitions, map(_name, every)))
+        return frozenset(imported.union(self.definitions, map(name_of, every)))
 
     def written(self, exercise: str) -> "WrittenCode":
         """Return the facts about *exercise*; there are none if the source does not define it."""
@@ -156,13 +156,12 @@ class WrittenCode:
     def __init__(self, nodes: Sequence[Definition]) -> None:
         self.definitions = nodes
         self._nodes = [each for node in nodes for each in _walk(node)]
-        self.functions = [each for each in self._nodes if isinstance(each, Function)]
 
     @cached_property
     def mentions(self) -> Counter[str]:
         """How often each name occurs, such as that of a function that is called or passed on."""
         named = (each for each in self._nodes if isinstance(each, ast.Attribute | ast.Name))
-        return Counter(map(_name, named))
+        return Counter(map(name_of, named))
 
     @cached_property
     def called(self) -> frozenset[str]:
@@ -173,7 +172,7 @@ class WrittenCode:
     def reads(self) -> frozenset[str]:
         """The names of the variables, arguments and attributes that are read."""
         return frozenset(
-            _name(each)
+            name_of(each)
             for each in self._nodes
             if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load)
         )
@@ -182,7 +181,7 @@ class WrittenCode:
     def sets(self) -> Counter[str]:
         """How often each attribute or variable gets a value; also registered names."""
         stored = (
-            _name(each)
+            name_of(each)
             for each in self._nodes
             if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Store)
         )
@@ -198,7 +197,7 @@ class WrittenCode:
         """The operations that the source contains, as operators or as functions."""
         return operations(self._nodes)
 
-    @property
+    @cached_property
     def softmaxes(self) -> int:
         """How many times the source mentions a softmax or an exponential."""
         return sum(
@@ -237,19 +236,19 @@ class WrittenCode:
         """The values that ``return`` statements return."""
         return [each.value for each in self._nodes if isinstance(each, ast.Return)]
 
-    @property
+    @cached_property
     def returns_in_loop(self) -> bool:
         """Whether a loop returns in its first iteration."""
         loops = (each for each in self._nodes if isinstance(each, ast.For | ast.While))
         return any(isinstance(one, ast.Return) for each in loops for one in each.body)
 
-    @property
+    @cached_property
     def skips_iterations(self) -> bool:
         """Whether a loop runs over a part: a slice, or a range with another start or end."""
         every = (each.iter for each in self._nodes if isinstance(each, ast.For | ast.comprehension))
         return any(_is_part(each) for each in every)
 
-    @property
+    @cached_property
     def changes_in_place(self) -> bool:
         """Whether an entry of a tensor, or a whole tensor, may be overwritten."""
         stores = any(
@@ -259,30 +258,24 @@ class WrittenCode:
         )
         return stores or any(map(_ends_in_place, self.called)) or "out" in self.keywords
 
-    @property
+    @cached_property
     def keywords(self) -> frozenset[str]:
         """The names of the keyword arguments that calls pass."""
         return frozenset(each.arg or "" for each in self._nodes if isinstance(each, ast.keyword))
 
-    @property
+    @cached_property
     def passed_once(self) -> frozenset[str]:
         """The names that a call of a library or a method passes once, such as a single size."""
         calls = [each for each in self._nodes if isinstance(each, ast.Call)]
         given = (each.args for each in calls if isinstance(each.func, ast.Attribute))
-        counts = (Counter(map(_name, args)) for args in given)
+        counts = (Counter(map(name_of, args)) for args in given)
         return frozenset(name for count in counts for name in count if count[name] == 1)
 
-    @property
+    @cached_property
     def tensors(self) -> frozenset[str]:
         """The arguments that are tensors, as far as their annotations say."""
-        return frozenset(
-            each.arg
-            for each in self._nodes
-            if isinstance(each, ast.arg)
-            and (
-                not each.annotation or "Tensor" in {_name(one) for one in ast.walk(each.annotation)}
-            )
-        )
+        every = (each for each in self._nodes if isinstance(each, ast.arg))
+        return frozenset(each.arg for each in every if _may_be_tensor(each.annotation))
 
     def reads_axis(self, ordinal: str) -> bool:
         """Whether the size of an axis may be read: by its number, or with all others."""
@@ -291,7 +284,7 @@ class WrittenCode:
         unpacked = any(
             isinstance(each, ast.Assign)
             and isinstance(each.targets[0], ast.Tuple)
-            and _name(each.value) in {"shape", "size"}
+            and name_of(each.value) in {"shape", "size"}
             for each in self._nodes
         )
         return unpacked or any(_may_be(number, ordinal) for number in numbers)
@@ -302,23 +295,23 @@ class WrittenCode:
         bases = {name for node in self.definitions for name in _bases([node])}
         return frozenset(self.mentions) - bases
 
-    @property
+    @cached_property
     def runs_along_another_axis(self) -> bool:
         """Whether a softmax may run along an axis that is not given as -1, the last one."""
         calls = (each for each in self._nodes if isinstance(each, ast.Call))
-        named = [each for each in calls if _name(each.func) in SOFTMAXES]
+        named = [each for each in calls if name_of(each.func) in SOFTMAXES]
         return not named or not all(map(_is_along_last, named)) or "exp" in self.mentions
 
-    @property
+    @cached_property
     def loses_an_axis(self) -> bool:
         """Whether a reduction along an axis does not keep this axis."""
         return any(map(loses_axis, self._nodes))
 
-    @property
+    @cached_property
     def calls_without_axis(self) -> frozenset[str]:
         """The functions that are called without an axis, such as ``softmax``."""
         calls = (each for each in self._nodes if isinstance(each, ast.Call))
-        return frozenset(_name(each.func) for each in calls if not _gives_axis(each))
+        return frozenset(name_of(each.func) for each in calls if not _gives_axis(each))
 
 
 def operations(nodes: Iterable[ast.AST]) -> frozenset[str]:
@@ -335,8 +328,8 @@ def called_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     names = set()
     for node in nodes:
         if isinstance(node, ast.Call):
-            names.add(_name(node.func))
-        elif isinstance(node, ast.Attribute) and _name(node.value) != "self":
+            names.add(name_of(node.func))
+        elif isinstance(node, ast.Attribute) and name_of(node.value) != "self":
             names.add(node.attr)
     return frozenset(names)
 
@@ -352,7 +345,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
                 waiting += [each for each in some if isinstance(each, ast.AST)]
 
 
-def _name(node: ast.AST) -> str:
+def name_of(node: ast.AST) -> str:
     """Return the last part of a dotted name."""
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
@@ -360,7 +353,7 @@ def _name(node: ast.AST) -> str:
 def names_in(node: ast.AST) -> set[str]:
     """Return the names of the variables and attributes in *node*."""
     every = (each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute))
-    return {_name(each) for each in every} - {"self", "torch", "math"}
+    return {name_of(each) for each in every} - {"self", "torch", "math"}
 
 
 def _divisors(node: ast.AST) -> Iterator[ast.AST]:
@@ -408,7 +401,7 @@ def _ends_in_place(name: str) -> bool:
 
 def loses_axis(node: ast.AST) -> TypeGuard[ast.Call]:
     """Whether *node* is a reduction along an axis that does not keep this axis."""
-    if not isinstance(node, ast.Call) or _name(node.func) not in REDUCTIONS:
+    if not isinstance(node, ast.Call) or name_of(node.func) not in REDUCTIONS:
         return False
     return _gives_axis(node) and not {"keepdim", None} & {one.arg for one in node.keywords}
 
@@ -456,5 +449,9 @@ def _is_minus_one(node: ast.expr) -> bool:
     return False
 
 
+def _may_be_tensor(annotation: ast.expr | None) -> bool:
+    return annotation is None or "Tensor" in map(name_of, ast.walk(annotation))
+
+
 def _is_library(node: ast.expr) -> bool:
-    return _name(node) in {"torch", "F", "nn", "functional", "np", "numpy", "math"}
+    return name_of(node) in {"torch", "F", "nn", "functional", "np", "numpy", "math"}

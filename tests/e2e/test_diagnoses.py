@@ -31,7 +31,7 @@ PER_STAGE = {0: 3, 1: 10, 2: 6}  # the least number of programs, by their number
 NAMED = {1: (475, 486), 2: (88, 124)}  # the least share of the programs with so many mistakes
 # The texts of these errors say the same as the misconceptions, or which shapes do not fit.
 OTHER_NAMES = {
-    "multiplies_by_the_stored_weight": {"stored_weight", "sizes_of_a_product"},
+    "multiplies_by_the_stored_weight": {"sizes_of_a_product"},
     "transposed": {"transposes_the_weights"},
     "leaves_the_mask_whole": {"sizes_do_not_broadcast"},
 }

@@ -67,13 +67,6 @@ IN_PLACE: dict[type[ast.operator], str] = {
     ast.Add: "add_",
 }
 
-PARTS = (  # of the result: its place on the first axis
-    ("OLD[0]", 0),
-    ("OLD[1]", 1),
-    ("OLD[-1]", -1),
-    ("OLD[:1]", 0),
-)
-
 
 def results(scope: Scope) -> Iterator[Rewrite]:
     """The wrong result: an earlier step, several values, another dtype, no gradients."""
@@ -362,7 +355,7 @@ def _inside(site: Site, scope: Scope) -> ast.Expr | None:
 
 
 def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
-    """Nothing is returned, a part of the result, or the result in another shape."""
+    """Nothing is returned, or the result with other axes."""
     if scope.is_constructor:
         return
     for site in scope.of(ast.Return):
@@ -372,9 +365,6 @@ def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
         yield mistake("nothing_returned", make("None"))
         if isinstance(site.node.value, ast.Tuple):
             continue
-        for text, place in PARTS:
-            yield mistake("part_returned.entry", make(text), which=ORDINALS[place])
         edit, group = make("OLD.transpose(-2, -1)"), "transposed result"
         yield mistake("transposed.last_two", edit, group)
         yield mistake("transposed.first_two", make("OLD.transpose(0, 1)"), group)
-        yield mistake("axes_joined.first_two", make("OLD.flatten(0, 1)"))

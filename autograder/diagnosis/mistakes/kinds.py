@@ -20,7 +20,7 @@ from autograder.errors import CourseError
 
 PLACEHOLDERS: Final = frozenset(
     {"axis", "dtype", "how", "layer", "name", "names", "new", "of", "old", "one", "other"}
-    | {"right", "role", "size", "what", "which"}
+    | {"right", "role", "size", "what"}
 )
 
 

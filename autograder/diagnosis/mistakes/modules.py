@@ -321,24 +321,3 @@ def all_drawn(scope: Scope) -> Iterator[Rewrite]:
         texts = [first, *(f"_drawn[{index}]" for index in range(1, count))]
         edits = [put(site, text) for site, text in zip(sites, texts, strict=True)]
         yield mistake("draw_at_once", edits)
-
-
-def stored_weights(scope: Scope) -> Iterator[Rewrite]:
-    """The weight of a layer, used as it is stored, or without its bias."""
-    if scope.is_constructor or scope.owner is None:
-        return
-    layers = [site for site in scope.of(ast.Call) if _is_layer(site.node)]
-    alone = [[site] for site in layers]
-    for some in (*alone, layers) if len(layers) > 1 else alone:
-        several, name = len(some) > 1, name_of(some[0].node.func)
-        edits = [put(site, "FIRST @ FUNC.weight") for site in some]
-        key = "stored_weight.layers" if several else "stored_weight.layer"
-        yield mistake(key, edits, layer=name)
-        edits = [put(site, "FIRST @ FUNC.weight.T") for site in some]
-        key = "bias_wrong.unused_biases" if several else "bias_wrong.unused_bias"
-        yield mistake(key, edits, layer=name)
-
-
-def _is_layer(call: ast.Call) -> bool:
-    own = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "self"
-    return own and len(call.args) == 1 and "dropout" not in name_of(call.func).lower()

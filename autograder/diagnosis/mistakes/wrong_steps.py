@@ -36,22 +36,18 @@ FIXED_SHARES = (0.5, 0.1, 0.2)
 FIXED_AXES = (-1, 0, 1)
 
 
-UNIT = "torch.nn.functional.normalize"
-
 CONVERSIONS = ("as_tensor", "tensor", "stack")
 
 SUMS = ("sum", "mean")  # a maximum may keep all axes
 
 
 def extra_steps(scope: Scope) -> Iterator[Rewrite]:
-    """A softmax, or scaling to length one, that the exercise does not ask for."""
+    """A softmax that the exercise does not ask for."""
     if scope.is_constructor:
         return
-    softmax = any(scope.calls(SOFTMAX))
-    for value in _results(scope):
-        if not softmax and scope.tensors:
+    if scope.tensors and not any(scope.calls(SOFTMAX)):
+        for value in _results(scope):
             yield mistake("softmax_extra", put(value, "torch.softmax(OLD, dim=-1)"))
-        yield mistake("length_extra.rows", put(value, f"{UNIT}(OLD, dim=-1)"))
 
 
 def _results(scope: Scope) -> list[Site]:
@@ -61,20 +57,11 @@ def _results(scope: Scope) -> list[Site]:
     return [site for site in values if not isinstance(site.node, ast.Tuple)]
 
 
-def lengths(scope: Scope) -> Iterator[Rewrite]:
-    """Vectors that are scaled to length one before they are compared."""
-    for site in scope.of(ast.BinOp):
-        if isinstance(site.node.op, ast.MatMult) and role_of(site.node.left) != "weights":
-            for axis in (-2, -1):  # of the factor on the right: columns, or a single vector
-                text = f"{UNIT}(LEFT, dim=-1) @ {UNIT}(RIGHT, dim={axis})"
-                yield mistake("length_extra.vectors", put(site, text), "cosine")
+def means(scope: Scope) -> Iterator[Rewrite]:
+    """A mean in place of a sum that a loop adds up."""
     if any(scope.of(ast.AugAssign)) and len(scope.arguments) > 1:
-        one, other = scope.arguments[:2]
-        size = "sum(v * v for v in {}) ** 0.5"
-        product = f"({size.format(one)}) * ({size.format(other)})"
         for value in _results(scope):
-            yield mistake("length_extra.cosine", put(value, f"OLD / ({product})"))
-            mean = put(value, f"OLD / len({one})")
+            mean = put(value, f"OLD / len({scope.arguments[0]})")
             yield mistake("wrong_reduction.other", mean, old="sum", new="mean")
 
 

@@ -49,16 +49,16 @@ def test_of_many_only_a_common_kind_is_said():
 
 
 def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():
-    """A kind about a length is named by its exception only if no other kind fits."""
+    """An unlikely kind is named by its exception only if no other kind fits."""
     longer = SCALE._replace(
-        id="length_extra", explanation="Longer.", title="Longer", group="length"
+        id="softmax_extra", explanation="Longer.", title="Longer", group="length"
     )
     both, alone = (name_same_error(one, refused=False) for one in ([longer, SCALE], [longer]))
 
     assert both is not None
     assert both.misconception == "scale_missing"
     assert alone is not None
-    assert alone.misconception == "length_extra"
+    assert alone.misconception == "softmax_extra"
 
 
 def test_an_exception_names_no_two_kinds():

@@ -60,12 +60,8 @@ The two cases of `kind` are swapped.
     return x if kind else head(x, kind)
 The function returns None, so its result is lost.
     return None
-Only the first entry of the result's first axis is returned.
-    return (head(x, kind) if kind else x)[0]
 The result is transposed: its last two axes are swapped.
     return (head(x, kind) if kind else x).transpose(-2, -1)
-The first two axes of the result are merged into one.
-    return (head(x, kind) if kind else x).flatten(0, 1)
 """,
         id="case",
     ),

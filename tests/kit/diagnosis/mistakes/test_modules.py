@@ -59,10 +59,6 @@ Weights are also dropped in eval mode.
     return torch.nn.functional.dropout(torch.softmax(keys, dim=-1), self.dropout.p, training=True)
 Dropout is applied to the scores before the softmax; it must be applied to the attention weights.
     return torch.softmax(self.dropout(keys), dim=-1)
-The weight of `W_key` is multiplied as it is stored; it must be transposed first.
-    keys = x @ self.W_key.weight
-The bias of `W_key` has no effect.
-    keys = x @ self.W_key.weight.T
 """,
         id="layers",
     ),
@@ -93,18 +89,6 @@ All heads are the same module, so they share their weights.
     pytest.param(
         USED,
         """
-The weight of `W_q` is multiplied as it is stored; it must be transposed first.
-    return x @ self.W_q.weight @ self.W_k(x).T
-The bias of `W_q` has no effect.
-    return x @ self.W_q.weight.T @ self.W_k(x).T
-The weight of `W_k` is multiplied as it is stored; it must be transposed first.
-    return self.W_q(x) @ (x @ self.W_k.weight).T
-The bias of `W_k` has no effect.
-    return self.W_q(x) @ (x @ self.W_k.weight.T).T
-The weights of the layers are multiplied as they are stored; they must be transposed first.
-    return x @ self.W_q.weight @ (x @ self.W_k.weight).T
-The biases of the layers have no effect.
-    return x @ self.W_q.weight.T @ (x @ self.W_k.weight.T).T
 """,
         id="used",
     ),

@@ -55,10 +55,6 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         SUMMED,
         """
-Each row of the result is divided by its length, so all lengths become one.
-    return torch.nn.functional.normalize(total, dim=-1)
-The result is divided by the lengths of both vectors, which makes it a cosine.
-    return total / (sum((v * v for v in a)) ** 0.5 * sum((v * v for v in b)) ** 0.5)
 A mean is used; it must be a sum.
     return total / len(a)
 """,
