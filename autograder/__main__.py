@@ -4,7 +4,7 @@ import sys
 from typing import Final
 
 INTERRUPTED: Final = 130  # the exit code of a program that Ctrl-C has ended
-LOADING_TORCH: Final = frozenset({"check", "hunt", "watch"})
+LOADING_TORCH: Final = frozenset({"check", "hunt", "story", "watch"})
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, islice, starmap
 from typing import NamedTuple
 
-from autograder.authoring import release, stubs
+from autograder.authoring import companion_proof, release, stubs
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.price_table import TABLE_HEAD, PriceTable
 from autograder.authoring.recording import Recorder, open_recorder
@@ -68,6 +68,7 @@ def verify(
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
     lines = [summaries[stage.name] for stage in stages]
     wanted = _wanted_tensors(course, stages)
+    findings += companion_proof.problems(course, stages)
     used = {name for share in shares for name in share.used}
     unused = [tensor.name for tensor in wanted if tensor.name not in used]
     findings += [f"documented.toml: no check uses {name}." for name in unused]

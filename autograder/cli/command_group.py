@@ -42,6 +42,7 @@ SUMMARIES: Final = {
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
         "reset": "Reset an exercise to the version you received; a copy of your file is kept.",
         "solution": "Show the solution of an exercise that you have solved; needs the course.",
+        "story": "Let the course's companion write with the code that you have finished so far.",
         "hunt": "Hunt a bug planted in your own code: see it, fix it, write a test that catches "
         "it.",
     },
@@ -77,7 +78,7 @@ SUMMARIES: Final = {
 }
 MODULES: Final = {  # grouped by imports, so that `hint` does not load torch
     "check_commands": ("check", "watch", "hunt"),
-    "exercise_commands": ("start", "hint", "next", "progress", "reset", "solution"),
+    "exercise_commands": ("start", "hint", "next", "progress", "reset", "solution", "story"),
     "grade_commands": ("grade", "collect", "extend"),
     "record_commands": ("diff", "explain", "export", "feedback"),
     "author_commands": ("release", "new-stage", "new-course"),

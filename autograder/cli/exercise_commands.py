@@ -111,6 +111,45 @@ def progress(
 
 
 @app.command()
+def story(
+    prompt: Annotated[
+        list[str] | None,
+        Argument(metavar="[PROMPT]", help="The first words (default: those of your stage)."),
+    ] = None,
+    *,
+    teach: Annotated[
+        str, Option("--teach", metavar="TEXT", help="A text that your code teaches it first.")
+    ] = "",
+    temperature: Annotated[
+        float, Option("--temperature", min=0, help="0 is the likeliest; 1 draws as it has learned.")
+    ] = 0.0,
+) -> None:
+    """Let the course's companion write with the code that you have finished so far.
+
+    It grades nothing, and your progress does not change.
+    """
+    from autograder.companion import answer_lines  # noqa: PLC0415  # imports torch
+    from autograder.sandbox.spawned_workers import own_workers  # noqa: PLC0415  # only this command needs it
+    from autograder.student import companion_show  # noqa: PLC0415  # only this command needs it
+
+    handout = inputs.find_handout(None)
+    passed = Progress.read(handout.root).passed
+    with own_workers(handout.limits) as server:
+        server.wait_ready()
+        answer = companion_show.show(
+            handout,
+            server,
+            passed,
+            prompt=" ".join(prompt or ()),
+            teach=teach,
+            heat=temperature,
+        )
+    width, _ = output.terminal()
+    if answer is not None:
+        output.print_lines(answer_lines(answer, width))
+
+
+@app.command()
 def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
     """Reset an exercise to the version you received; a copy of your file is kept."""
     handout, state, task, _ = inputs.find_place(exercise)

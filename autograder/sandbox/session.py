@@ -71,6 +71,7 @@ class Session:
         notebook: bool,
         client: int = 0,
         quiet: bool = False,
+        call_seconds: float = 0.0,
     ) -> None:
         self.module = module
         self.notebook = notebook
@@ -83,6 +84,7 @@ class Session:
         self.received = 0  # bytes of all replies
         self._fork_server = fork_server
         self._client = client
+        self._call_seconds = call_seconds or fork_server.limits.call_seconds
         self._cells = cells
         self._worker: Worker | None = None
         self._import_fault: Fault | None = None
@@ -229,7 +231,7 @@ class Session:
             raise Fault(failures[-1], sentence, public=public)
         self._remaining_seconds()  # raises before a worker is started
         try:
-            return self._send(self._running_worker(), limits.call_seconds, batch, verbs)
+            return self._send(self._running_worker(), self._call_seconds, batch, verbs)
         except LostProcessError as error:
             self.lost = error
             raise

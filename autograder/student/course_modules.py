@@ -34,6 +34,11 @@ def course_module(folder: Path, name: str) -> ModuleType:
             "Run `autograder start`, which adds missing files."
         )
         raise UsageError(msg)
+    return modules_in(shared, name)
+
+
+def modules_in(shared: Path, name: str) -> ModuleType:
+    """Import the module *name* of the folder *shared*; raise ``CourseError`` if it fails."""
     _open(shared)
     try:
         return import_module(f"{PACKAGE}.{name}")

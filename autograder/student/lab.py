@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.course import handout, is_handout
 from autograder.errors import AutograderError, GraderError
@@ -26,9 +26,15 @@ from autograder.results import SubmissionResult
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student import lab_exercises
 from autograder.student.check import CheckTarget, check_with_suite, find_target
+from autograder.student.companion_show import show_here
 from autograder.student.controls import embed, explore
 from autograder.student.course_modules import course_module, module_names
-from autograder.student.learner_folder import released_folder, remember, solved_stage
+from autograder.student.learner_folder import (
+    find_stages,
+    released_folder,
+    remember,
+    solved_stage,
+)
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.notebook_place import stage_folder, without_traceback
 from autograder.student.pictures import curves, heatmap_panels, heatmaps, shapes, side_by_side
@@ -45,6 +51,9 @@ from autograder.student.progress import digest_of
 from autograder.submission import collect
 from autograder.submission.notebook import cell_name
 
+if TYPE_CHECKING:  # imports torch
+    from autograder.companion import Answer
+
 __all__ = [  # what labs import
     "Lab",
     "NotPassedError",
@@ -59,6 +68,8 @@ __all__ = [  # what labs import
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
 CELL_SECONDS = 60.0  # a cell that trains a small model takes about twenty
+STORY_SECONDS = 10.0  # a text takes about one
+TEXT_WIDTH = 80  # columns
 UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
 SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` removes the text between them
 NO_MODEL_ANSWER = (
@@ -105,6 +116,18 @@ class ModelAnswer:
 
     def _repr_markdown_(self) -> str:
         return self._text
+
+
+class CompanionText:
+    """The output of the companion, as plain lines."""
+
+    def __init__(self, answer: "Answer") -> None:
+        self.answer = answer
+
+    def __repr__(self) -> str:
+        from autograder.companion import answer_lines  # noqa: PLC0415  # imports torch
+
+        return "\n".join(answer_lines(self.answer, TEXT_WIDTH))
 
 
 class CourseModules:
@@ -288,6 +311,22 @@ class Lab:
             ]
         except AutograderError:  # a lab without its stage has no saved guess
             return []
+
+    def story(self, prompt: str = "", **changed: object) -> CompanionText | None:
+        """Let the course's companion write with this stage and all that has passed before.
+
+        Each of *changed* takes the place of an exercise, to see what breaks:
+        ``lab.story(softmax_stable=lambda scores, dim: scores)``. Nothing is checked or recorded.
+        """
+        stage = handout(self._folder).stages[0]
+        own = find_stages(self._folder) or handout(self._folder)
+        try:
+            with without_traceback(), _time_limit(STORY_SECONDS):
+                return CompanionText(show_here(own, own.stage(stage.name), prompt, changed))
+        except _OutOfTimeError:
+            names = _names(tuple(changed))
+            _give_up(f"Stopped after {STORY_SECONDS:g} s. Does a loop in {names} never end?")
+        return None
 
     def model_answer(self, answer: str) -> ModelAnswer:
         """Return the model answer for the cell *answer* once the learner has answered and saved.

@@ -1,6 +1,7 @@
 """Checks one exercise after another, with torch, the suite and the fork server kept loaded."""
 
 import contextlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.sandbox.spawned_workers import Workers, own_workers
+from autograder.student import companion_show
 from autograder.student.check import (
     NO_HIDDEN_SUITE,
     check_with_suite,
@@ -23,6 +25,7 @@ from autograder.student.progress import Task
 from autograder.submission import collect
 
 if TYPE_CHECKING:  # they import torch
+    from autograder.companion import Answer
     from autograder.grading.suite_runner import SuiteRunner
     from autograder.student.stage_picture import PictureRows
 
@@ -72,6 +75,22 @@ class WarmChecker:
                 self._server.wait_ready()
                 return picture_rows(self._server, stage, submission.code)
         return None
+
+    def companion(
+        self, passed: Collection[str], stage: str = "", prompt: str = ""
+    ) -> "Answer | None":
+        """Return what the companion shows with the passed exercises, up to those of *stage*.
+
+        Return None if there is none, or if *stage* fills no slot. Raises ``AutograderError``.
+        """
+        if self._server is None or not companion_show.is_here(self._own):
+            return None
+        self._server.wait_ready()
+        try:
+            return companion_show.show(self._own, self._server, passed, stage=stage, prompt=prompt)
+        except GraderError:
+            self._restart()
+            raise
 
     def check_hidden(self, task: Task) -> CheckAnswer:
         """Run the hidden suite on the exercise, if the course around the folder has it."""

@@ -58,3 +58,6 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
             state.has_new_files = False
         if stages or key is not None or (state.waiting and state.check_next()):
             show()
+        if state.to_tell:  # after the screen of the stage, because it takes a second
+            state.tell()
+            show()

@@ -83,6 +83,13 @@ KEYS: Final = (
         of_exercise=True,
     ),
     Key(
+        "w",
+        "",
+        "what the course's companion writes with your code",
+        Watch.ask_companion,
+        lambda state: state.has_companion,
+    ),
+    Key(
         "s",
         "",
         "run the hidden suite on the exercise",

@@ -161,6 +161,7 @@ def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
     yield kept(Text(f"This stage is done: {stage.title}. Well done!", style="bold green"))
     if state.picture is not None:
         yield from stage_picture(stage, state.picture, width)
+    yield from companion_text(state, width)
     following = first_open(state.own, state.progress, Task(stage, stage.exercises[-1]))
     if following is None:
         yield _course_done(state)
@@ -185,6 +186,17 @@ def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Par
     away = Text("The picture has more rows than fit here: press d", style="dim")
     yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
     yield spaced(Rank.MESSAGE, Text(picture.meaning))
+
+
+def companion_text(state: "Watch", width: int) -> Iterator[Part]:
+    """Show what the companion writes with the learner's code."""
+    if state.companion is None:
+        return
+    from autograder.companion import answer_lines  # noqa: PLC0415  # imports torch
+
+    shown = [Text(row) for row in answer_lines(state.companion, width)]
+    away = Text("What your code writes does not fit here: press w", style="dim")
+    yield Part((("", *shown), (*shown,), (away,)), (Rank.GAPS, Rank.NOTE))
 
 
 def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
@@ -241,6 +253,10 @@ def _model_answer(state: "Watch", _width: int) -> Sequence[RenderableType]:
     ]
 
 
+def _companion(state: "Watch", width: int) -> Sequence[RenderableType]:
+    return whole(companion_text(state, width))
+
+
 def _one_row(text: str, width: int) -> Text:
     """Return *text* in one row, without the keys that do not fit."""
     keys = text.split(" · ")
@@ -253,5 +269,6 @@ def _one_row(text: str, width: int) -> Text:
 PAGES: Final[Mapping[str, Callable[["Watch", int], Sequence[RenderableType]]]] = {
     "d": lambda state, width: whole(_content(state, width)),
     "v": _model_answer,
+    "w": _companion,
     "?": lambda state, _width: [*all_keys(state)],
 }

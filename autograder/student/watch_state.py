@@ -4,15 +4,15 @@ The other exercises of a saved file wait until the answer to the first is on the
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from autograder.course import Handout, Stage
-from autograder.errors import UsageError
+from autograder.errors import AutograderError, UsageError
 from autograder.reports.feedback import line_in
-from autograder.student import copies
+from autograder.student import companion_show, copies
 from autograder.student.check import course_with_hidden
 from autograder.student.exercise_list import ExerciseList
 from autograder.student.learner_folder import (
@@ -27,7 +27,8 @@ from autograder.student.own_names import used_names
 from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
 from autograder.student.warm_checker import CheckAnswer
 
-if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
+if TYPE_CHECKING:  # annotations alone need them, and some import torch
+    from autograder.companion import Answer
     from autograder.reports.feedback import ExerciseFeedback
     from autograder.student.stage_picture import PictureRows
 
@@ -44,6 +45,9 @@ class Checker(Protocol):
 
     def check_hidden(self, task: Task) -> CheckAnswer:
         """Run the hidden suite on the exercise."""
+
+    def companion(self, passed: Collection[str], stage: str = "") -> "Answer | None":
+        """Return what the companion shows with the passed exercises, up to those of *stage*."""
 
     def picture(self, stage: Stage) -> "PictureRows | None":
         """Compute the picture of a stage."""
@@ -77,6 +81,9 @@ class Watch:
         self.has_new_files = False  # a key has written a module, and its answer is shown already
         self.is_over = False
         self.is_plain = False  # screens are appended, so each has only what is new
+        self.companion: Answer | None = None  # what it shows with the learner's code
+        self.to_tell = ""  # the stage with which the companion is asked next
+        self.has_companion = companion_show.is_here(own)
         self.has_hidden = course_with_hidden(self.task.stage) is not None
 
     @cached_property
@@ -107,6 +114,7 @@ class Watch:
             if following is None or (stop_after_stage and self.progress.is_done(stage)):
                 self.finished = stage
                 self.picture = self.checker.picture(stage)
+                self.to_tell, self.companion = stage.name, None
                 return
             self.task = following
             self._fill_copies()
@@ -187,6 +195,21 @@ class Watch:
         self.just_passed = None
         self.check()
         self._wait_for([self.task.stage])
+
+    def tell(self) -> None:
+        """Ask the companion, with the stage that was just finished or with all that passes."""
+        stage, self.to_tell = self.to_tell, ""
+        try:
+            self.companion = self.checker.companion(self.progress.passed, stage)
+        except AutograderError as error:
+            self.companion, self.notice = None, str(error)
+
+    def ask_companion(self) -> None:
+        """Show what the companion writes with all exercises that pass."""
+        self._read_progress()
+        self.tell()
+        if self.companion is not None:
+            self.read("w")
 
     def run_hidden(self) -> None:
         """Run the hidden suite on the exercise."""

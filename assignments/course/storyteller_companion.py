@@ -1,0 +1,273 @@
+"""Lets the storyteller write with your code, and teaches it a sentence of your own."""
+
+import random
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from . import storyteller_slots
+from .storyteller import READ, Storyteller, cut, raised, read
+
+ALONE, ALONE_RATE = 10, 0.1  # steps of teaching without stories, and their rate
+MIXED, MIXED_RATE, PIECES = 20, 0.02, 4  # steps of each kind, their rate, stories in a batch
+TAUGHT_LENGTH = 35  # characters after the sentence that it was taught
+CONTRAST_LENGTH = 65
+SAME = 1e-4  # nats; right code moves the loss by 1e-6
+
+
+class Companion:
+    """The storyteller in *folder*, with the learner's modules of several stages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.story = read(folder)
+        self.held = (folder / "stories_held.txt").read_text("utf-8")[:READ]
+        self.margins = []  # how clear each choice of the course's own text was
+        self.fills = []  # what was filled, to fill it again with other weights
+        self.problems = {}  # what happened while a stage was filled
+
+    @property
+    def running(self) -> str:
+        """The stage whose code runs now; empty while the course's runs."""
+        return self.story.running
+
+    def fill(self, stage: str, glue: str, module: object) -> None:
+        """Fill the slots of *stage* with the learner's *module*."""
+        self.fills.append((stage, glue, module))
+        problem = fill(self.story, stage, glue, module)
+        if problem and problem not in self.problems.values():  # a later stage uses an earlier one
+            self.problems[stage] = problem
+
+    def show(self, prompt: str = "", **shown) -> dict:
+        """Write after *prompt*, by default the start of the newest stage's text."""
+        self.margins.clear()
+        if teach := shown.pop("teach", ""):
+            parts = self._teach(prompt, teach)
+            own = Companion(self.folder)._teach(prompt, teach) if self.fills else parts  # noqa: SLF001  # same class
+            is_own = [text for _, text in parts] == [text for _, text in own]
+        else:
+            parts, is_own = self._write(prompt, **shown)
+        notes = [f"{what}, so the course's own code stood in for it" for what in self._stood_in()]
+        return {
+            "parts": parts,
+            "notes": [f"{one}, and this text is not yours." for one in notes],
+            "share": self.story.share(),
+            "is_own": is_own and not notes,
+            "margin": min(self.margins, default=None),
+        }
+
+    def _write(self, prompt, start, says="", then="", contrast="", contrast_says="", heat=0.0):
+        story, prompt = self.story, prompt or start
+        text = story.write(f"\n{prompt}", story.length, heat)
+        loss, course = story.loss(self.held), read(self.folder)
+        own_text = course.write(f"\n{prompt}", story.length, margins=self.margins)
+        own_loss = course.loss(self.held)
+        numbers = {"loss": f"{loss:.2f}", "course_loss": f"{own_loss:.2f}"}
+        before = []
+        if contrast:
+            other = self._filled_again(read(self.folder))
+            fill(other, "", contrast, story.modules.get(self.fills[-1][0]))
+            if contrast_says:
+                other_text = other.write(f"\n{prompt}", CONTRAST_LENGTH)
+                before = [] if other.stood_in else [[contrast_says, prompt + other_text]]
+            numbers["contrast_loss"] = f"{other.loss(self.held):.2f}"
+        parts = [*before, [says.format(**numbers), prompt + cut(text)]]
+        parts += [[then.format(**numbers), ""]] if then else []
+        is_own = text == own_text and abs(loss - own_loss) < SAME
+        if heat == 0 and not is_own and not story.stood_in:
+            parts.append([difference(text, own_text, loss, own_loss), ""])
+        return parts, is_own
+
+    def _stood_in(self):
+        """Yield what the learner's code did where the course's stood in for it."""
+        for stage, problem in self.problems.items():
+            yield f"Your code of {stage} {problem}"
+        for name, problem in self.story.stood_in.items():
+            if problem:
+                yield f"Your `{self.story.filled[name][0]}` {problem}"
+
+    def _filled_again(self, story: Storyteller) -> Storyteller:
+        for stage, glue, module in self.fills:
+            fill(story, stage, glue, module)
+        return story
+
+    # Teaching.
+
+    def _teach(self, prompt, sentence):
+        """Teach the sentence alone, and then with stories in between; write after each."""
+        story = self.story
+        prompt = prompt or f"{sentence.split()[0]} "
+        own = story.encode(f"\n{sentence}\n")[None]
+        alone = [(own[:, :-1], own[:, 1:])] * ALONE
+        ids = story.encode((self.folder / "stories_train.txt").read_text("utf-8"))
+        mixed = []
+        draw = random.Random(0)  # noqa: S311  # no secret
+        for _ in range(MIXED):
+            starts = [draw.randrange(len(ids) - story.L) for _ in range(PIECES)]
+            pieces = torch.stack([ids[one : one + story.L + 1] for one in starts])
+            mixed += [alone[0], (pieces[:, :-1], pieces[:, 1:])]
+        before = story.loss(self.held)
+        one, lost = self._taught(alone, ALONE_RATE, prompt, sentence)
+        two, kept = self._taught(mixed, MIXED_RATE, prompt, sentence)
+        whose = "Your `train`" if "train" in story.filled else "The course's code"
+        if "backward" in story.filled:
+            whose += ", with the gradients that your code computes,"
+        says = f"{whose} has taught it your sentence, in {ALONE} steps at a rate of {ALONE_RATE}:"
+        then = (
+            f"It forgot the stories: its loss of reading them went from {before:.2f} to "
+            f"{lost:.2f}. With smaller steps, and stories in between, it keeps them ({kept:.2f}):"
+        )
+        return [[says, one], [then, two]]
+
+    def _taught(self, batches, rate, prompt, sentence):
+        """Return a text and the loss of reading after training on *batches*."""
+        weights = self._train(batches, rate)
+        story = Storyteller(weights, self.story.symbols, self.story.H, self.story.L)
+        story = self._filled_again(story)
+        story.remembers = True  # which is quicker
+        length = TAUGHT_LENGTH + len(sentence)
+        text = prompt + story.write(f"\n{prompt}", length, margins=self.margins)
+        self.story.stood_in |= story.stood_in
+        return text, story.loss(self.held)
+
+    def _train(self, batches, rate):
+        """Train a copy of the weights with the learner's code, else with the course's."""
+        story = self.story
+        while True:
+            slots = {name: one for name, one in story.filled.items() if name not in story.stood_in}
+            model = Teachable(story, slots, [targets for _, targets in batches])
+            mine = [name for name in slots if name in {"train", "backward", "loss_backward"}]
+            problem = "led to numbers that are not finite"
+            try:
+                _, story.running, function = slots.get("train", ("", "", descend))
+                function(model, batches, rate)
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # the learner's code may raise anything
+                problem = raised(error)
+            else:
+                if all(one.isfinite().all() for one in model.values):
+                    return {
+                        name: one.detach()
+                        for name, one in zip(model.names, model.values, strict=False)
+                    }
+            finally:
+                story.running = ""
+            if not mine:
+                raise RuntimeError(problem)  # the course's own code
+            story.stood_in[mine[-1]] = problem
+
+
+def fill(story, stage, glue, module) -> str:
+    """Fill slots of *story*; return what the learner's code did if that failed."""
+    story.stage = story.running = stage
+    story.modules[stage] = module
+    try:
+        getattr(storyteller_slots, glue)(story, module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the learner's code may raise anything
+        return raised(error)
+    finally:
+        story.running = ""
+    return ""
+
+
+def difference(text: str, own: str, loss: float, own_loss: float) -> str:
+    """Return in which way a text or the loss of reading is not the course's."""
+    where = next((n for n, (a, b) in enumerate(zip(text, own, strict=False), 1) if a != b), 0)
+    reads = (
+        f"reading held-out stories, its loss is {loss:.2f}, and with the course's {own_loss:.2f}"
+    )
+    if where:
+        return f"With the course's code the text differs from character {where} on; {reads}."
+    return f"The text is also the course's, but {reads}."
+
+
+def descend(model, batches, rate) -> None:
+    """Take a plain step downhill for each batch."""
+    for ids, targets in batches:
+        loss = F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
+        slopes = torch.autograd.grad(loss, list(model.parameters()))
+        with torch.no_grad():
+            for value, slope in zip(model.parameters(), slopes, strict=False):
+                value.sub_(rate * slope)
+
+
+class Teachable(nn.Module):
+    """The storyteller as a module that can be trained: (B, T) -> (B, T, V)."""
+
+    def __init__(self, story, slots, targets) -> None:
+        super().__init__()
+        self.story, self.slots, self.targets = story, slots, iter(targets)
+        self.names = list(story.weights)
+        self.values = nn.ParameterList(nn.Parameter(one.clone()) for one in story.weights.values())
+
+    def forward(self, ids):
+        """(B, T) -> logits (B, T, V)."""
+        story, w = self.story, dict(zip(self.names, self.values, strict=False))
+        x = w["tok_emb.weight"][ids] + story.own_positions(ids.shape[1])
+        for layer in range(story.layers):
+            part = {name.removeprefix(f"blocks.{layer}."): one for name, one in w.items()}
+            y = norm(x, part, "norm1")
+            q, k, v = (
+                F.linear(y, part[f"att.W_{name}.weight"]).unflatten(-1, (story.H, story.d))
+                for name in ("query", "key", "value")
+            )
+            context = self._attend(*(one.transpose(1, 2) for one in (q, k, v)))
+            context = context.transpose(1, 2).flatten(-2)
+            x = x + linear(context, part, "att.out_proj")
+            hidden = F.gelu(linear(norm(x, part, "norm2"), part, "ff.linear1"), approximate="tanh")
+            x = x + linear(hidden, part, "ff.linear2")
+        logits = F.linear(norm(x, w, "final_norm"), w["out_head.weight"])
+        if "loss_backward" not in self.slots:
+            return logits
+        backward, targets = self.slots["loss_backward"][2], next(self.targets).flatten()
+
+        def slopes(logits, _):
+            return backward(logits.flatten(0, 1), targets).view_as(logits)
+
+        return ByHand.apply(lambda logits: logits.clone(), slopes, logits)
+
+    def _attend(self, q, k, v):
+        if "backward" not in self.slots:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        hidden, backward = ~self.story.own_visible(q.shape[-2]), self.slots["backward"][2]
+
+        def attend(q, k, v):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+        def slopes(q, k, v, slope):
+            return backward(q, k, v, slope, hidden=hidden)
+
+        return ByHand.apply(attend, slopes, q, k, v)
+
+
+class ByHand(torch.autograd.Function):
+    """A function whose gradients the learner's code computes."""
+
+    @staticmethod
+    def forward(context, function, slopes, *inputs):
+        """Run *function*."""
+        context.slopes = slopes
+        context.save_for_backward(*inputs)
+        return function(*inputs)
+
+    @staticmethod
+    def backward(context, slope):
+        """Return the learner's gradients of the inputs."""
+        found = context.slopes(*context.saved_tensors, slope)
+        return None, None, *(found if isinstance(found, tuple) else (found,))
+
+
+def norm(x, weights, name):
+    """Normalize the features: (..., D) -> (..., D)."""
+    return F.layer_norm(x, x.shape[-1:], weights[f"{name}.scale"], weights[f"{name}.shift"])
+
+
+def linear(x, weights, name):
+    """Apply a linear layer."""
+    return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+
+def open_companion(folder: Path) -> Companion:
+    """Return the companion whose files are in *folder*."""
+    return Companion(folder)

@@ -1,0 +1,125 @@
+"""Shows the companion of the course with the code in a learner's folder."""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from autograder.course import COMPANION_FILE, Handout, Stage
+from autograder.errors import UsageError
+from autograder.sandbox.spawned_workers import Workers
+from autograder.student.check import student_file
+from autograder.student.live_module import LiveModule
+from autograder.student.progress import Progress
+from autograder.submission import Code, collect
+
+if TYPE_CHECKING:  # imports torch
+    from autograder.companion import Answer, CompanionFile, Slot
+
+
+def is_here(own: Handout) -> bool:
+    """Whether the course of the learner's folder has a companion."""
+    return (own.shared / COMPANION_FILE).is_file()
+
+
+def show(
+    own: Handout,
+    server: Workers,
+    passed: Collection[str],
+    *,
+    stage: str = "",
+    prompt: str = "",
+    teach: str = "",
+    heat: float = 0.0,
+) -> "Answer | None":
+    """Return what the companion shows with the *passed* exercises of *own*, up to *stage*.
+
+    With *stage*, return None if this stage fills no slot. Raises ``UsageError`` if there is no
+    companion, or if it can't do what is asked.
+    """
+    from autograder import companion  # noqa: PLC0415  # imports torch
+
+    file = _file(own)
+    slots = file.filled(passed)
+    if stage:
+        order = [one.name for one in own.stages]
+        known = [one for one in slots if one.stage in order[: order.index(stage) + 1]]
+        slots = known if stage in {one.stage for one in slots} else []
+        if not slots:
+            return None
+    request = companion.request_of(file.shown_with(slots), prompt, teach, heat)
+    return companion.show(server, own.shared, slots, _modules(own, slots), request)
+
+
+def show_here(own: Handout, stage: Stage, prompt: str, changed: Mapping[str, object]) -> "Answer":
+    """Return what the companion shows in this process, with the lab's *stage* and what passed.
+
+    *changed* maps exercises of the stage to what takes their places. Raises ``UsageError`` if the
+    stage fills no slot with one of them.
+    """
+    from autograder import companion  # noqa: PLC0415  # imports torch
+    from autograder.student.companion_worker import open_module  # noqa: PLC0415  # imports torch
+
+    file = _file(own)
+    needed = {key for one in file.slot for key in one.keys}
+    order = [one.name for one in own.stages]
+    unknown = [name for name in changed if f"{stage.name}/{name}" not in needed]
+    if unknown or not any(one.stage == stage.name for one in file.slot):
+        known = [key.partition("/")[2] for key in sorted(needed) if key.startswith(stage.name)]
+        msg = (
+            f"The {file.name} has no place for {', '.join(unknown) or stage.name}. Of this stage, "
+            f"it uses {', '.join(known) or 'nothing'}."
+        )
+        raise UsageError(msg)
+    passed = Progress.read(own.root).passed
+    earlier = order[: order.index(stage.name)]
+    slots = [one for one in file.filled(passed) if one.stage in earlier]
+    slots += [one for one in file.slot if one.stage == stage.name]
+    opened = open_module(own.shared, file.module)
+    for slot in slots:
+        module = LiveModule(own.stage(slot.stage).stub)
+        mine = changed if slot.stage == stage.name else {}
+        opened.fill(slot.stage, slot.glue, Changed(module, mine))
+    shown = file.shown_with(slots)
+    request = companion.request_of(shown, prompt or (shown.start if shown and changed else ""))
+    try:
+        found = opened.show(**request)
+    except ValueError as error:  # the companion refuses the request
+        raise UsageError(str(error)) from None
+    return companion.answer_of({**found, "name": file.name})
+
+
+class Changed:
+    """A learner's *module* in which other objects take the places of some exercises."""
+
+    def __init__(self, module: object, changed: Mapping[str, object]) -> None:
+        self._module, self._changed = module, changed
+
+    def __getattr__(self, name: str) -> object:
+        return self._changed[name] if name in self._changed else getattr(self._module, name)
+
+
+def _file(own: Handout) -> "CompanionFile":
+    """Read the file of the companion; raise ``UsageError`` if there is none."""
+    from autograder import companion  # noqa: PLC0415  # imports torch
+
+    file = companion.find(own.shared)
+    if file is None:
+        msg = (
+            f"This course has no companion: {own.shared / COMPANION_FILE} is missing. If it should "
+            "have one, `autograder start` adds the files."
+        )
+        raise UsageError(msg)
+    return file
+
+
+def _modules(own: Handout, slots: "Collection[Slot]") -> Mapping[str, Code]:
+    """Return the saved code of the stages that *slots* need, without files that can't be read."""
+    names = {key.partition("/")[0] for slot in slots for key in slot.keys}
+    found = {}
+    for stage in (one for one in own.stages if one.name in names):
+        try:
+            code = next(collect(student_file(stage.source, stage), own.stages, stage)).code
+        except UsageError:
+            continue
+        if code is not None:
+            found[stage.name] = code
+    return found

@@ -1,0 +1,311 @@
+"""Puts your code into the slots of the storyteller; ``companion.toml`` says which stage fills what.
+
+``m`` is your module of the stage, and ``story`` the storyteller. A class gets the trained weights
+under the names that its exercise gives.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from autograder.sandbox.module_parameters import load
+
+
+def loaded(module: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
+    """Copy *weights* into the learner's *module*, as the checks do."""
+    load(module, weights, (), {})
+    return module.eval()
+
+
+def matrices(story, layer, head=None, names=("W_query", "W_key", "W_value")):
+    """Return the weights of three linear layers, of all heads or of one."""
+    rows = slice(None) if head is None else slice(head * story.d, (head + 1) * story.d)
+    parts = zip(names, ("query", "key", "value"), strict=True)
+    return {f"{name}.weight": story.matrix(layer, part).T[rows] for name, part in parts}
+
+
+def heads_of(story, make):
+    """Return a head for each layer and number."""
+    return {(n, h): make(n, h) for n in range(story.layers) for h in range(story.H)}
+
+
+def shortcut(story, m):
+    """A shortcut adds two vectors: twice their mean."""
+    story.fill("mix", add=lambda x, y: 2 * m.mix(x.flatten(), y.flatten()).view(x.shape))
+
+
+def one_query(story, m):
+    """Scores, softmax and mixing, once for each head and new character."""
+    story.fill(
+        "scores_for_query",
+        scores=lambda q, k: torch.stack([m.scores_for_query(k, query) for query in q]),
+    )
+    story.fill("softmax_stable", softmax=lambda scores: m.softmax_stable(scores, -1))
+    story.fill(
+        "context_vector", mix=lambda w, v: torch.stack([m.context_vector(row, v) for row in w])
+    )
+
+
+def triangle(story, m):
+    """Which characters a character may see."""
+    story.fill("masked_softmax_weights", visible=lambda T: m.masked_softmax_weights(T) > 0)
+
+
+def only_the_mean(story, m):
+    """The causal mean in place of attention."""
+    story.fill(
+        "causal_mean_matmul", attend=lambda q, _, v: m.causal_mean_matmul(v)[:, -q.shape[1] :]
+    )
+
+
+def queries_keys_values(story, m):
+    """Projections, scores, weights and mixing."""
+    story.fill("project", project=m.project)
+    story.fill("attention_scores", scores=m.attention_scores)
+    story.fill("attention_weights", weights=m.attention_weights)
+    story.fill("context_vectors", mix=m.context_vectors)
+
+
+def unmasked_heads(story, m):
+    """A class without a mask: it gets only what is written so far."""
+
+    def make(layer, head):
+        two = loaded(m.SelfAttention_v2(story.D, story.d), matrices(story, layer, head))
+        if layer < story.layers - 1:
+            return two
+        one = m.SelfAttention_v1(story.D, story.d)
+        m.transfer_weights(two, one)
+        return one
+
+    own = heads_of(story, make)
+
+    def head(x, first, layer, h):
+        return torch.stack([own[layer, h](x[: i + 1])[-1] for i in range(first, len(x))])
+
+    story.fill("SelfAttention_v2", head=head)
+
+
+def masked_heads(story, m):
+    """Heads of 56 features, of which 14 are used: W_q is doubled, as √56 divides the scores."""
+
+    def make(layer, head):
+        wide = {}
+        names = ("W_q", "W_k", "W_v")
+        for name, value in matrices(story, layer, head, names).items():
+            factor = story.H**0.5 if name == "W_q.weight" else 1
+            wide[name] = F.pad(value * factor, (0, 0, 0, story.D - story.d))
+        return loaded(m.MaskedSelfAttention(story.D), wide)
+
+    own = heads_of(story, make)
+    story.remembers = False
+
+    def head(x, first, layer, h):
+        return own[layer, h](x, m.causal_mask(len(x)))[first:, : story.d]
+
+    story.fill("MaskedSelfAttention", head=head)
+
+
+def batched_heads(story, name, make):
+    """Heads of a class that takes a batch."""
+    own = heads_of(story, make)
+    story.remembers = False
+    story.fill(name, head=lambda x, first, layer, h: own[layer, h](x[None])[0, first:])
+
+
+def attention_heads(story, m):
+    """The head of stage 06."""
+    names = ("query", "key", "value")
+    size = story.D, story.d, story.L
+    batched_heads(
+        story,
+        "AttentionHead",
+        lambda n, h: loaded(m.AttentionHead(*size), matrices(story, n, h, names)),
+    )
+
+
+def causal_heads(story, m):
+    """The head of stage 07, without dropout."""
+    size = story.D, story.d, story.L, 0.0
+    batched_heads(
+        story,
+        "CausalAttention",
+        lambda n, h: loaded(m.CausalAttention(*size), matrices(story, n, h)),
+    )
+
+
+def no_mask(story, m):  # noqa: ARG001  # it needs nothing of the learner's
+    """Heads in which every character sees all of the text."""
+
+    def head(x, first, layer, h):
+        part = matrices(story, layer, h).values()
+        q, k, v = (F.linear(x, weight) for weight in part)
+        return (q[first:].mm(k.T) * story.d**-0.5).softmax(-1).mm(v)
+
+    story.fill("the mask", head=head)
+
+
+def cross_heads(story, m):
+    """Each new character asks the text so far; what comes later counts as padding."""
+    size = story.D, story.D, story.d
+    own = heads_of(story, lambda n, h: loaded(m.CrossAttention(*size), matrices(story, n, h)))
+    story.remembers = True
+
+    def head(x, first, layer, h):
+        T = len(x)
+        written = m.padding_mask(list(range(first + 1, T + 1)), T)
+        return own[layer, h](x[first:, None], x.expand(T - first, -1, -1), written)[:, 0]
+
+    story.fill("CrossAttention", head=head)
+
+
+def all_heads(story, m):
+    """All heads of a layer in one object."""
+    size = story.D, story.d, story.L, 0.0, story.H
+
+    def make(layer):
+        names = [(h, matrices(story, layer, h)) for h in range(story.H)]
+        weights = {f"heads.{h}.{name}": one for h, part in names for name, one in part.items()}
+        return loaded(m.MultiHeadAttentionWrapper(*size), weights)
+
+    own = [make(layer) for layer in range(story.layers)]
+    story.remembers = False
+    story.fill(
+        "MultiHeadAttentionWrapper", heads=lambda x, first, layer: own[layer](x[None])[0, first:]
+    )
+
+
+def whole_attention(story, m):
+    """All attention of a layer, with its output layer."""
+    size = story.D, story.D, story.L, 0.0, story.H
+    part = (story.part(f"blocks.{layer}.att.") for layer in range(story.layers))
+    own = [loaded(m.MultiHeadAttention(*size), weights) for weights in part]
+    story.remembers = False
+    story.fill("split_heads", split=lambda x: m.split_heads(x[None], story.H)[0])
+    story.fill("merge_heads", merge=lambda x: m.merge_heads(x[None])[0])
+    story.fill(
+        "MultiHeadAttention", attention=lambda x, first, layer: own[layer](x[None])[0, first:]
+    )
+
+
+def training(story, m):
+    """Teaching: steps on the loss of a sentence."""
+    story.fill("train", train=m.train)
+
+
+def gradients(story, m):
+    """Teaching with the learner's gradients of attention and of the loss."""
+    story.fill("attention_backward", backward=m.attention_backward)
+    story.fill("cross_entropy_backward", loss_backward=m.cross_entropy_backward)
+
+
+def sines(story, m):
+    """The positions of the characters."""
+    story.fill("sinusoidal_positions", positions=lambda T: m.sinusoidal_positions(T, story.D))
+
+
+def no_positions(story, m):  # noqa: ARG001  # it needs nothing of the learner's
+    """No positions at all."""
+    story.fill("the positions", positions=lambda T: torch.zeros(T, story.D))
+
+
+def blocks(story, m):
+    """Whole blocks, and the last norm."""
+
+    def make(layer):
+        attention = m.MultiHeadAttention(story.D, story.D, story.L, 0.0, story.H)
+        block = m.TransformerBlock(attention, story.D, 4 * story.D)
+        return loaded(block, story.part(f"blocks.{layer}."))
+
+    own = [make(layer) for layer in range(story.layers)]
+    last = loaded(m.LayerNorm(story.D), story.part("final_norm."))
+    story.remembers = False
+    story.fill("TransformerBlock", block=lambda x, first, layer: own[layer](x[None])[0, first:])
+    story.fill(
+        "LayerNorm", norm=lambda x, name: last(x) if "final" in name else story.own_norm(x, name)
+    )
+
+
+def whole_model(story, m):
+    """The model, the choice of a character, and the loop."""
+    gpt = gpt_of(story, m)
+    story.remembers = False
+    story.fill("GPT", model=lambda ids, first: gpt(ids[None])[0, first:])
+    story.fill("sample_next", choose=lambda row, heat: m.sample_next(row[None], heat)[0, 0])
+    huge = 10**6  # the window jumps inside the model
+    story.fill(
+        "generate",
+        loop=lambda model, ids, n, heat: m.generate(model, ids[None], n, huge, heat)[0],
+    )
+
+
+def gpt_of(story, m):
+    """Return the learner's model with the trained weights and the table of positions."""
+    weights = story.part("") | {"pos_emb.weight": story.own_positions(story.L)}
+    return loaded(m.GPT(story.V, story.L, story.D, story.H, story.layers), weights)
+
+
+class Remembers(nn.Module):
+    """The learner's attention with its cache, in the place of a block's attention."""
+
+    def __init__(self, attention):
+        super().__init__()
+        self.attention, self.cache = attention, None
+
+    def forward(self, x):
+        """(B, n, D) -> (B, n, D)."""
+        context, self.cache = self.attention(x, self.cache)
+        return context
+
+
+def cached(story, m):
+    """Attention that remembers keys and values, inside the model of stage 15."""
+    gpt = gpt_of(story, story.modules["15_tiny_gpt"])
+    for layer, block in enumerate(gpt.blocks):
+        attention = m.CachedMultiHeadAttention(story.D, story.D, story.H)
+        block.att = Remembers(loaded(attention, story.part(f"blocks.{layer}.att.")))
+
+    def model(ids, first):
+        for block in gpt.blocks:
+            block.att.cache = block.att.cache if first else None
+        x = gpt.tok_emb(ids[None, first:]) + gpt.pos_emb.weight[first : len(ids)]
+        for layer in gpt.blocks:
+            x = layer(x)
+        return gpt.out_head(gpt.final_norm(x))[0]
+
+    story.remembers = True
+    story.fill("CachedMultiHeadAttention", model=model)
+
+
+def grouped(story, m):
+    """Attention with as many key heads as query heads, inside the model of stage 15."""
+    gpt = gpt_of(story, story.modules["15_tiny_gpt"])
+    for layer, block in enumerate(gpt.blocks):
+        attention = m.GroupedQueryAttention(story.D, story.D, story.L, story.H, story.H)
+        block.att = loaded(attention, story.part(f"blocks.{layer}.att."))
+    story.remembers = False
+    story.fill("GroupedQueryAttention", model=lambda ids, first: gpt(ids[None])[0, first:])
+
+
+class Tiled(nn.Module):
+    """The layers of a block's attention, with the learner's tiles between them."""
+
+    def __init__(self, layers, story, m):
+        super().__init__()
+        self.layers, self.story, self.m = layers, story, m
+
+    def forward(self, x):
+        """(1, T, D) -> (1, T, D)."""
+        layers = (self.layers.W_query, self.layers.W_key, self.layers.W_value)
+        q, k, v = (self.story.own_split(layer(x[0])) for layer in layers)
+        return self.layers.out_proj(
+            self.story.own_merge(self.m.tiled_attention(q, k, v, 16, True))
+        )[None]
+
+
+def tiles(story, m):
+    """Attention in tiles of 16 characters, inside the model of stage 15."""
+    gpt = gpt_of(story, story.modules["15_tiny_gpt"])
+    for block in gpt.blocks:
+        block.att = Tiled(block.att, story, m)
+    story.remembers, story.length = False, 80
+    story.fill("tiled_attention", model=lambda ids, first: gpt(ids[None])[0, first:])

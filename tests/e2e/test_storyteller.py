@@ -1,0 +1,179 @@
+"""Tests the companion of this course: a small language model that runs the learner's code."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.student.course_modules import modules_in
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT / "source" / "course"
+FILE = tomllib.loads((SHARED / "companion.toml").read_text("utf-8"))
+SLOTS = FILE["slot"]
+LENGTH = 24  # characters, enough for a wrong slot to show
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def companion() -> Any:
+    """The companion without any of the learner's code."""
+    opened = modules_in(SHARED, "storyteller_companion").open_companion(SHARED)
+    opened.story.length = LENGTH
+    return opened
+
+
+def solution(stage: str) -> ModuleType:
+    """Import the solution of *stage*."""
+    (path,) = (ROOT / "solutions" / stage).glob("*.py")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def fill(companion: Any, last: str, **changed: object) -> Any:
+    """Fill the slots up to stage *last* with the solutions, *changed* in that stage."""
+    for slot in SLOTS:
+        if slot["stage"] <= last:
+            module = solution(slot["stage"])
+            if slot["stage"] == last:
+                vars(module).update(changed)
+            companion.fill(slot["stage"], slot["glue"], module)
+    return companion
+
+
+def wrote(companion: Any, start: str = "Otto found a ") -> str:
+    """Return what follows *start*."""
+    text: str = companion.story.write(f"\n{start}", LENGTH)
+    return text
+
+
+@pytest.mark.parametrize("stage", [slot["stage"] for slot in SLOTS])
+def test_the_solutions_write_what_the_course_s_code_writes(stage: str, companion: Any):
+    """Reading has the same loss, too, and nothing is replaced."""
+    own, loss = wrote(companion), companion.story.loss(companion.held)
+    filled = fill(companion, stage)
+
+    assert wrote(filled) == own
+    assert filled.story.loss(companion.held) == pytest.approx(loss, abs=1e-5)
+    assert not filled.story.replaced
+    assert not filled.problems
+
+
+@pytest.mark.parametrize(
+    ("stage", "share"),
+    [("00", 0.2), ("01", 18), ("03", 38), ("10", 45), ("14", 98), ("15", 100)],
+)
+def test_the_share_grows_with_the_stages(stage: str, share: float, companion: Any):
+    """It is counted in multiplications."""
+    name = next(slot["stage"] for slot in SLOTS if slot["stage"].startswith(stage))
+    shown = 100 * fill(companion, name).story.share()
+
+    assert round(shown, 1 if share < 1 else None) == share
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        pytest.param(lambda s, _d: s / 0, "returned numbers that are not finite", id="nan"),
+        pytest.param(lambda s, _d: s[0], "returned the shape", id="shape"),
+        pytest.param(lambda _s, _d: None, "returned NoneType, not a tensor", id="none"),
+        pytest.param(lambda s, _d: s.double(), "not torch.float32", id="dtype"),
+        pytest.param(lambda s, _d: s.sotfmax(), "raised AttributeError", id="raises"),
+    ],
+)
+def test_the_course_stands_in_for_unusable_results(result: Any, why: str, companion: Any):
+    """The text goes on with the course's code, and a note names exercise and reason."""
+    own = wrote(companion)
+    filled = fill(companion, "01_dot_product_attention", softmax_stable=result)
+    shown = filled.show(start="Otto found a ")
+
+    assert shown["parts"][0][1].startswith(f"Otto found a {own[:10]}")
+    assert "`softmax_stable`" in shown["notes"][0]
+    assert why in shown["notes"][0]
+    assert not shown["is_own"]
+
+
+def test_wrong_numbers_of_the_right_form_are_never_replaced(companion: Any):
+    """The garbage is the message."""
+    own = wrote(companion)
+    wrong = fill(
+        companion,
+        "01_dot_product_attention",
+        softmax_stable=lambda scores, _dim: scores.softmax(0),
+    )
+
+    assert wrote(wrong) != own
+    assert not wrong.story.replaced
+
+
+def test_slow_code_hands_over_and_is_named(companion: Any, monkeypatch: pytest.MonkeyPatch):
+    """The text is finished by the course."""
+    own = wrote(companion)
+    monkeypatch.setattr(modules_in(SHARED, "storyteller"), "SECONDS", 0.05)
+
+    def slow(scores: torch.Tensor, dim: int) -> torch.Tensor:
+        torch.ones(300, 300) @ torch.ones(300, 300)
+        return scores.softmax(dim)
+
+    filled = fill(companion, "01_dot_product_attention", softmax_stable=slow)
+
+    assert wrote(filled) == own
+    assert filled.story.replaced["softmax"].startswith("took more than")
+
+
+def test_unwritten_code_is_named_as_such(companion: Any):
+    """A lab before its stage is solved shows this."""
+
+    def unwritten(*_args: object) -> None:
+        raise NotImplementedError
+
+    filled = fill(companion, "07_causal_attention", CausalAttention=unwritten)
+    note = filled.show(start="Ben ")["notes"][0]
+
+    assert note.startswith("Your code of 07_causal_attention is not written yet")
+
+
+def test_teaching_alone_forgets_and_teaching_with_stories_does_not(companion: Any):
+    """The loss of reading stories says so."""
+    (one, _), (two, _) = fill(companion, "11_learning_to_attend").show(
+        start="My ", teach="My cat sleeps on the book."
+    )["parts"]
+    numbers = [float(one) for one in re.findall(r"\d\.\d\d", two)]
+
+    assert "10 steps" in one
+    assert numbers[1] > 1 > numbers[2]
+
+
+def test_a_wrong_gradient_is_seen_while_teaching(companion: Any):
+    """One of the wrong shape is replaced, with a note."""
+    filled = fill(companion, "12_attention_backward", attention_backward=lambda q, *_, **__: (q, q))
+    shown = filled.show(start="My ", teach="My cat sleeps on the book.")
+
+    assert "`attention_backward`" in shown["notes"][0]
+
+
+def test_an_unknown_character_is_refused_by_name(companion: Any):
+    """The stories have no digits."""
+    with pytest.raises(ValueError, match="no character '7'"):
+        companion.show(prompt="7 boats", start="")
+
+
+def test_every_slot_names_exercises_of_its_stage():
+    """A misspelled exercise would never fill a slot."""
+    for slot in SLOTS:
+        text = (ROOT / "source" / slot["stage"] / "stage.toml").read_text("utf-8")
+        for need in slot["needs"]:
+            assert "/" in need or f'name = "{need}"' in text

@@ -1,0 +1,66 @@
+"""Draws the stories and makes the storyteller: python -m tools.storyteller.
+
+Writes the stories of the labs and the weights into ``source/course``. It draws a million
+characters, trains for some five minutes on one core, rounds the weights, and refuses weights whose
+held-out loss is not the documented one.
+"""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import torch
+
+from tools.storyteller.stories import draw_stories, long_sentences, split
+from tools.storyteller.training import (
+    Model,
+    Run,
+    Size,
+    encode,
+    held_out_loss,
+    rounded,
+    train,
+    unrounded,
+)
+
+COURSE: Final = Path(__file__).parents[2] / "source/course"
+LAB_SIZE, LAB_SEED = 118_000, 1  # characters of the stories for labs
+SIZE, SEED = 1_000_000, 2  # characters of the stories for the weights
+LOSS, NEAR = 0.300, 0.02  # nats for each held-out character
+
+
+def main() -> int:
+    """Write the stories and the weights; return 1 if the weights are worse than documented."""
+    torch.set_num_threads(1)
+    told: set[str] = set()
+    lab, held = split(draw_stories(LAB_SIZE, LAB_SEED, told), LAB_SEED)
+    text = "".join(draw_stories(SIZE, SEED, held=long_sentences(held)))
+    symbols = "".join(sorted(set(lab + held)))
+    print(f"{len(text):,} characters, {len(symbols)} symbols", flush=True)
+    torch.manual_seed(0)
+    model = Model(Size(len(symbols)))
+    held_ids = encode(held, symbols)
+
+    def report(step: int, loss: float, seconds: float) -> None:
+        other = held_out_loss(model, held_ids)
+        print(f"step {step}, {seconds:.0f} s: {loss:.3f}, held out {other:.3f}", flush=True)
+
+    train(model, encode(text, symbols), Run(), report)
+    stored = rounded(dict(model.named_parameters()))
+    model.load_state_dict(unrounded(stored))
+    loss = held_out_loss(model, held_ids)
+    print(f"rounded: held out {loss:.4f}")
+    if abs(loss - LOSS) > NEAR:
+        print(f"Nothing is written: the loss is not within {NEAR} of {LOSS}.")
+        return 1
+    (COURSE / "stories_train.txt").write_text(lab, "utf-8")
+    (COURSE / "stories_held.txt").write_text(held, "utf-8")
+    facts = {"heads": model.size.heads, "window": model.size.window, "symbols": symbols}
+    with (COURSE / "storyteller.npz").open("wb") as file:
+        np.savez_compressed(file, **stored, **{name: np.array(one) for name, one in facts.items()})  # type: ignore[arg-type]
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
