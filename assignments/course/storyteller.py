@@ -72,7 +72,7 @@ class Storyteller:
         self.remembers = True  # whether the rows of earlier characters are remembered
         self.length = LENGTH
         self.filled: dict[str, tuple] = {}  # exercise, stage and function of each slot
-        self.stood_in: dict[str, str] = {}  # what happened in each slot that was replaced
+        self.replaced: dict[str, str] = {}  # what happened in each slot that was replaced
         self.seconds: dict[str, float] = {}
         self.forget()
 
@@ -88,7 +88,7 @@ class Storyteller:
 
     def use(self, name: str, shape: tuple, *args):
         """Run the slot *name*; if the learner's code is unusable, replace it."""
-        if name not in self.filled or name in self.stood_in:
+        if name not in self.filled or name in self.replaced:
             return getattr(self, f"own_{name}")(*args)
         _, stage, function = self.filled[name]
         outer, self.running, began = self.running, stage, time.process_time()
@@ -101,7 +101,7 @@ class Storyteller:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - began
         if not problem:
             return result.detach()
-        self.stood_in[name] = problem
+        self.replaced[name] = problem
         raise Again
 
     # The course's own parts.
@@ -174,7 +174,7 @@ class Storyteller:
     def own_heads(self, x, first, layer):
         """(T, D) -> (n, D), the heads concatenated."""
         n = len(x) - first
-        if "head" in self.filled and "head" not in self.stood_in:
+        if "head" in self.filled and "head" not in self.replaced:
             heads = range(self.H)
             return torch.cat([self.use("head", (n, self.d), x, first, layer, h) for h in heads], -1)
         parts = []
@@ -214,7 +214,7 @@ class Storyteller:
 
     def own_choose(self, logits, temperature):
         """(V,) -> (), a number."""
-        if temperature == 0:
+        if not temperature:
             return logits.argmax()
         return (logits / temperature).softmax(-1).multinomial(1)[0]
 
@@ -244,22 +244,22 @@ class Storyteller:
                 self.seen = known
                 if found.isfinite().all():
                     return found
-                newest = [name for name in self.filled if name not in self.stood_in][-1]
-                self.stood_in[newest] = "led to numbers that are not finite"
+                newest = [name for name in self.filled if name not in self.replaced][-1]
+                self.replaced[newest] = "led to numbers that are not finite"
             except Again:
                 pass
             self.forget()
 
+    @torch.no_grad()
     def write(self, prompt: str, length: int = LENGTH, temperature: float = 0.0, margins=None):
         """Continue *prompt* by *length* characters; *margins* gets how clear each choice was."""
         self.forget()
         self.seconds, self.began, self.margins = {}, time.process_time(), margins
         ids = self.encode(prompt)
-        with torch.no_grad():
-            try:
-                ids = self.use("loop", (len(ids) + length,), Last(self), ids, length, temperature)
-            except Again:
-                ids = self.own_loop(Last(self), ids, length, temperature)
+        try:
+            ids = self.use("loop", (len(ids) + length,), Last(self), ids, length, temperature)
+        except Again:
+            ids = self.own_loop(Last(self), ids, length, temperature)
         return self.decode(ids[len(prompt) :])
 
     def own_loop(self, model, ids, length, temperature):
@@ -280,7 +280,7 @@ class Storyteller:
         half = self.L // 2
         found = self.logits(ids[max(0, math.ceil((len(ids) - self.L) / half)) * half :])[-1]
         late = time.process_time() - self.began > SECONDS
-        if late and self.seconds and self.filled.keys() - self.stood_in:
+        if late and self.seconds and self.filled.keys() - self.replaced:
             self.give_up()
         return found
 
@@ -291,22 +291,22 @@ class Storyteller:
         times = {
             name: one
             for name, one in self.seconds.items()
-            if name in self.filled.keys() - self.stood_in
+            if name in self.filled.keys() - self.replaced
         }
         slowest = max(times, key=times.get)
-        rest = {name: "" for name in self.filled if name not in self.stood_in}
-        self.stood_in |= rest | {slowest: f"took more than {SECONDS:g} s"}
+        rest = {name: "" for name in self.filled if name not in self.replaced}
+        self.replaced |= rest | {slowest: f"took more than {SECONDS:g} s"}
         self.forget()
 
+    @torch.no_grad()
     def loss(self, text: str) -> float:
         """Return the mean loss of reading *text* in nats, of characters with others before."""
         ids, losses = self.encode(text), []
-        with torch.no_grad():
-            for start in range(0, len(ids) - self.L, self.L - BEFORE):
-                piece = ids[start : start + self.L + 1]
-                self.forget()
-                found = F.cross_entropy(self.logits(piece[:-1]), piece[1:], reduction="none")
-                losses.append(found[BEFORE:])
+        for start in range(0, len(ids) - self.L, self.L - BEFORE):
+            piece = ids[start : start + self.L + 1]
+            self.forget()
+            found = F.cross_entropy(self.logits(piece[:-1]), piece[1:], reduction="none")
+            losses.append(found[BEFORE:])
         self.forget()
         return torch.cat(losses).mean().item()
 
@@ -321,7 +321,7 @@ class Storyteller:
         prices |= {"softmax": N * H * T, "mix": N * D * T, "out_proj": N * D * D, "add": 2 * N * D}
         prices |= {"norm": 2 * N * D, "feed": 8 * N * D * D + 4 * N * D, "positions": D}
         prices |= {"last_norm": D, "out_head": D * self.V}
-        mine = [COVERS.get(name, set()) for name in self.filled if name not in self.stood_in]
+        mine = [COVERS.get(name, set()) for name in self.filled if name not in self.replaced]
         return sum(prices[name] for name in set().union(*mine)) / sum(prices.values())
 
     def encode(self, text: str) -> Tensor:

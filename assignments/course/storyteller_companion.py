@@ -49,7 +49,7 @@ class Companion:
             is_own = [text for _, text in parts] == [text for _, text in own]
         else:
             parts, is_own = self._write(prompt, **shown)
-        notes = [f"{what}, so the course's own code stood in for it" for what in self._stood_in()]
+        notes = [f"{what}, so the course's own code took its place" for what in self._replaced()]
         return {
             "parts": parts,
             "notes": [f"{one}, and this text is not yours." for one in notes],
@@ -71,20 +71,20 @@ class Companion:
             fill(other, "", contrast, story.modules.get(self.fills[-1][0]))
             if contrast_says:
                 other_text = other.write(f"\n{prompt}", CONTRAST_LENGTH)
-                before = [] if other.stood_in else [[contrast_says, prompt + other_text]]
+                before = [] if other.replaced else [[contrast_says, prompt + other_text]]
             numbers["contrast_loss"] = f"{other.loss(self.held):.2f}"
         parts = [*before, [says.format(**numbers), prompt + cut(text)]]
         parts += [[then.format(**numbers), ""]] if then else []
         is_own = text == own_text and abs(loss - own_loss) < SAME
-        if heat == 0 and not is_own and not story.stood_in:
+        if heat == 0 and not is_own and not story.replaced:
             parts.append([difference(text, own_text, loss, own_loss), ""])
         return parts, is_own
 
-    def _stood_in(self):
-        """Yield what the learner's code did where the course's stood in for it."""
+    def _replaced(self):
+        """Yield each failure of the learner's code that the course's code replaced."""
         for stage, problem in self.problems.items():
             yield f"Your code of {stage} {problem}"
-        for name, problem in self.story.stood_in.items():
+        for name, problem in self.story.replaced.items():
             if problem:
                 yield f"Your `{self.story.filled[name][0]}` {problem}"
 
@@ -129,14 +129,14 @@ class Companion:
         story.remembers = True  # which is quicker
         length = TAUGHT_LENGTH + len(sentence)
         text = prompt + story.write(f"\n{prompt}", length, margins=self.margins)
-        self.story.stood_in |= story.stood_in
+        self.story.replaced |= story.replaced
         return text, story.loss(self.held)
 
     def _train(self, batches, rate):
         """Train a copy of the weights with the learner's code, else with the course's."""
         story = self.story
         while True:
-            slots = {name: one for name, one in story.filled.items() if name not in story.stood_in}
+            slots = {name: one for name, one in story.filled.items() if name not in story.replaced}
             model = Teachable(story, slots, [targets for _, targets in batches])
             mine = [name for name in slots if name in {"train", "backward", "loss_backward"}]
             problem = "led to numbers that are not finite"
@@ -155,7 +155,7 @@ class Companion:
                 story.running = ""
             if not mine:
                 raise RuntimeError(problem)  # the course's own code
-            story.stood_in[mine[-1]] = problem
+            story.replaced[mine[-1]] = problem
 
 
 def fill(story, stage, glue, module) -> str:
@@ -184,12 +184,11 @@ def difference(text: str, own: str, loss: float, own_loss: float) -> str:
 
 def descend(model, batches, rate) -> None:
     """Take a plain step downhill for each batch."""
-    for ids, targets in batches:
-        loss = F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
+    for ids, right in batches:
+        loss = F.cross_entropy(model(ids).flatten(0, 1), right.flatten())
         slopes = torch.autograd.grad(loss, list(model.parameters()))
-        with torch.no_grad():
-            for value, slope in zip(model.parameters(), slopes, strict=False):
-                value.sub_(rate * slope)
+        for value, slope in zip(model.parameters(), slopes, strict=True):
+            value.data.sub_(rate * slope)
 
 
 class Teachable(nn.Module):

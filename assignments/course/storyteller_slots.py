@@ -268,8 +268,8 @@ def cached(story, m):
         for block in gpt.blocks:
             block.att.cache = block.att.cache if first else None
         x = gpt.tok_emb(ids[None, first:]) + gpt.pos_emb.weight[first : len(ids)]
-        for block in gpt.blocks:
-            x = block(x)
+        for layer in gpt.blocks:
+            x = layer(x)
         return gpt.out_head(gpt.final_norm(x))[0]
 
     story.remembers = True

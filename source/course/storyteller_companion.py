@@ -184,8 +184,8 @@ def difference(text: str, own: str, loss: float, own_loss: float) -> str:
 
 def descend(model, batches, rate) -> None:
     """Take a plain step downhill for each batch."""
-    for ids, targets in batches:
-        loss = F.cross_entropy(model(ids).flatten(0, 1), targets.flatten())
+    for ids, right in batches:
+        loss = F.cross_entropy(model(ids).flatten(0, 1), right.flatten())
         slopes = torch.autograd.grad(loss, list(model.parameters()))
         for value, slope in zip(model.parameters(), slopes, strict=True):
             value.data.sub_(rate * slope)

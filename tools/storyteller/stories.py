@@ -125,7 +125,7 @@ CHOICES: Final[Mapping[str, Sequence[str]]] = {
 
 
 class Skeleton(NamedTuple):
-    """Who may be x, y and z, and the alternatives of each line."""
+    """The people allowed as x, y and z, and the alternatives of each line."""
 
     roles: Mapping[str, Sequence[str]]
     lines: Sequence[Sequence[str]]

@@ -73,7 +73,8 @@ class Attention(nn.Module):
         parts = functional.linear(x, weight).view(batch, length, 3, self.heads, -1)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # (B, H, T, d) each
         context = functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-        return self.out_proj(context.transpose(1, 2).reshape(batch, length, features))
+        mixed: Tensor = self.out_proj(context.transpose(1, 2).reshape(batch, length, features))
+        return mixed
 
 
 class FeedForward(nn.Module):
@@ -86,7 +87,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        return self.linear2(functional.gelu(self.linear1(x), approximate="tanh"))
+        result: Tensor = self.linear2(functional.gelu(self.linear1(x), approximate="tanh"))
+        return result
 
 
 class Block(nn.Module):
@@ -99,8 +101,9 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        x = x + self.att(self.norm1(x))
-        return x + self.ff(self.norm2(x))
+        mixed: Tensor = x + self.att(self.norm1(x))
+        result: Tensor = mixed + self.ff(self.norm2(mixed))
+        return result
 
 
 class Model(nn.Module):
