@@ -48,7 +48,7 @@ class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return frozenset(one if "/" in one else f"{self.stage}/{one}" for one in self.needs)
 
 
-class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class StageText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """States what the companion shows when *stage* is done, and how it begins.
 
     *says* is a sentence before the text, and *then* one after it. *contrast* is the glue of a
@@ -77,27 +77,27 @@ class CompanionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     module: Name
     least_margin: float = 0.0
     slot: tuple[Slot, ...]
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[StageText, ...] = ()
 
     def filled(self, passed: Collection[str]) -> list[Slot]:
         """List the slots whose exercises have all passed, from the oldest to the newest."""
         return [one for one in self.slot if one.keys <= {*passed}]
 
-    def shown_with(self, slots: Sequence[Slot]) -> Shown | None:
+    def shown_with(self, slots: Sequence[Slot]) -> StageText | None:
         """Return what is shown with *slots*: that of the newest stage among them."""
         stages = [one.stage for one in slots]
         found = [one for one in self.shown if one.stage in stages]
         return found[-1] if found else None
 
 
-class Part(msgspec.Struct, frozen=True, array_like=True):
+class Passage(msgspec.Struct, frozen=True, array_like=True):
     """A sentence, and a text after it; either may be empty."""
 
     says: str
     text: str
 
 
-class Answer(msgspec.Struct, frozen=True):
+class CompanionAnswer(msgspec.Struct, frozen=True):
     """The output of a companion; *notes* state where the course's code replaced the learner's.
 
     *share* is the learner's share of the work of the companion, whose name is *name*. *is_own* is
@@ -105,7 +105,7 @@ class Answer(msgspec.Struct, frozen=True):
     was, if it was measured.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Passage, ...]
     share: float
     notes: tuple[str, ...] = ()
     is_own: bool = True
@@ -125,7 +125,7 @@ def show(
     slots: Sequence[Slot],
     modules: Mapping[str, Code],
     request: Mapping[str, object],
-) -> Answer:
+) -> CompanionAnswer:
     """Ask the companion in *shared* to answer *request* with the learner's *modules*, by stage.
 
     A stage whose code does not finish is left out, and a note says so. Raises ``UsageError`` if the
@@ -138,7 +138,7 @@ def show(
     left, notes = [one for one in slots if one.stage in modules], list[str]()
     for _ in range(ATTEMPTS):
         running, found = _attempt(server, shared, file, left, modules, request)
-        if isinstance(found, Answer):
+        if isinstance(found, CompanionAnswer):
             is_own = found.is_own and not notes
             return msgspec.structs.replace(
                 found, notes=(*notes, *found.notes), is_own=is_own, name=file.name
@@ -161,7 +161,7 @@ def _attempt(
     slots: Sequence[Slot],
     modules: Mapping[str, Code],
     request: Mapping[str, object],
-) -> tuple[str, Answer | Fault]:
+) -> tuple[str, CompanionAnswer | Fault]:
     """Run the companion once; return the stage that ran last with a fault, or an answer."""
     run = f"from {WORKER} import fill_slot, open_folder, show"
     cells = (run.encode(),)
@@ -198,7 +198,7 @@ def _call(session: Session, name: str, **fields: object) -> object:
         return None
 
 
-def _read(value: object) -> Answer:
+def _read(value: object) -> CompanionAnswer:
     try:
         return answer_of(json.loads(str(value)))
     except (ValueError, RecursionError):  # also `msgspec.ValidationError`
@@ -206,18 +206,18 @@ def _read(value: object) -> Answer:
         raise GraderError(msg) from None
 
 
-def answer_of(fields: object) -> Answer:
+def answer_of(fields: object) -> CompanionAnswer:
     """Return the answer of *fields*, without control sequences; the learner's code makes texts."""
-    answer = msgspec.convert(fields, Answer)
+    answer = msgspec.convert(fields, CompanionAnswer)
     parts = tuple(
-        Part(line(one.says, MOST), "\n".join(line(row, MOST) for row in one.text.split("\n")))
+        Passage(line(one.says, MOST), "\n".join(line(row, MOST) for row in one.text.split("\n")))
         for one in answer.parts
     )
     notes = tuple(line(note, MOST) for note in answer.notes)
     return msgspec.structs.replace(answer, parts=parts, notes=notes)
 
 
-def answer_lines(answer: Answer, width: int) -> Iterator[str]:
+def answer_lines(answer: CompanionAnswer, width: int) -> Iterator[str]:
     """Yield the lines of *answer*: sentences, texts with an indent, and last the share or notes."""
     for part in answer.parts:
         yield from textwrap.wrap(part.says, width)
@@ -232,7 +232,7 @@ def answer_lines(answer: Answer, width: int) -> Iterator[str]:
 
 
 def request_of(
-    shown: Shown | None, prompt: str = "", teach: str = "", heat: float = 0.0
+    shown: StageText | None, prompt: str = "", teach: str = "", heat: float = 0.0
 ) -> dict[str, Any]:
     """Return the request for the fixed text of *shown*, or for the learner's own *prompt*."""
     fields = msgspec.to_builtins(shown) if shown is not None else {"start": ""}

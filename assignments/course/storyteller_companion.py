@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from . import storyteller_slots
-from .storyteller import READ, Storyteller, cut, raised, read
+from .storyteller import READ, Storyteller, cut, raised, read, unusable
 
 ALONE, ALONE_RATE = 10, 0.1  # steps of teaching without stories, and their rate
 MIXED, MIXED_RATE, PIECES = 20, 0.02, 4  # steps of each kind, their rate, stories in a batch
@@ -139,12 +139,14 @@ class Companion:
             slots = {name: one for name, one in story.filled.items() if name not in story.replaced}
             model = Teachable(story, slots, [targets for _, targets in batches])
             mine = [name for name in slots if name in {"train", "backward", "loss_backward"}]
-            problem = "led to numbers that are not finite"
+            slot, problem = (mine or [""])[-1], "led to numbers that are not finite"
             try:
                 _, story.running, function = slots.get("train", ("", "", descend))
                 function(model, batches, rate)
+            except Blamed as error:
+                slot, problem = error.args
             except (Exception, SystemExit) as error:  # noqa: BLE001  # the learner's code may raise anything
-                problem = raised(error)
+                slot, problem = "train" if "train" in slots else slot, raised(error)
             else:
                 if all(one.isfinite().all() for one in model.values):
                     return {
@@ -155,7 +157,7 @@ class Companion:
                 story.running = ""
             if not mine:
                 raise RuntimeError(problem)  # the course's own code
-            story.replaced[mine[-1]] = problem
+            story.replaced[slot] = problem
 
 
 def fill(story, stage, glue, module) -> str:
@@ -219,25 +221,45 @@ class Teachable(nn.Module):
         logits = F.linear(norm(x, w, "final_norm"), w["out_head.weight"])
         if "loss_backward" not in self.slots:
             return logits
-        backward, targets = self.slots["loss_backward"][2], next(self.targets).flatten()
+        targets = next(self.targets).flatten()
 
         def slopes(logits, _):
-            return backward(logits.flatten(0, 1), targets).view_as(logits)
+            rows = logits.flatten(0, 1)
+            return [self._gradients("loss_backward", [rows], rows, targets)[0].view_as(logits)]
 
         return ByHand.apply(lambda logits: logits.clone(), slopes, logits)
 
     def _attend(self, q, k, v):
-        if "backward" not in self.slots:
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        hidden, backward = ~self.story.own_visible(q.shape[-2]), self.slots["backward"][2]
-
         def attend(q, k, v):
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
-        def slopes(q, k, v, slope):
-            return backward(q, k, v, slope, hidden=hidden)
+        hidden = ~self.story.own_visible(q.shape[-2])
 
-        return ByHand.apply(attend, slopes, q, k, v)
+        def slopes(q, k, v, slope):
+            return self._gradients("backward", [q, k, v], q, k, v, slope, hidden=hidden)
+
+        return (
+            ByHand.apply(attend, slopes, q, k, v) if "backward" in self.slots else attend(q, k, v)
+        )
+
+    def _gradients(self, slot, inputs, *args, **options):
+        """Return the gradients of *inputs* that the learner's code computes."""
+        _, self.story.running, function = self.slots[slot]
+        try:
+            found = function(*args, **options)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the learner's code may raise anything
+            raise Blamed(slot, raised(error)) from None
+        found = found if isinstance(found, tuple | list) else [found]
+        if len(found) != len(inputs):
+            raise Blamed(slot, f"returned {len(found)} gradients, not {len(inputs)}")
+        for one, of in zip(found, inputs, strict=True):
+            if problem := unusable(one, of.shape):
+                raise Blamed(slot, problem)
+        return found
+
+
+class Blamed(Exception):  # caught where the course's code takes over
+    """Raised with the name of a slot, and with what its code did."""
 
 
 class ByHand(torch.autograd.Function):
@@ -254,7 +276,7 @@ class ByHand(torch.autograd.Function):
     def backward(context, slope):
         """Return the learner's gradients of the inputs."""
         found = context.slopes(*context.saved_tensors, slope)
-        return None, None, *(found if isinstance(found, tuple) else (found,))
+        return None, None, *found
 
 
 def norm(x, weights, name):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from autograder import companion
-from autograder.companion import CompanionFile, Shown
+from autograder.companion import CompanionFile, StageText
 from autograder.course import COMPANION_FILE, Course, Stage
 from autograder.errors import AutograderError
 from autograder.sandbox.spawned_workers import Workers, own_workers
@@ -30,7 +30,7 @@ def problems(course: Course, stages: Sequence[Stage]) -> Iterator[str]:
 
 
 def _differences(
-    course: Course, file: CompanionFile, shown: Shown, server: Workers
+    course: Course, file: CompanionFile, shown: StageText, server: Workers
 ) -> Iterator[str]:
     """Report what the companion shows with the solutions up to the stage of *shown*."""
     order = [stage.name for stage in course.every_stage]

@@ -12,7 +12,7 @@ from autograder.student.progress import Progress
 from autograder.submission import Code, collect
 
 if TYPE_CHECKING:  # imports torch
-    from autograder.companion import Answer, CompanionFile, Slot
+    from autograder.companion import CompanionAnswer, CompanionFile, Slot
 
 
 def is_here(own: Handout) -> bool:
@@ -29,7 +29,7 @@ def show(
     prompt: str = "",
     teach: str = "",
     heat: float = 0.0,
-) -> "Answer | None":
+) -> "CompanionAnswer | None":
     """Return what the companion shows with the *passed* exercises of *own*, up to *stage*.
 
     With *stage*, return None if this stage fills no slot. Raises ``UsageError`` if there is no
@@ -49,7 +49,9 @@ def show(
     return companion.show(server, own.shared, slots, _modules(own, slots), request)
 
 
-def show_here(own: Handout, stage: Stage, prompt: str, changed: Mapping[str, object]) -> "Answer":
+def show_here(
+    own: Handout, stage: Stage, prompt: str, changed: Mapping[str, object]
+) -> "CompanionAnswer":
     """Return what the companion shows in this process, with the lab's *stage* and what passed.
 
     *changed* maps exercises of the stage to what takes their places. Raises ``UsageError`` if the

@@ -52,7 +52,7 @@ from autograder.submission import collect
 from autograder.submission.notebook import cell_name
 
 if TYPE_CHECKING:  # imports torch
-    from autograder.companion import Answer
+    from autograder.companion import CompanionAnswer
 
 __all__ = [  # what labs import
     "Lab",
@@ -121,7 +121,7 @@ class ModelAnswer:
 class CompanionText:
     """The output of the companion, as plain lines."""
 
-    def __init__(self, answer: "Answer") -> None:
+    def __init__(self, answer: "CompanionAnswer") -> None:
         self.answer = answer
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ from autograder.student.progress import Task
 from autograder.submission import collect
 
 if TYPE_CHECKING:  # they import torch
-    from autograder.companion import Answer
+    from autograder.companion import CompanionAnswer
     from autograder.grading.suite_runner import SuiteRunner
     from autograder.student.stage_picture import PictureRows
 
@@ -78,7 +78,7 @@ class WarmChecker:
 
     def companion(
         self, passed: Collection[str], stage: str = "", prompt: str = ""
-    ) -> "Answer | None":
+    ) -> "CompanionAnswer | None":
         """Return what the companion shows with the passed exercises, up to those of *stage*.
 
         Return None if there is none, or if *stage* fills no slot. Raises ``AutograderError``.

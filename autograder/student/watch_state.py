@@ -28,7 +28,7 @@ from autograder.student.progress import Progress, Task, digest_of, first_open, t
 from autograder.student.warm_checker import CheckAnswer
 
 if TYPE_CHECKING:  # annotations alone need them, and some import torch
-    from autograder.companion import Answer
+    from autograder.companion import CompanionAnswer
     from autograder.reports.feedback import ExerciseFeedback
     from autograder.student.stage_picture import PictureRows
 
@@ -46,7 +46,7 @@ class Checker(Protocol):
     def check_hidden(self, task: Task) -> CheckAnswer:
         """Run the hidden suite on the exercise."""
 
-    def companion(self, passed: Collection[str], stage: str = "") -> "Answer | None":
+    def companion(self, passed: Collection[str], stage: str = "") -> "CompanionAnswer | None":
         """Return what the companion shows with the passed exercises, up to those of *stage*."""
 
     def picture(self, stage: Stage) -> "PictureRows | None":
@@ -81,7 +81,7 @@ class Watch:
         self.has_new_files = False  # a key has written a module, and its answer is shown already
         self.is_over = False
         self.is_plain = False  # screens are appended, so each has only what is new
-        self.companion: Answer | None = None  # what it shows with the learner's code
+        self.companion: CompanionAnswer | None = None  # what it shows with the learner's code
         self.to_tell = ""  # the stage with which the companion is asked next
         self.has_companion = companion_show.is_here(own)
         self.has_hidden = course_with_hidden(self.task.stage) is not None

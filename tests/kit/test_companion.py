@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder.companion import Answer, CompanionFile, Part, Slot, answer_lines, find, show
+from autograder.companion import (
+    CompanionAnswer,
+    CompanionFile,
+    Passage,
+    Slot,
+    answer_lines,
+    find,
+    show,
+)
 from autograder.course import COMPANION_FILE
 from autograder.course_file import Limits
 from autograder.errors import CourseError, UsageError
@@ -82,7 +90,9 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autograder.companion.CALL_SECONDS", 0.5)
 
 
-def ask(server: ForkServer, shared: Path, sources: Mapping[str, str], **request: str) -> Answer:
+def ask(
+    server: ForkServer, shared: Path, sources: Mapping[str, str], **request: str
+) -> CompanionAnswer:
     """Ask the companion with the modules of several stages."""
     file = find(shared)
     assert file is not None
@@ -97,7 +107,7 @@ def test_modules_of_several_stages_run_in_one_worker(server: ForkServer, shared:
     """Each module has its own names, and the share comes back."""
     answer = ask(server, shared, {"01_double": DOUBLE, "02_add": ADD}, start="3")
 
-    assert answer.parts == (Part("It counts:", "6 4"),)
+    assert answer.parts == (Passage("It counts:", "6 4"),)
     assert (answer.share, answer.name, answer.is_own) == (1.0, "counter", True)
 
 
@@ -106,7 +116,7 @@ def test_a_stage_that_never_ends_is_left_out_with_a_note(server: ForkServer, sha
     loop = {"01_double": DOUBLE, "02_add": f"def add(x):\n{LOOP}"}
     answer = ask(server, shared, loop, start="3")
 
-    assert answer.parts == (Part("It counts:", "6"),)
+    assert answer.parts == (Passage("It counts:", "6"),)
     assert "In 02_add, your code did not finish within 0.5 s" in answer.notes[0]
     assert not answer.is_own
 
@@ -117,7 +127,7 @@ def test_a_file_that_never_ends_takes_the_stages_that_need_it_with_it(
     """Stage 02 needs an exercise of stage 01, so both are left out."""
     answer = ask(server, shared, {"01_double": "while True:\n    pass\n", "02_add": ADD})
 
-    assert answer.parts == (Part("It counts:", ""),)
+    assert answer.parts == (Passage("It counts:", ""),)
     assert answer.notes[0].startswith("In 01_double")
 
 
@@ -160,14 +170,18 @@ def test_an_unknown_key_is_an_error(tmp_path: Path):
 
 def test_the_last_line_is_the_share_and_never_a_rounded_zero():
     """A small share keeps one digit."""
-    rows = list(answer_lines(Answer((Part("Says.", "a text"),), 0.0021, name="counter"), 80))
+    rows = list(
+        answer_lines(CompanionAnswer((Passage("Says.", "a text"),), 0.0021, name="counter"), 80)
+    )
 
     assert rows == ["Says.", "  a text", "Your code does 0.2 % of the counter's work."]
 
 
 def test_a_note_takes_the_place_of_the_share():
     """The text is then not the learner's."""
-    rows = list(answer_lines(Answer((), 0.5, ("The course wrote it.",), name="counter"), 80))
+    rows = list(
+        answer_lines(CompanionAnswer((), 0.5, ("The course wrote it.",), name="counter"), 80)
+    )
 
     assert rows == ["The course wrote it."]
 
