@@ -56,8 +56,6 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
         if state.has_new_files:
             files.saved()  # the screen has the answer already
             state.has_new_files = False
-        if state.to_tell and state.is_plain:
-            state.tell()
         if stages or key is not None or (state.waiting and state.check_next()):
             show()
         if state.to_tell:  # after the screen of the stage, because it takes a second

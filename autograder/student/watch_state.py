@@ -115,6 +115,8 @@ class Watch:
                 self.finished = stage
                 self.picture = self.checker.picture(stage)
                 self.to_tell, self.companion = stage.name, None
+                if self.is_plain:  # no screen comes between
+                    self.tell()
                 return
             self.task = following
             self._fill_copies()
