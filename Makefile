@@ -23,7 +23,7 @@ help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Install the kit and its tools into .venv
-	@echo "Ready: $(BIN)/autograder --help"
+	@echo "Ready. Next: $(BIN)/autograder start"
 
 grade: $(READY)  ## Grade the example class into build/results.json
 	@mkdir -p build

@@ -102,7 +102,7 @@ def watch(
         ),
     ] = False,
 ) -> None:
-    """Check your current exercise at each save, and show one problem at a time."""
+    """Check your current exercise at each save; it shows one problem at a time."""
     own, _, task, _ = inputs.find_place(where)
     typer.echo(watching.watch(own, task, plain=plain))
 

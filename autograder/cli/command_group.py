@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from importlib import import_module
 from typing import Any, Final
 
@@ -34,11 +35,11 @@ _WORDS: Final = f"{__name__}.words"  # the context's key for the command's words
 # `--help` reads this table and is therefore quick: it imports no command.
 SUMMARIES: Final = {
     "Learners": {
-        "check": "Check your own work: what is right, what to fix first, and what comes next.",
         "start": "Create your own folder with every stage; files that you changed are kept.",
-        "watch": "Check your current exercise at each save, and show one problem at a time.",
-        "hint": "Show a hint: first a question, then a direction, then almost the whole line.",
+        "watch": "Check your current exercise at each save; it shows one problem at a time.",
         "next": "Show the next exercise, with its file and line.",
+        "hint": "Show a hint: first a question, then a direction, then almost the whole line.",
+        "check": "Check your own work: what is right, what to fix first, and what comes next.",
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
         "reset": "Reset an exercise to the version you received; a copy of your file is kept.",
         "solution": "Show the solution of an exercise that you have solved; needs the course.",
@@ -152,6 +153,15 @@ def _refuse_repeated(ctx: Any, command: Any, words: list[str]) -> None:
             times = f"{order.count(option)} times"
             msg = f"{name} is given {times}, and only one would count. Keep one of them."
             raise UsageError(msg)
+
+
+def learners_overview() -> str:
+    """Return a line for each command of learners, which fits into 80 columns and 24 rows."""
+    lines = ["Usage: autograder COMMAND", ""]
+    for name, summary in SUMMARIES["Learners"].items():
+        lines.append(f"  {name:10}{re.split('[:;]', summary)[0].rstrip('.')}.")
+    more = ["", "autograder COMMAND --help: the arguments and options of a command"]
+    return "\n".join([*lines, *more, "autograder --help: also the commands of instructors"])
 
 
 def load_command(name: str) -> Any:

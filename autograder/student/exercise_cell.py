@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from autograder.errors import UsageError
-from autograder.sandbox.statements import bound_names
 from autograder.submission.exercise_cells import MAGIC
 from autograder.submission.source_lines import DEFINITION, lines_of, lines_of_node
 
@@ -33,6 +32,13 @@ class CellStatement(NamedTuple):
         return isinstance(self.node, _IMPORT)
 
 
+def names_bound_by(node: ast.stmt) -> list[str]:
+    """Return the names that the statement *node* binds."""
+    from autograder.sandbox.statements import bound_names  # noqa: PLC0415  # imports torch, which `next` does not need
+
+    return [*bound_names(node)]
+
+
 def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStatement]:
     """Return the statements of *cell*, which must define *exercise* and none of the *others*.
 
@@ -43,7 +49,7 @@ def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStat
     for node in body:
         first, last = lines_of_node(node)
         text = "".join(lines[first - 1 : last]).rstrip("\r\n")
-        found.append(CellStatement(node, frozenset(bound_names(node)), text, first + 1))
+        found.append(CellStatement(node, frozenset(names_bound_by(node)), text, first + 1))
     for problem in _problems(found, exercise, others):
         raise UsageError(problem)
     return found
@@ -174,7 +180,7 @@ def _places(module: ast.Module) -> dict[frozenset[str], tuple[int, int]]:
         before = spans[index - 1][1] if index else 0
         after = spans[index + 1][0] if index + 1 < len(spans) else last + 1
         if isinstance(node, (*_SETTING, DEFINITION)) and before < first and last < after:
-            places[frozenset(bound_names(node))] = first, last
+            places[frozenset(names_bound_by(node))] = first, last
     return places
 
 
@@ -238,7 +244,7 @@ def _require_in_effect(new: str, cell: Sequence[CellStatement], label: str) -> N
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         msg = f"{label} would not be valid Python with this cell ({error}). Nothing was written."
         raise UsageError(msg) from None
-    binding = {name: node for node in body for name in bound_names(node)}
+    binding = {name: node for node in body for name in names_bound_by(node)}
     for part in cell:
         for name in part.names if not part.is_import else ():
             if ast.dump(binding[name]) != ast.dump(part.node):

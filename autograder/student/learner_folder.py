@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +27,7 @@ from autograder.course import (
 )
 from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
+from autograder.student.editor import vscode_files
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
 from autograder.submission.module_text import from_utf16
 from autograder.submission.source_lines import lines_of, span_of
@@ -79,6 +81,10 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
                 (target / source.name / name).unlink(missing_ok=True)
         if guide.is_file():
             _copy(guide, Path(guide.name), done)
+        for file, content in vscode_files(sys.executable).items():
+            if not (target / file).exists():  # the learner's own settings stay
+                _write_bytes(target / file, content.encode())
+                done.added.append(file)
     except OSError as error:
         msg = (
             f"{error.filename or target} can't be written ({error.strerror}). Free space there, or "

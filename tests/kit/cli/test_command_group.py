@@ -58,6 +58,19 @@ def test_files_about_persons_are_for_their_owner(
     assert after == 0o022
 
 
+def test_without_a_command_a_learner_sees_their_own(invoke: Invoke):
+    """`autograder` alone prints the learners' commands, in a terminal of 80 columns and 24 rows."""
+    result = invoke()
+    lines = result.output.splitlines()
+
+    assert result.exit_code == 0
+    assert len(lines) <= 24
+    assert all(len(line) <= 80 for line in lines)
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == [*SUMMARIES["Learners"]]
+    assert "verify" not in result.output
+    assert "autograder --help" in lines[-1]
+
+
 def test_the_version_is_printed(invoke: Invoke):
     """`--version` prints one line and ends with exit code 0."""
     result = invoke("--version")

@@ -1,5 +1,10 @@
 """Tests the editor that opens a learner's file."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from autograder.student import editor
@@ -49,3 +54,27 @@ def test_an_editor_in_the_terminal_is_waited_for():
     """An editor that uses the terminal is recognized, because `watch` must wait for it."""
     assert editor.needs_terminal("/usr/bin/nano")
     assert not editor.needs_terminal("code")
+
+
+def test_the_settings_of_vs_code_are_valid(tmp_path: Path):
+    """The test explorer uses this interpreter, and not the copies of stages."""
+    files = editor.vscode_files("/opt/python")
+    settings = json.loads(files[Path(".vscode/settings.json")])
+
+    assert settings["python.defaultInterpreterPath"] == "/opt/python"
+    assert settings["python.testing.pytestEnabled"] is True
+    assert settings["python.testing.pytestArgs"][0] == "."
+    for folder in ("hunt", "copies", ".originals"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test_copy.py").write_text("raise SystemExit\n")
+    (tmp_path / "test_stage.py").write_text("def test_one(): pass\n")
+    command = [sys.executable, "-m", "pytest", *settings["python.testing.pytestArgs"]]
+    done = subprocess.run(  # noqa: S603  # this Python
+        [*command, "-q", "-p", "no:cacheprovider", "-p", "no:autograder"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed" in done.stdout
+    assert json.loads(files[Path(".vscode/extensions.json")])["recommendations"]

@@ -185,7 +185,7 @@ def test_stages_in_the_folder_come_before_those_of_the_kit(installed: Path, empt
     shutil.copytree(installed / "assignments/02_more", empty / "02_more")
     done = learner_folder.start(empty)
 
-    assert {path.parts[0] for path in done.added} == {"02_more"}
+    assert {path.parts[0] for path in done.added} == {"02_more", ".vscode"}
 
 
 @pytest.mark.usefixtures("installed")
@@ -289,6 +289,18 @@ def test_a_check_is_progress(own: Path):
 
     assert passed == {"01_tiny/Scale"}
     assert not (own / PROGRESS_FILE).exists()
+
+
+def test_start_keeps_the_learner_s_settings_of_vs_code(own: Path, course: Course):
+    """`start` writes the settings once, and never over those that the learner has changed."""
+    settings = own / ".vscode" / "settings.json"
+    written = settings.read_text("utf-8")
+    settings.write_text("{}", "utf-8")
+    done = learner_folder.start(course.root, own)
+
+    assert '"python.testing.pytestEnabled": true' in written
+    assert settings.read_text("utf-8") == "{}"
+    assert settings.relative_to(own) not in done.added
 
 
 def test_one_exercise_is_checked_by_its_name(run, own: Path, course: Course):
