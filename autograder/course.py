@@ -21,6 +21,7 @@ from autograder.course_file import (
     Grading,
     Group,
     Hints,
+    Ladder,
     Limits,
     Reveal,
     StageFile,
@@ -32,6 +33,7 @@ from autograder.times import zone_named
 COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
 HINTS_FILE = "hints.toml"
+LADDERS = "when"  # its table of hints for particular checks
 READY_MADE_FILE = "ready_made.toml"
 PUBLIC_SUITE = "test_public.py"
 RECORDS = "records.bin"
@@ -414,11 +416,21 @@ def _read_stage_file(folder: Path) -> StageFile:
     path = folder / HINTS_FILE
     if not path.is_file():
         return file
-    hints = read_toml(path, dict[str, Hints])
-    for unknown in hints.keys() - {exercise.name for exercise in file.exercise}:
+    found = read_toml(path, dict[str, Hints | dict[str, dict[str, Ladder]]])
+    hints = {name: given for name, given in found.items() if not isinstance(given, dict)}
+    ladders = {
+        exercise: given
+        for name, table in found.items()
+        if isinstance(table, dict)
+        for exercise, given in (table if name == LADDERS else {name: {}}).items()
+    }
+    for unknown in (hints.keys() | ladders.keys()) - {one.name for one in file.exercise}:
         msg = f"{path}: {unknown!r} is not an exercise of {STAGE_FILE}."
         raise CourseError(msg)
-    exercises = (replace(one, hints=hints.get(one.name, one.hints)) for one in file.exercise)
+    exercises = (
+        replace(one, hints=hints.get(one.name, one.hints), ladders=ladders.get(one.name, {}))
+        for one in file.exercise
+    )
     return replace(file, exercise=tuple(exercises))
 
 

@@ -69,12 +69,20 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     isolation: Isolation = "full"
 
 
+class Ladder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Three hints for a learner whose first failing check is one of *checks*."""
+
+    checks: tuple[str, ...]
+    hints: Hints
+
+
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Describes a function or class that students write in the stage's module.
 
     Its three hints are in a separate file, ``hints.toml``, so that nobody reads all of them by
     accident. *minutes* estimates the time for reading and writing. *difficulty*, 1 to 3, follows
     from the minutes if it is not given. *copied_from* is the stage that asked for it first.
+    *ladders* are hints for particular checks, by a name for what is wrong.
     """
 
     name: str
@@ -82,6 +90,12 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minutes: Minutes = 0
     difficulty: Annotated[int, msgspec.Meta(ge=0, le=HARDEST)] = 0
     copied_from: str = ""
+    ladders: dict[str, Ladder] = {}
+
+    def ladder_at(self, check: str) -> tuple[str, Hints]:
+        """Return the name and the hints of the ladder for *check*; else "" and the other hints."""
+        found = ((name, one.hints) for name, one in self.ladders.items() if check in one.checks)
+        return next(found, ("", self.hints))
 
     @property
     def effort(self) -> str:

@@ -210,6 +210,21 @@ def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
             yield f"no check grades {name}."
         if layers != sorted(layers, key=list(Layer).index):
             yield f"the checks of {name} are not in the order of their layers."
+    yield from misplaced_hints(stage, checks)
+
+
+def misplaced_hints(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[str]:
+    """Report hints for checks that students do not have, and empty ones."""
+    for exercise in stage.exercises:
+        mine = {one.name for one in checks if one.spec.exercise == exercise.name}
+        shown = mine - {one.name for one in checks if one.spec.hidden}
+        for name, ladder in exercise.ladders.items():
+            place = f"the hints when.{exercise.name}.{name}"
+            for check in ladder.checks:
+                if check not in shown:
+                    yield f"{place} name {check}, which is not a public check of the exercise."
+            if not ladder.checks or not all(hint.strip() for hint in ladder.hints):
+                yield f"{place} are empty or name no check."
 
 
 def misplaced_points(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[str]:

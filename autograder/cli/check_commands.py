@@ -87,7 +87,8 @@ def _check(target: CheckTarget) -> tuple[SelfCheckFeedback, str]:
     """Check *target*; return also a sentence if the learner's progress can't be written."""
     feedback = checking.check(target)
     outcomes = {exercise.name: exercise.first is None for exercise in feedback.exercises}
-    return feedback, learner_folder.remember(target.file, target.stage, outcomes)
+    failing = {one.name: one.first.name for one in feedback.exercises if one.first is not None}
+    return feedback, learner_folder.remember(target.file, target.stage, outcomes, failing)
 
 
 @app.command()

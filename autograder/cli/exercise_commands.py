@@ -54,8 +54,9 @@ def hint(
     """Show a hint: first a question, then a direction, then almost the whole line."""
     _, state, task, _ = inputs.find_place(where)
     shown = state.next_hint(task, number)
-    typer.echo(f"{task.key}, hint {shown} of {len(task.exercise.hints)}:")
-    typer.echo(task.exercise.hints[shown - 1] or "This copy has no hints file.")
+    hints = state.hints_of(task)
+    typer.echo(f"{task.key}, hint {shown} of {len(hints)}:")
+    typer.echo(hints[shown - 1] or "This copy has no hints file.")
     output.print_remarks(filter(None, [state.fault]))
 
 

@@ -29,6 +29,7 @@ class CheckFeedback:
     points: float
     max_points: float
     blocks: tuple[Block, ...] = ()
+    name: str = ""  # of its function
 
     @property
     def titled(self) -> tuple[Block, ...]:

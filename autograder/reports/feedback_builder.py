@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from autograder.course import Course, Stage
-from autograder.course_file import HINT_LABELS
+from autograder.course_file import HINT_LABELS, Exercise
 from autograder.reports.blocks import Aside, Block, Message, NamedMistake, Printed, Tables
 from autograder.reports.feedback import (
     GIVEN,
@@ -177,10 +177,10 @@ def _exercises(
     stage: Stage | None, result: SubmissionResult, *, is_page: bool = False
 ) -> tuple[ExerciseFeedback, ...]:
     """Build the feedback on all exercises; a page describes each mistake only where it is first."""
-    hints = {exercise.name: exercise.hints for exercise in stage.exercises} if stage else {}
+    asked = {exercise.name: exercise for exercise in stage.exercises} if stage else {}
     places: dict[str, str] = {}
     return tuple(
-        _exercise(number, item, hints.get(item.name, ()), result.message, places if is_page else {})
+        _exercise(number, item, asked.get(item.name), result.message, places if is_page else {})
         for number, item in enumerate(result.exercises, start=1)
     )
 
@@ -188,13 +188,14 @@ def _exercises(
 def _exercise(
     number: int,
     result: ExerciseResult,
-    hints: tuple[str, ...],
+    asked: Exercise | None,
     shown: str,
     places: dict[str, str],
 ) -> ExerciseFeedback:
     problems = [check for check in result.checks if check.outcome is not Outcome.PASSED]
     passed = [check for check in result.checks if check.outcome is Outcome.PASSED]
     found = list(_checks(_most_useful_first(problems), shown, result.name, places))
+    hints = asked.ladder_at(found[0].name)[1] if asked and found else ()
     return ExerciseFeedback(
         number=number,
         name=result.name,
@@ -204,7 +205,7 @@ def _exercise(
         first=found[0] if found else None,
         later=tuple(found[1:]),
         passed=tuple(_checks(passed, shown, result.name, {})),
-        hints=tuple(zip(HINT_LABELS, filter(None, hints), strict=False)) if problems else (),
+        hints=tuple(zip(HINT_LABELS, filter(None, hints), strict=False)),
         given=_given(result),
         kept=kept_points(result.given, result.credited),
     )
@@ -261,7 +262,9 @@ def _checks(
             place = f"in {described}" if described != exercise else ""
         blocks = check_blocks(replace(check, message="") if is_repeated else check, place)
         mark, word = _mark(check)
-        yield CheckFeedback(check.title, mark, word, check.points, check.max_points, tuple(blocks))
+        yield CheckFeedback(
+            check.title, mark, word, check.points, check.max_points, tuple(blocks), check.name
+        )
         messages.add(check.message)
         mistakes |= {check.diagnosis.misconception} - {""} if check.diagnosis else set()
 

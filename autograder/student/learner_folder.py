@@ -166,12 +166,17 @@ def gone(own: Handout) -> bool:
     return not own.root.is_dir()
 
 
-def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> str:
+def remember(
+    file: Path,
+    stage: Stage,
+    outcomes: Mapping[str, bool],
+    failing: Mapping[str, str] | None = None,
+) -> str:
     """Save which exercises of *stage* pass in *file* to the progress of the learner's folder.
 
-    *outcomes* maps each checked exercise to whether it passes. Nothing is saved if the folder has
-    no progress file, or if *file* is not in the folder of *stage*. Return a sentence if the file
-    can't be written, otherwise "".
+    *outcomes* maps each checked exercise to whether it passes, and *failing* to the first check
+    that fails. Nothing is saved if the folder has no progress file, or if *file* is not in the
+    folder of *stage*. Return a sentence if the file can't be written, otherwise "".
     """
     own = find_stages(file.parent)
     if own is None or not (own.root / PROGRESS_FILE).is_file():
@@ -182,6 +187,8 @@ def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> str:
     progress = Progress.read(own.root)
     mine = [Task(known[0], one) for one in known[0].exercises if one.name in outcomes]
     news = [progress.set_passed(task, passes=outcomes[task.exercise.name]) for task in mine]
+    if failing is not None:
+        news += [progress.set_failing(one, failing.get(one.exercise.name, "")) for one in mine]
     if len(mine) == len(known[0].exercises):
         news.append(progress.set_checked(known[0], digest_of(known[0])))
     if any(news):

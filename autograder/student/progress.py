@@ -56,8 +56,9 @@ class Progress:
 
     *borrowed* are copies that the course's code fills. *checked* maps each stage to the digest of
     its module when all exercises were last checked. *at* is the exercise where `watch` was left, if
-    it was not the first one to do. *unknown* keeps the fields that another version has written.
-    *fault* is a sentence if the file could not be written last time.
+    it was not the first one to do. *failing* are the first checks that failed. *unknown* keeps the
+    fields that another version has written. *fault* is a sentence if the file could not be written
+    last time.
     """
 
     file: Path
@@ -67,6 +68,7 @@ class Progress:
     hints: dict[str, int] = field(default_factory=dict)
     checked: dict[str, str] = field(default_factory=dict)
     at: str = ""
+    failing: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, Any] = field(default_factory=dict)
     is_on_disk: bool = field(default=False, compare=False)
     fault: str = field(default="", compare=False)
@@ -79,7 +81,7 @@ class Progress:
         known = found or {}
         known.pop("format_version", None)
         hints, checked = known.pop("hints", None), known.pop("checked", None)
-        at = known.pop("at", "")
+        at, failing = known.pop("at", ""), known.pop("failing", None)
         return cls(
             file=file,
             passed=set(_texts(known.pop("passed", None))),
@@ -96,6 +98,11 @@ class Progress:
                 if isinstance(digest, str)
             },
             at=at if isinstance(at, str) else "",
+            failing={
+                key: check
+                for key, check in (failing if isinstance(failing, dict) else {}).items()
+                if isinstance(check, str)
+            },
             unknown=known,
             is_on_disk=found is not None,
         )
@@ -135,6 +142,7 @@ class Progress:
             "hints": self.hints,
             "checked": self.checked,
             "at": self.at,
+            "failing": self.failing,
         }
         try:
             replace_file(self.file, f"{json.dumps(fields, indent=2)}\n".encode())
@@ -144,14 +152,37 @@ class Progress:
             return
         self.is_on_disk, self.fault = True, ""
 
+    def set_failing(self, task: Task, check: str) -> bool:
+        """Store the first failing *check* of *task*; return whether the hints are others now."""
+        before = self._ladder(task)
+        self.failing.pop(task.key, None)
+        if check:
+            self.failing[task.key] = check
+        return self._ladder(task) != before
+
+    def hints_of(self, task: Task) -> tuple[str, ...]:
+        """Return the three hints for what fails first in *task*."""
+        return self._ladder(task)[1]
+
+    def shown_hints(self, task: Task) -> tuple[str, ...]:
+        """Return those of the hints of *task* that were shown."""
+        key, hints = self._ladder(task)
+        return hints[: self.hints.get(key, 0)]
+
     def next_hint(self, task: Task, number: int | None = None) -> int:
         """Record that the next hint of *task*, or hint *number*, is shown; return its number."""
-        shown = self.hints.get(task.key, 0)
-        wanted = min(max(number or shown + 1, 1), len(task.exercise.hints))
+        key, hints = self._ladder(task)
+        shown = self.hints.get(key, 0)
+        wanted = min(max(number or shown + 1, 1), len(hints))
         if wanted > shown:
-            self.hints[task.key] = wanted
+            self.hints[key] = wanted
             self.save()
         return wanted
+
+    def _ladder(self, task: Task) -> tuple[str, tuple[str, ...]]:
+        """Return the key of the hints for what fails first in *task*, and these hints."""
+        name, hints = task.exercise.ladder_at(self.failing.get(task.key, ""))
+        return f"{task.key}/{name}" if name else task.key, hints
 
 
 def digest_of(stage: Stage) -> str:

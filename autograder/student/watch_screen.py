@@ -103,8 +103,9 @@ def _exercise(state: "Watch", width: int) -> Iterator[Part]:
 
 
 def _hints(state: "Watch") -> Iterator[Part]:
-    count = state.progress.hints.get(state.task.key, 0)
-    for number, hint in enumerate(state.task.exercise.hints[:count], start=1):
+    shown_hints = state.progress.shown_hints(state.task)
+    count = len(shown_hints)
+    for number, hint in enumerate(shown_hints, start=1):
         shown = (Text(f"Hint {number} of 3", style="bold cyan"), Text(hint))
         if number < count:
             yield spaced(Rank.OLD_HINTS, *shown)

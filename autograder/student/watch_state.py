@@ -185,8 +185,8 @@ class Watch:
         if gone(self.own):
             return
         self._read_progress()
-        count = len(self.task.exercise.hints)
-        if self.progress.hints.get(self.task.key, 0) >= count:
+        count = len(self.progress.hints_of(self.task))
+        if len(self.progress.shown_hints(self.task)) >= count:
             self.notice = f"All {count} hints are shown."
             return
         self.progress.next_hint(self.task)
@@ -367,7 +367,10 @@ class Watch:
         self._read_progress()
         if gone(self.own) or (answer.feedback is None and not answer.is_whole_file):
             return False
-        passes = answer.feedback is not None and answer.feedback.first is None
+        first = answer.feedback.first if answer.feedback is not None else None
+        passes = answer.feedback is not None and first is None
+        if self.progress.set_failing(task, first.name if first else ""):
+            self._save()
         is_news = self.progress.set_passed(task, passes=passes)
         others = [one for one in self.broken if one.key != task.key]
         was_broken = len(others) < len(self.broken)
