@@ -72,13 +72,12 @@ def train(model: nn.Module, ids: Tensor, held: Tensor, recipe: Recipe, parts: An
     return curves
 
 
+@torch.no_grad()
 def losses_at(model: nn.Module, ids: Tensor, length: int) -> Tensor:
     """Return the mean loss at each position of pieces of *length* tokens of *ids*: (length,)."""
     pieces = ids.unfold(0, length + 1, length)  # the last token of a piece begins the next one
-    with torch.no_grad():
-        losses = [
-            _losses(model, some).mean(dim=0) * len(some) for some in torch.split(pieces, AT_ONCE)
-        ]
+    parts = torch.split(pieces, AT_ONCE)
+    losses = [_losses(model, some).mean(dim=0) * len(some) for some in parts]
     return sum(losses, torch.zeros(length)) / len(pieces)
 
 
@@ -171,6 +170,7 @@ def _measure(
 # The course's own parts, before stage 15: torch's functions, and a rate by another formula.
 
 
+@torch.no_grad()
 def _adamw(
     parameter: Tensor,
     gradient: Tensor,
@@ -184,23 +184,22 @@ def _adamw(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Make one step of torch's AdamW, whose class takes seconds to load, in new tensors."""
     found = [parameter.clone(), mean.clone(), square.clone()]
-    with torch.no_grad():
-        adamw(
-            [found[0]],
-            [gradient],
-            [found[1]],
-            [found[2]],
-            [],
-            [torch.tensor(step - 1.0)],
-            foreach=False,
-            amsgrad=False,
-            beta1=betas[0],
-            beta2=betas[1],
-            lr=learning_rate,
-            weight_decay=weight_decay,
-            eps=eps,
-            maximize=False,
-        )
+    adamw(
+        [found[0]],
+        [gradient],
+        [found[1]],
+        [found[2]],
+        [],
+        [torch.tensor(step - 1.0)],
+        foreach=False,
+        amsgrad=False,
+        beta1=betas[0],
+        beta2=betas[1],
+        lr=learning_rate,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=False,
+    )
     return found[0], found[1], found[2]
 
 
@@ -213,7 +212,7 @@ def _clip(gradients: Sequence[Tensor], max_norm: float) -> tuple[list[Tensor], f
 
 def _rate(step: int, steps: int, peak: float, warmup: int = 0, floor: float = 0.0) -> float:
     """Return the learning rate of *step*: a line up to *peak*, then a wave down to *floor*."""
-    if step < warmup:
+    if warmup > step:
         return peak / warmup * step
     left = max(0, steps - step) / (steps - warmup)
     return floor + (peak - floor) * math.sin(math.pi / 2 * left) ** 2
@@ -222,7 +221,7 @@ def _rate(step: int, steps: int, peak: float, warmup: int = 0, floor: float = 0.
 def _mean_loss(model: nn.Module, ids: Tensor, length: int) -> float:
     """Return the mean loss of *model* on pieces of *length* tokens of *ids*, without dropout."""
     was = model.training
-    model.eval()
+    model.train(mode=False)
     mean = losses_at(model, ids, length).mean()
     model.train(was)
     return float(mean)
