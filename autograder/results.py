@@ -40,6 +40,9 @@ _CLAUSE_END: Final = re.compile(
 )
 
 
+LATE: Final = "Canvas marks this submission as late."  # a notice
+
+
 class FlagKind(StrEnum):
     """Names what an instructor should look at in a submission, in addition to its points."""
 
@@ -353,7 +356,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
     *submissions* is a tuple, or a sequence that reads each submission when it is needed. *settings*
     and *hidden_inputs* are those of the last run. *earlier* has those of kept results, if they
-    differ.
+    differ. *groups* maps a stage to the members of its groups, each with the member who submitted.
     """
 
     course: str
@@ -364,12 +367,18 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings | None = None
     # By number, because a reader of large records finds results by lines that begin an object.
     earlier: dict[str, EarlierRun] = {}
+    groups: dict[str, dict[str, str]] = {}
 
     def __post_init__(self) -> None:
         force_setattr(self, "course", identifier(self.course))
         force_setattr(self, "isolation", line(self.isolation, MAX_WORD))
         if isinstance(self.submissions, list):
             force_setattr(self, "submissions", tuple(self.submissions))
+        groups = {
+            identifier(stage): {identifier(one): identifier(who) for one, who in members.items()}
+            for stage, members in self.groups.items()
+        }
+        force_setattr(self, "groups", groups)
 
     def run_of(self, student: str, stage: str) -> "Results | EarlierRun":
         """Return the run that made the result of *student* in *stage*, with its settings."""

@@ -23,7 +23,7 @@ from autograder.grading.run import Run, RunOptions, on_cluster
 from autograder.grading.term_record import Key, read_earlier
 from autograder.reports.class_report import class_table, missing_labs
 from autograder.reports.feedback import counted
-from autograder.reports.html import write_pages
+from autograder.reports.term_report import ClassList
 from autograder.reports.terminal import feedback_text
 from autograder.results import Results, Status
 from autograder.stored_results import scores_of
@@ -75,14 +75,16 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     stages = inputs.find_stages(course, stage, graded=True)
     book = inputs.open_gradebook(course) if gradebook else None
     people = inputs.read_roster(roster, book, id_column)
-    names = book.names if book else lambda: people.names if people else {}
+    names = people.names if people else {}
+    known = book.class_list if book else lambda: ClassList(names=names)
     run = Run(
         course=course,
         submissions=LazySubmissions(()),
         options=RunOptions(json, report, fresh, isolation, jobs),
         grade_each=on_cluster(cluster, cluster_course) if cluster else None,
-        names=names,
-        forgotten=_forgotten(course, json, forget, stages, names) if forget else frozenset(),
+        people=known,
+        groups=Groups.read(groups) if groups else None,
+        forgotten=_forgotten(course, json, forget, stages, known) if forget else frozenset(),
     )
     if paths:
         places = _find_submissions(course, paths, stages, _find_options(source, people, groups))
@@ -196,7 +198,7 @@ def _forgotten(
     record: Path | None,
     students: Sequence[str],
     stages: Sequence[Stage],
-    names: Callable[[], Mapping[str, str]],
+    people: Callable[[], ClassList],
 ) -> frozenset[Key]:
     """Return the keys of the results of *students*, of *stages* only if there are any."""
     earlier = read_earlier(record, course) if record else None
@@ -204,7 +206,7 @@ def _forgotten(
         msg = f"{record} does not exist, so there is nothing to forget."
         raise UsageError(msg)
     keys = [score.key for score in scores_of(earlier)]
-    known = names()
+    known = people().names
     found = {find_student(one, (student for student, _ in keys), known) for one in students}
     wanted = {stage.name for stage in stages}
     return frozenset(key for key in keys if key[0] in found and (not wanted or key[1] in wanted))
@@ -221,7 +223,7 @@ def _forget(run: Run) -> None:
         f"forgotten: {', '.join(filter(None, key))}" for key in sorted(run.forgotten)
     )
     if report is not None:
-        typer.echo(f"report: {write_pages(run.course, whole, report, run.names())}")
+        typer.echo(f"report: {term.write_report(run.course, whole, report, run.people())}")
     typer.echo("The gradebook, submitted/ and earlier copies of the record are unchanged.")
 
 
@@ -272,7 +274,7 @@ def _grade_and_print(run: Run) -> None:
         results = _grade(run, journal)
         saved = run.save(results)
         output.print_lines(saved.messages)
-        _print_results(run.course, results, saved.names)
+        _print_results(run.course, results, saved.people.names)
         if saved.written is not None:
             written = saved.written.submissions
             are = "is" if written == 1 else "are"

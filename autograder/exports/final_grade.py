@@ -10,6 +10,7 @@ from autograder.sanitize import lines
 from autograder.times import LATE_MARK, parse_time, shown_duration, shown_time
 
 BY_INSTRUCTOR = "graded by your instructor"
+WITHIN = "within your extension to"
 MAX_ANSWER = 20_000  # characters; an essay has about ten thousand
 MAX_ANSWER_LINES = 400
 
@@ -42,6 +43,8 @@ def final_grade(
         },
         submitted=submitted,
         late=late,
+        is_late=bool(late) and not late.startswith(WITHIN),
+        extended=bool(score.extended),
     )
 
 
@@ -105,6 +108,6 @@ def _submitted(score: Score, zone: dt.tzinfo) -> tuple[str, str]:
         return "", f"after the deadline, as Canvas marks it{until}"
     late = time - (extended or due)
     if extended and late <= dt.timedelta(0):
-        return shown_time(time, zone), f"within your extension to {shown_time(extended, zone)}"
+        return shown_time(time, zone), f"{WITHIN} {shown_time(extended, zone)}"
     deadline = "your extended deadline" if extended else "the deadline"
     return shown_time(time, zone), f"{shown_duration(late)} after {deadline}"

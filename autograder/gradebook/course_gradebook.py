@@ -6,7 +6,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autograder.course import LAB, Course, Stage
-from autograder.exports.grade_table import GradeTable
+from autograder.exports.final_grade import final_grade
+from autograder.exports.grade_table import GradeTable, settle_ungraded
 from autograder.gradebook.autograded_notebook import written_texts
 from autograder.gradebook.collection import (
     Collection,
@@ -19,6 +20,7 @@ from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.extension import grant_extension
 from autograder.gradebook.grade_export import grade_table_of_gradebook, names_of_gradebook
 from autograder.gradebook.writer import Writer
+from autograder.reports.term_report import ClassList
 from autograder.submission.lazy_submissions import LazySubmissions
 from autograder.submission.roster import Roster
 
@@ -72,6 +74,22 @@ class CourseGradebook:
         """Return the names of the students by id, without students who have no name."""
         with self._setup.gradebook() as book:
             return names_of_gradebook(book)
+
+    def class_list(self) -> ClassList:
+        """Return all students of the gradebook with their grades, for the reports."""
+        stages = {stage.name: stage for stage in self._course.stages}
+        table = settle_ungraded(self.grade_table())
+        return ClassList(
+            names={row.student: f"{row.first_name} {row.last_name}".strip() for row in table.rows},
+            grades={
+                (row.student, name): final_grade(
+                    score, {one.name for one in stages[name].exercises}, self._course.zone
+                )
+                for row in table.rows
+                for name, score in row.scores.items()
+                if name in stages
+            },
+        )
 
     def extend(self, student: str, stage: Stage, when: str) -> list[str]:
         """Extend the due date of *student* in *stage* to *when*; return lines on what changed."""

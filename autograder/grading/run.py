@@ -1,18 +1,23 @@
 """Runs `autograder grade`: grades submissions and writes the requested files."""
 
+import dataclasses
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, NoReturn, Protocol
+from typing import Final, NamedTuple, NoReturn, Protocol
+
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.disk import replacing_file, require_space
 from autograder.errors import AutograderError, UsageError
 from autograder.exports.export_file import write_file
+from autograder.exports.grade_table import lms_number
+from autograder.exports.review_csv import review_csv
 from autograder.grading.journal import Journal, grade_with_journal
 from autograder.grading.term_record import (
     Key,
@@ -25,11 +30,14 @@ from autograder.grading.term_record import (
 from autograder.reports.feedback import counted
 from autograder.reports.html import other_pages, write_pages
 from autograder.reports.page_names import page_names
+from autograder.reports.term_report import ClassList
 from autograder.results import Results, SubmissionResult, json_parts
-from autograder.stored_results import read_record, score_changes
+from autograder.stored_results import read_record, score_changes, scores_of
 from autograder.submission import Submission
+from autograder.submission.groups import Groups
 from autograder.submission.lazy_submissions import LazySubmissions
 
+REVIEW: Final = "review.csv"  # in the folder of the report
 GradeEach = Callable[..., Results]  # such as ``grade.grade_each``
 
 
@@ -59,7 +67,7 @@ class Saved(NamedTuple):
     messages: list[str]
     faults: list[str]
     written: Written | None  # what was written to the gradebook
-    names: Mapping[str, str]
+    people: ClassList
     changes: list[str]  # lines on the differences from the earlier record
     whole: Results  # the results of the run, and those that the record kept
 
@@ -101,9 +109,10 @@ class RunOptions:
 class Run:
     """Grades *submissions* and writes the results.
 
-    *grade_each* is by default ``grade.grade_each``. *names* is called after *writer* has written to
-    the gradebook, and returns the students' names for the report. The results of *forgotten* are
-    removed from the record. If *is_class*, the run names kept results without a submission.
+    *grade_each* is by default ``grade.grade_each``. *people* is called after *writer* has written
+    to the gradebook, and returns what the report shows about the students. The results of
+    *forgotten* are removed from the record. If *is_class*, the run names kept results without a
+    submission.
     """
 
     course: Course
@@ -111,7 +120,8 @@ class Run:
     options: RunOptions
     grade_each: GradeEach | None = None
     writer: GradeWriter | None = None
-    names: Callable[[], Mapping[str, str]] = dict
+    people: Callable[[], ClassList] = ClassList
+    groups: Groups | None = None
     forgotten: frozenset[Key] = frozenset()
     is_class: bool = False
 
@@ -155,6 +165,8 @@ class Run:
         record, report, writer = self.options.record, self.options.report, self.writer
         messages: list[str] = []
         faults: list[str] = []
+        with _noting(faults):
+            results = self._with_groups(results)
         changes: list[str] = []
         written, whole = None, results
         if record is not None:
@@ -167,14 +179,29 @@ class Run:
         if writer is not None and written is None and record is None:  # grades would be lost
             with _noting(faults):
                 _write_elsewhere(results, "These grades are not in the gradebook.")
-        names: Mapping[str, str] = {}
+        people = ClassList()
         with _noting(faults):
-            names = self.names()
+            people = self.people()
         if report is not None:
             with _noting(faults):
-                index = write_pages(self.course, whole, report, names)
-                messages.append(f"report: {index}")
-        return Saved(messages, faults, written, names, changes, whole)
+                messages.append(f"report: {write_report(self.course, whole, report, people)}")
+        return Saved(messages, faults, written, people, changes, whole)
+
+    def _with_groups(self, results: Results) -> Results:
+        """Add to *results* who submitted for the members of groups."""
+        if self.groups is None:
+            return results
+        by_stage: dict[str, list[str]] = {}
+        for score in scores_of(results):
+            by_stage.setdefault(score.stage, []).append(score.student)
+        known = tuple(self.people().names)
+        found = {
+            stage: self.groups.submitters(students, known, lms_number)
+            for stage, students in by_stage.items()
+        }
+        return replace(
+            results, groups={stage: members for stage, members in found.items() if members}
+        )
 
     def _write_record(self, file: Path, results: Results, changes: list[str]) -> Results:
         """Add *results* to the record in *file*; return it, with lines on the *changes*.
@@ -198,6 +225,14 @@ class Run:
             stages = {outline.stage for outline in self.submissions.outlines()}
             changes += not_submitted(merged.kept, stages, file)
         return read_record(file) if _is_file_to_be(file) else merged.results
+
+
+def write_report(course: Course, whole: Results, folder: Path, people: ClassList) -> Path:
+    """Write the pages and the review list into *folder*; return the path of the class report."""
+    people = dataclasses.replace(people, groups=whole.groups)
+    index = write_pages(course, whole, folder, people)
+    review_csv(whole, people.names).write(folder / REVIEW)
+    return index
 
 
 def forget(course: Course, file: Path, keys: Collection[Key]) -> Results:

@@ -90,7 +90,9 @@ def merge(earlier: Results, new: Results, forgotten: Collection[Key] = ()) -> Me
             kept.append(score.key)
     picks += [(new.submissions, number) for numbers in left.values() for number in numbers]
     runs = {str(number): run for number, run in enumerate(_earlier_runs(earlier, new, kept), 1)}
-    return Merged(replace(new, submissions=PickedResults(picks), earlier=runs), tuple(kept))
+    groups = earlier.groups | new.groups
+    whole = replace(new, submissions=PickedResults(picks), earlier=runs, groups=groups)
+    return Merged(whole, tuple(kept))
 
 
 def without(earlier: Results, forgotten: Collection[Key]) -> Results:

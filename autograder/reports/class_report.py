@@ -16,7 +16,7 @@ from autograder.reports.feedback import counted, percent
 from autograder.reports.manual_review import first_problem, lacks_lab, review_reasons
 from autograder.reports.page_names import page_names
 from autograder.reports.similar import SimilarCode, SimilarGroup
-from autograder.results import Results, Status, SubmissionResult, add
+from autograder.results import LATE, Results, Status, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line, name_and_id
 from autograder.stored_results import scores_of
 
@@ -57,6 +57,8 @@ class SubmissionRow(msgspec.Struct, frozen=True):
     given: float
     review: tuple[str, ...] = ()
     lacks_lab: bool = False
+    is_late: bool = False
+    waiting: float = 0.0
 
     @property
     def states(self) -> str:
@@ -72,6 +74,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
 class StageReport(msgspec.Struct, frozen=True):
     """The results of one stage."""
 
+    name: str
     title: str
     facts: list[tuple[str, str]]
     bars: list[HistogramBar]
@@ -102,13 +105,13 @@ def build_stage_reports(
     for name in dict.fromkeys((*titles, *indices)):  # stages that are not in the course come last
         if name in indices:
             found = ((pages[index], results.submissions[index]) for index in indices[name])
-            yield _stage(titles.get(name) or name, found, names)
+            yield _stage(name, titles.get(name) or name, found, names)
 
 
 def _stage(
-    title: str, pages: Iterable[tuple[str, SubmissionResult]], names: Mapping[str, str]
+    name: str, title: str, pages: Iterable[tuple[str, SubmissionResult]], names: Mapping[str, str]
 ) -> StageReport:
-    """Summarize the results of a stage, each with the name of its page."""
+    """Summarize the results of the stage *name*, each with the name of its page."""
     rows: list[SubmissionRow] = []
     exercises: dict[str, list[bool]] = defaultdict(list)  # whether each is right
     checks, mistakes, code = CheckTally(), MistakeTally(), SimilarCode()
@@ -123,6 +126,7 @@ def _stage(
         percent(row.score, row.max_score) for row in rows if row.score is not None and row.max_score
     ]
     return StageReport(
+        name=name,
         title=title or "Stage unknown",
         facts=_facts(rows, shares),
         bars=_bars(shares),
@@ -146,6 +150,8 @@ def _row(result: SubmissionResult, page: str, names: Mapping[str, str]) -> Submi
         given=result.given,
         review=tuple(review_reasons(result)),
         lacks_lab=lacks_lab(result),
+        is_late=LATE in result.notices,
+        waiting=result.waiting,
     )
 
 

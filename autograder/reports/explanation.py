@@ -64,7 +64,7 @@ def _check_lines(check: CheckResult) -> Iterator[str]:
     yield f"  {points:>12}  {check.outcome} ({check.status})  {check.name}: {check.title}"
     reasons = [check.message]
     if check.diagnosis is not None:
-        reasons.append(f"{check.diagnosis.title} ({check.diagnosis.misconception})")
+        reasons.append(check.diagnosis.title)
     if check.given:
         reasons.append(f"passed with the solution's {check.given}")
     for text in filter(None, reasons):

@@ -173,6 +173,19 @@ class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
     changed: Mapping[str, float] = {}
     submitted: str = ""
     late: str = ""
+    is_late: bool = False
+    extended: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether a person must still grade a part."""
+        return any(part.points is None for part in self.parts)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the instructor changed or added points of exercises."""
+        changes = (part for part in self.parts if part.max_points is None)
+        return bool(self.changed) or any(changes)
 
     @property
     def raised(self) -> float:

@@ -10,7 +10,8 @@ attributes. Templates escape all values, and an undefined name in a template is 
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,20 +19,23 @@ from types import MappingProxyType
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.reports.blocks import LEAD
 from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
-from autograder.reports.class_report import OPEN_MISTAKES, build_stage_reports
+from autograder.reports.class_report import OPEN_MISTAKES, StageReport, build_stage_reports
 from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.page_names import page_names
+from autograder.reports.term_report import ClassList, build_term_report
 from autograder.results import Results, SubmissionResult
 from autograder.stored_results import scores_of
 
 GENERATOR: Final = '<meta name="generator" content="autograder">'
+TERM_PAGE: Final = "term.html"
+NOBODY: Final = ClassList()
 _HEAD_BYTES: Final = 1000  # of a page, in which the generator is named
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -51,31 +55,43 @@ def feedback_page(
 
 
 def class_page(course: Course, results: Results, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the page about the whole run, with links to the students' pages.
+    """Return the page about all results, with links to the students' pages.
 
     *names* maps ids to the known names of students.
     """
-    script = _script()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return _class_page(course, results, list(build_stage_reports(course, results, names)))
+
+
+def _class_page(course: Course, results: Results, stages: Sequence[StageReport]) -> str:
     return render(
         "class_report.html",
         course=course.file.title,
         results=results,
-        stages=list(build_stage_reports(course, results, names)),
+        stages=stages,
         least_submissions=LEAST_SUBMISSIONS,
         least_each=LEAST_EACH,
         open_mistakes=OPEN_MISTAKES,
-        script=script,
-        script_hash=f"sha256-{digest}",
+        **_script_and_hash(),
     )
 
 
-def write_pages(
-    course: Course, results: Results, folder: Path, names: Mapping[str, str] = NO_NAMES
-) -> Path:
-    """Write a page for each submission and ``index.html`` into *folder*; return the index's path.
+def term_page(course: Course, stages: Sequence[StageReport], people: ClassList) -> str:
+    """Return the page with a row for each student over all *stages*."""
+    report = build_term_report(stages, people)
+    values = _script_and_hash()
+    return render("term_report.html", course=course.file.title, term=report, **values)
 
-    *names* is as in ``class_page``. Pages of an earlier report about other results are removed.
+
+def _script_and_hash() -> dict[str, str]:
+    script = _script()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return {"script": script, "script_hash": f"sha256-{digest}"}
+
+
+def write_pages(course: Course, results: Results, folder: Path, people: ClassList = NOBODY) -> Path:
+    """Write a page for each submission and two for the class into *folder*.
+
+    Return the path of the class report. Pages of an earlier report about other results are removed.
     Raises ``UsageError`` if a file can't be written.
     """
     index = folder / "index.html"
@@ -83,9 +99,13 @@ def write_pages(
         folder.mkdir(parents=True, exist_ok=True)
         pages = page_names(scores_of(results))
         for file, result in zip(pages, results.submissions, strict=True):
-            page = feedback_page(course, result, name=names.get(result.student, ""))
+            grade = people.grades.get((result.student, result.stage))
+            name = people.names.get(result.student, "")
+            page = feedback_page(course, result, name=name, grade=grade)
             (folder / file).write_text(page, "utf-8")
-        index.write_text(class_page(course, results, names), "utf-8")
+        stages = list(build_stage_reports(course, results, people.names))
+        index.write_text(_class_page(course, results, stages), "utf-8")
+        (folder / TERM_PAGE).write_text(term_page(course, stages, people), "utf-8")
         for name in other_pages(folder, pages):
             (folder / name).unlink()
     except OSError as error:
@@ -96,7 +116,7 @@ def write_pages(
 
 def other_pages(folder: Path, pages: Iterable[str]) -> list[str]:
     """Return the names of the pages in *folder* that the kit wrote and that are not in *pages*."""
-    known = {*pages, "index.html"}
+    known = {*pages, "index.html", TERM_PAGE}
     files = sorted(folder.glob("*.html")) if folder.is_dir() else []
     return [file.name for file in files if file.name not in known and _is_own_page(file)]
 
@@ -121,7 +141,16 @@ def breakable(name: str) -> Markup:
     return Markup("_<wbr>").join(name.split("_"))  # `join` escapes the parts
 
 
+_CODE: Final = re.compile(r"`([^`\n]+)`")
 _GENERATOR: Final = Markup(GENERATOR)  # noqa: S704  # a text of the kit
+
+
+def code(text: str) -> Markup:
+    """Return *text* with each part between two backticks as code, and everything escaped."""
+    parts = _CODE.split(text)
+    marked = (Markup("<code>{}</code>").format(one) if at % 2 else escape(one)
+              for at, one in enumerate(parts))  # fmt: skip
+    return Markup("").join(marked)
 
 
 def _script() -> Markup:
@@ -142,5 +171,6 @@ def _environment() -> Environment:
     environment.globals |= {"GENERATOR": _GENERATOR, "percent": percent, "LEAD": LEAD}
     environment.filters["g"] = "{:g}".format  # 7.5, not 7.50, and 10, not 10.0
     environment.filters["breakable"] = breakable
+    environment.filters["code"] = code
     environment.filters["kind"] = lambda block: type(block).__name__
     return environment

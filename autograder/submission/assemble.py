@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from autograder.course import Stage
-from autograder.results import Flag, FlagKind
+from autograder.results import LATE, Flag, FlagKind
 from autograder.submission.exercise_cells import (
     MAGIC,
     as_module,
@@ -21,6 +21,7 @@ from autograder.submission.files import (
     CODE,
     MAX_LISTED,
     NOTEBOOK,
+    Fault,
     StudentWork,
     SubmittedFile,
     UnusableFile,
@@ -266,6 +267,7 @@ def _for_stage(
     """Return the submission for *stage*; None if it has no file."""
     candidates = own + unmatched if stage == resolver.default_stage else own
     selected, problem, flags = None, "", tuple[Flag, ...]()
+    faults = [fault for fault in work.faults if _may_concern(fault, stage, resolver)]
     try:
         selected = select_code(stage, candidates, resolver)
     except UnusableFile as error:
@@ -273,11 +275,12 @@ def _for_stage(
     if selected is None and not problem:
         if not own:
             return None
-        closed = [fault for fault in work.faults if fault not in work.missing]
+        closed = [fault for fault in faults if fault not in work.missing]
         problem = closed[0] if closed else _missing(stage, own)  # the archive may hold it
     lab = find_lab(stage, candidates)
     rest = [file for file in (*own, *unmatched) if file is not lab]
-    submission = _submission(work, stage.name, rest, problem, selected)
+    known = msgspec.structs.replace(work, faults=tuple(faults))
+    submission = _submission(known, stage.name, rest, problem, selected)
     return msgspec.structs.replace(
         submission,
         flags=(*submission.flags, *flags),
@@ -285,6 +288,13 @@ def _for_stage(
         stamp=_by_nbgrader(STAMP, stage, work, own, resolver),
         secret=_by_nbgrader(FEEDBACK_KEY, stage, work, own, resolver),
     )
+
+
+def _may_concern(fault: str, stage: Stage, resolver: StageResolver) -> bool:
+    """Whether the file of *fault* is not in the folder of another stage."""
+    parts = fault.path.parts if isinstance(fault, Fault) else ()
+    named = [found for part in parts if (found := resolver.stage_named(part))]
+    return not named or stage in named
 
 
 def _for_no_stage(
@@ -316,7 +326,7 @@ def _submission(
     ignored = sorted(
         str(file.path) for file in files if file is not used and not _is_nbgraders(file)
     )
-    late = ("Canvas marks this submission as late.",) if work.is_late else ()
+    late = (LATE,) if work.is_late else ()
     typed = (_TYPED,) if work.is_typed and selected is None else ()
     notices = (*(selected.notices if selected else ()), *late, *typed, *work.faults)
     return Submission(

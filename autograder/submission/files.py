@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 import msgspec
 
@@ -51,6 +52,20 @@ class SubmittedFile(msgspec.Struct, frozen=True, kw_only=True):
     def suffix(self) -> str:
         """The file name's suffix in lower case, such as ``.py``."""
         return self.path.suffix.lower()
+
+
+class Fault(str):
+    """A sentence about a file that could not be opened, with its *path* in the submission."""
+
+    __slots__ = ("path",)
+    path: PurePosixPath
+
+    @classmethod
+    def at(cls, path: PurePosixPath, text: str) -> Self:
+        """Return *text* about the file at *path*."""
+        fault = cls(text)
+        fault.path = path
+        return fault
 
 
 class StudentWork(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 *People → Groups → Import → Download course roster CSV* has one row for each student.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -62,6 +62,28 @@ class Groups(msgspec.Struct, frozen=True):
         found = self.find(student, number)
         same = [member for member in self.by_number.values() if member.student == student]
         return [found] if found else same
+
+    def submitters(
+        self, submitted: Collection[str], known: Iterable[str], number: Callable[[str], str]
+    ) -> dict[str, str]:
+        """Return, for each other member of a group, the only member in *submitted*.
+
+        *known* are the ids of the course, and *number* returns the number in Canvas in an id.
+        """
+        ids = {}
+        own: dict[str, list[str]] = {}
+        for student in dict.fromkeys((*known, *submitted)):
+            if member := self.find(student, number(student)):
+                ids[member.student] = student
+        for student in submitted:
+            if member := self.find(student, number(student)):
+                own.setdefault(member.group, []).append(student)
+        return {
+            ids.get(member.student, member.student): own[member.group][0]
+            for member in self.by_number.values()
+            if len(own.get(member.group, ())) == 1
+            and ids.get(member.student, member.student) != own[member.group][0]
+        }
 
     def members(self, group: str) -> list[Member]:
         """Return all students of *group*."""

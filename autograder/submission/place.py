@@ -17,6 +17,7 @@ from autograder.submission.archive import ArchiveBudget, PackedEntry, open_archi
 from autograder.submission.download_names import ParsedName, parse_download_name
 from autograder.submission.files import (
     CODE,
+    Fault,
     Listing,
     StudentWork,
     SubmittedFile,
@@ -120,22 +121,28 @@ def _open_archives(originals: list[SubmittedFile]) -> Listing:
     """Replace each zip with its files, which come after all loose files.
 
     One limit applies to loose and packed files together. An archive that is not a zip is reported
-    only if nothing else can be graded.
+    only if nothing else in its folder can be graded.
     """
     zips = [file for file in originals if file.suffix == ZIP][:MAX_ZIPS]
-    files, faults = [], []
+    files: list[SubmittedFile] = []
+    faults: list[str] = []
     opened = set()
     budget = ArchiveBudget(files=MAX_ENTRIES - (len(originals) - len(zips)))
     for archive in zips:
         packed, more = open_archive(archive, budget)
         folder, upload = archive.path.parent, archive.upload
         files += [replace(file, path=folder / file.path, upload=upload) for file in packed]
-        faults += more
+        faults += [Fault.at(archive.path, one) for one in more]
         if not more:
             opened.add(archive.path)
     files = [file for file in originals if file.path not in opened] + files
-    if not any(file.suffix in CODE for file in files):
-        faults += [repack(file.label) for file in originals if _is_other(file.path.name)]
+    code = [file.path for file in files if file.suffix in CODE]
+    faults += [
+        Fault.at(file.path, repack(file.label))
+        for file in originals
+        if _is_other(file.path.name)
+        and not any(path.is_relative_to(file.path.parent) for path in code)
+    ]
     return files, faults[:MAX_FAULTS]
 
 
@@ -152,7 +159,8 @@ def open_folder(root: Path) -> Listing:
             path, label = folder / entry.name, visible(entry.name)
             if not entry.is_dir(follow_symlinks=False):
                 files.append(_file_at(Path(entry.path), path))
-                faults += [] if entry.is_file(follow_symlinks=False) else [not_regular(label)]
+                is_file = entry.is_file(follow_symlinks=False)
+                faults += [] if is_file else [Fault.at(path, not_regular(label))]
             elif len(path.parts) <= MAX_DEPTH:
                 waiting.append(path)
             else:

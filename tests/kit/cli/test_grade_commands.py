@@ -51,7 +51,7 @@ def test_a_single_submission_is_printed_in_full_and_has_a_page(
     assert result.exit_code == 0, result.output
     assert "Tiny things\nFeedback for" in result.output
     assert f"report: {pages / 'index.html'}" in result.output.replace("\n", "")
-    assert len(list(pages.glob("*.html"))) == 2
+    assert len(list(pages.glob("*.html"))) == 3
 
 
 def test_a_download_with_a_foreign_name_is_not_graded(invoke: Invoke, tmp_path: Path):
@@ -312,7 +312,9 @@ def test_forget_removes_one_student_from_the_record_and_the_report(invoke: Invok
     assert result.exit_code == 0, result.output
     assert "forgotten: bob, 01_tiny" in result.output
     assert students_of(file) == ["ada"]
-    assert {path.name for path in pages.iterdir()} == {"index.html", "ada--01-tiny.html"}
+    assert {path.name for path in pages.iterdir()} == {
+        "index.html", "term.html", "review.csv", "ada--01-tiny.html",
+    }  # fmt: skip
     assert (again.exit_code, "no student 'bob'" in again.output) == (2, True)
 
 

@@ -10,6 +10,7 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.grading.run import Run, RunOptions, Saved, Written, forget
 from autograder.reports.html import GENERATOR
+from autograder.reports.term_report import ClassList
 from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.stored_results import read_record
 from autograder.submission.collect import find
@@ -66,7 +67,7 @@ def test_a_run_without_a_file_writes_none(save: Save, tmp_path: Path):
     before = sorted(tmp_path.iterdir())
     saved = save()
 
-    assert saved[:5] == ([], [], None, {}, [])
+    assert saved[:5] == ([], [], None, ClassList(), [])
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -75,7 +76,7 @@ def test_the_record_has_a_journal_next_to_it(save: Save, tmp_path: Path):
     record = tmp_path / "results.json"
     saved = save(options=RunOptions(record=record))
 
-    assert saved[:5] == ([], [], None, {}, [])
+    assert saved[:5] == ([], [], None, ClassList(), [])
     assert [result.score for result in read_record(record).submissions] == [5.0]
     assert (tmp_path / "results.json.journal").exists()
 
@@ -125,7 +126,8 @@ def test_an_earlier_record_that_cannot_be_kept_prevents_no_grade(save: Save, tmp
 def test_the_report_has_names(save: Save, tmp_path: Path):
     """The report has the names of students, and the message contains its first page."""
     pages = tmp_path / "pages"
-    saved = save(options=RunOptions(report=pages), names=lambda: {"ada": "Ada Lovelace"})
+    people = ClassList(names={"ada": "Ada Lovelace"})
+    saved = save(options=RunOptions(report=pages), people=lambda: people)
 
     assert saved.messages == [f"report: {pages / 'index.html'}"]
     assert "Ada Lovelace" in (pages / "index.html").read_text("utf-8")
@@ -201,7 +203,8 @@ def test_the_report_follows_the_record(save: Save, tiny: Course, tmp_path: Path)
 
     assert saved.faults == []
     assert {path.name for path in pages.glob("*.html")} == {
-        "index.html", "bob--01-tiny.html", "ada--01-tiny.html", "ada--02-gone.html", "notes.html",
+        "index.html", "term.html", "bob--01-tiny.html", "ada--01-tiny.html",
+        "ada--02-gone.html", "notes.html",
     }  # fmt: skip
     assert len(read_record(record).submissions) == len(saved.whole.submissions) == 3
     assert f"{record}: 2 other results were kept." in saved.changes

@@ -87,7 +87,7 @@ def test_every_check_has_its_points_and_the_reason(results, submission, check):
         "0 of 2  failed (wrong-value)  test_doubles: Twice one is two.",
         "Too large.",
         "By 3.",
-        "It was squared (squares)",
+        "It was squared",
         "2 of 2  passed (ok)  test_more: Twice one is two.",
         "passed with the solution's Scale",
     ]

@@ -301,7 +301,8 @@ def test_a_run_becomes_an_index_and_a_page_per_submission(
 
     assert index == tmp_path / "new" / "reports" / "index.html"
     assert {path.name for path in index.parent.iterdir()} == links | {"index.html"}
-    assert len(links) == len(graded_class.submissions)
+    assert len(links) == len(graded_class.submissions) + 1
+    assert "term.html" in links
 
 
 def test_hostile_names_stay_inside_the_folder(tiny: Course, hostile: Results, tmp_path: Path):
@@ -310,7 +311,7 @@ def test_hostile_names_stay_inside_the_folder(tiny: Course, hostile: Results, tm
     index = write_pages(tiny, hostile, tmp_path / "reports")
     names = [path.name for path in index.parent.iterdir()]
 
-    assert len(names) == len(hostile.submissions) + 1
+    assert len(names) == len(hostile.submissions) + 2
     assert {path.parent for path in set(tmp_path.rglob("*")) - before} == {tmp_path, index.parent}
     assert all(re.fullmatch(r"[A-Za-z0-9-]{1,140}\.html", name) for name in names)
 

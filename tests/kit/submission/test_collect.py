@@ -462,3 +462,37 @@ def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attent
     [submission] = find(path, stages, attention).submissions()
 
     assert submission.code.cells == (b"y",)
+
+
+@pytest.mark.parametrize("name", ["submission.zip", "homework.rar"])
+def test_a_message_about_one_stage_does_not_appear_in_another(collected, write, class_, name: str):
+    """An archive that can't be opened belongs to the stage in whose folder it lies."""
+    write(f"alice/02_self_attention/{name}", b"not an archive")
+    write("alice/01_averaging/averaging.py")
+
+    averaging, attention = collected(class_)
+
+    assert (averaging.problem, averaging.notices, averaging.ignored) == ("", (), ())
+    assert name in attention.problem
+
+
+def test_a_message_about_a_file_of_no_stage_appears_in_all(collected, write, class_):
+    """An archive at the top may hold any stage, so each result mentions it."""
+    write("alice/submission.zip", b"not an archive")
+    write("alice/01_averaging/averaging.py")
+    write("alice/02_self_attention/self_attention.py")
+
+    assert all("submission.zip" in " ".join(one.notices) for one in collected(class_))
+
+
+def test_several_stages_can_be_chosen(write, class_, stages):
+    """Each chosen stage is graded, and files of other stages are not mentioned."""
+    write("alice/02_self_attention/self_attention.py")
+    write("alice/01_averaging/averaging.py")
+
+    both = find(class_, stages, None, FindOptions(stages=tuple(stages[:2])))
+    one = find(class_, stages, None, FindOptions(stages=tuple(stages[1:2])))
+
+    assert len(list(both.submissions())) == 2
+    assert _who(one.submissions()) == [("alice", "02_self_attention")]
+    assert not any(item.ignored for item in one.submissions())

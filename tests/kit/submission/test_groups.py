@@ -55,3 +55,15 @@ def test_another_file_is_refused(tmp_path: Path):
     columns = r"its columns are Student, ID, Section\. .*Course Roster CSV"
     with pytest.raises(UsageError, match=columns):
         Groups.read(file)
+
+
+def test_members_have_the_submitter_of_their_group(groups: Groups):
+    """Only if one member submitted, the others are mapped to that member, by known ids."""
+    number = {"ada": "101", "project1_102": "102"}.get
+
+    def submitters(*students: str) -> dict[str, str]:
+        return groups.submitters(students, ("project1_102",), lambda one: number(one, ""))
+
+    assert submitters("ada") == {"project1_102": "ada"}
+    assert submitters("ada", "project1_102") == {}
+    assert submitters("s103") == {}
