@@ -7,12 +7,7 @@ from typing import Final
 
 from autograder.course import Course, Stage
 
-TEMPLATE: Final = Path(__file__).parent / "templates" / "start_here.md"
-UNKNOWN_WHEEL: Final = "KIT.whl"
-NO_WHEEL: Final = (
-    "Your instructor gives you the kit as a file whose name ends in `.whl`. "
-    "Put it into the same folder as this file, and replace `WHEEL` below with its name."
-)
+TEMPLATES: Final = Path(__file__).parent / "templates"
 
 PARTS: Final = "a module that you complete, and checks that you run yourself"
 PARTS_WITH_LABS: Final = (
@@ -33,7 +28,8 @@ TWO_FILES: Final = (
 def guide(course: Course, stages: Sequence[Stage], wheel: str = "") -> bytes:
     """Return the guide to the *stages* of *course*, with the minutes that they take.
 
-    *wheel* is the file name of the kit's wheel, if it is known.
+    *wheel* is the file name of the kit's wheel next to the guide; without it, the guide is for a
+    clone. `autograder start` replaces the part about the installation in a learner's folder.
     """
     has_labs = any(stage.lab.is_file() for stage in stages)
     stage = next((one for one in stages if one in course.stages), stages[0])
@@ -43,14 +39,19 @@ def guide(course: Course, stages: Sequence[Stage], wheel: str = "") -> bytes:
         "EXTRA": "[lab]" if has_labs else "",
         "PARTS": PARTS_WITH_LABS if has_labs else PARTS,
         "HUNT": HUNT if any(stage.file.picture for stage in stages) else "",
-        "WHEEL": wheel or UNKNOWN_WHEEL,
+        "WHEEL": wheel,
         "STAGES": "\n".join(_rows(stages)),
     }
-    where = "The kit is the file `WHEEL` in this folder." if wheel else NO_WHEEL
+    how = _template("install_wheel" if wheel else "install_clone")
+    install = _template("install").replace("HOW", how)
     submit = TWO_FILES if has_labs and course.grading.written else ONE_FILE
     labs = (LABS if has_labs else "") + submit
-    text = TEMPLATE.read_text("utf-8").replace("WHERE", where).replace("LABS", labs)
-    return re.sub("|".join(words), lambda word: words[word[0]], text).encode()
+    text = _template("start_here").replace("INSTALL", install).replace("LABS", labs)
+    return re.sub("|".join(words), lambda word: words[word[0]], text).encode() + b"\n"
+
+
+def _template(name: str) -> str:
+    return (TEMPLATES / f"{name}.md").read_text("utf-8").rstrip("\n")
 
 
 def _rows(stages: Sequence[Stage]) -> Iterator[str]:

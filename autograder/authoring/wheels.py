@@ -61,7 +61,7 @@ def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
         for path in release.visible_files(folder):
             inside = path.relative_to(course.root / ASSIGNMENTS).as_posix()
             files[f"{autograder.__name__}/{ASSIGNMENTS}/{inside}"] = path.read_bytes()
-    start_here = guide(course, stages, "WHEEL")
+    start_here = guide(course, stages)
     files[f"{autograder.__name__}/{ASSIGNMENTS}/{GUIDE}"] = start_here
     installed = _installed_kit()
     headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")

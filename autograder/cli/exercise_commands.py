@@ -36,6 +36,7 @@ def start(
     typer.echo(f"{shown} holds your stages: {len(done.added)} files added.")
     output.print_lines(f"updated {path}" for path in done.replaced)
     output.print_lines(f"kept your {path}" for path in done.kept)
+    output.print_lines(done.changes)
     own = inputs.find_handout(done.folder)
     state = Progress.read(own.root)
     output.print_lines(str(one) for stage in own.stages for one in copies.fill(own, state, stage))
@@ -65,6 +66,7 @@ def next_(where: options.Where = "") -> None:
     """Show the next exercise, with its file and line."""
     handout, state, task, stage = inputs.find_place(where)
     output.print_lines(outdated_lines(handout, state))
+    output.print_lines(filter(None, [learner_folder.newer_course(handout)]))
     if task.key in state.passed and (following := first_open(handout, state, task)):
         typer.echo(f"Every exercise of {stage.name} passes." if stage else f"{task.key} passes.")
         task = following

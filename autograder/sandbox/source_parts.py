@@ -5,6 +5,7 @@ import io
 import re
 import textwrap
 import tokenize
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from autograder.sandbox.notebook_magics import plain_python, with_cells
 # The parser's attempts for one source, and those with more than one statement. A stage's module has
 # some dozens of statements.
 MAX_ATTEMPTS, MAX_LONG_ATTEMPTS = 3000, 500
+_SCOPE = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _TOO_DEEP = "it is nested too deeply, or too long, to be read"
 _HEADING = re.compile(r"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILINE)
 # Lines that are not indented, but belong to the statement before them.
@@ -61,6 +63,23 @@ def _read_parts(text: bytes, source: str) -> SourceParts:
         return SourceParts(ast.parse(python, source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _Statements(python.split("\n"), source).read()
+
+
+def bound_names(statement: ast.stmt) -> dict[str, int]:
+    """Map the module-level names that *statement* binds to their lines."""
+    found: dict[str, int] = {}
+    waiting: deque[ast.AST] = deque([statement])
+    while waiting:  # a recursive function would fail on a long sum
+        node = waiting.popleft()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found[node.name] = node.lineno
+        elif isinstance(node, ast.alias):
+            found[node.asname or node.name.partition(".")[0]] = node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = node.lineno
+        elif not isinstance(node, _SCOPE):
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
 
 
 class _Statements:

@@ -8,7 +8,6 @@ import contextlib
 import functools
 import inspect
 import operator
-from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -17,7 +16,7 @@ from typing import Final
 from torch import nn
 
 from autograder.sandbox.notebook_magics import NAMES
-from autograder.sandbox.source_parts import SourceParts
+from autograder.sandbox.source_parts import SourceParts, bound_names
 
 # The compiler flags of imports such as ``from __future__ import annotations``.
 FUTURES: Final = functools.reduce(
@@ -27,7 +26,6 @@ FUTURES: Final = functools.reduce(
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _IMPORT = ast.Import | ast.ImportFrom
 _POSTPONED: Final = __future__.annotations.compiler_flag
-_SCOPE = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 @dataclass(frozen=True)
@@ -228,23 +226,6 @@ def is_needed(statement: ast.stmt, names: Collection[str]) -> bool:
 def is_definition(value: object) -> bool:
     """Whether *value* can be called as a class or a function; an instance of a layer can't."""
     return callable(value) and not isinstance(value, nn.Module)
-
-
-def bound_names(statement: ast.stmt) -> dict[str, int]:
-    """Map the module-level names that *statement* binds to their lines."""
-    found: dict[str, int] = {}
-    waiting: deque[ast.AST] = deque([statement])
-    while waiting:  # a recursive function would fail on a long sum
-        node = waiting.popleft()
-        if isinstance(node, _DEFINITION):
-            found[node.name] = node.lineno
-        elif isinstance(node, ast.alias):
-            found[node.asname or node.name.partition(".")[0]] = node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found[node.id] = node.lineno
-        elif not isinstance(node, _SCOPE):
-            waiting.extend(ast.iter_child_nodes(node))
-    return found
 
 
 def _is_constant(statement: ast.stmt) -> bool:

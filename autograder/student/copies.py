@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from autograder.course import MARKERS, Handout, Stage
 from autograder.errors import UsageError
-from autograder.student.exercise_cell import names_bound_by, parts_of, written
+from autograder.sandbox.source_parts import bound_names
+from autograder.student.exercise_cell import parts_of, written
 from autograder.student.learner_folder import ORIGINALS, solved_stage, source_text, write_text
 from autograder.student.progress import Progress, Task
 from autograder.submission.source_lines import lines_of, lines_of_node, span_of
@@ -109,8 +110,8 @@ def _write(task: Task, source: str) -> bool:
 
 def _cell(source: str, module: str, name: str, others: Collection[str]) -> str:
     """Return the statements of *source* that *name* needs and *module* lacks, in their order."""
-    by_name = {one: node for node in ast.parse(source).body for one in names_bound_by(node)}
-    present = {one for node in ast.parse(module).body for one in names_bound_by(node)} | {*others}
+    by_name = {one: node for node in ast.parse(source).body for one in bound_names(node)}
+    present = {one for node in ast.parse(module).body for one in bound_names(node)} | {*others}
     wanted, found = [name] if name in by_name else [], {name}
     while wanted:
         for part in ast.walk(by_name[wanted.pop()]):
@@ -119,7 +120,7 @@ def _cell(source: str, module: str, name: str, others: Collection[str]) -> str:
                 found.add(used)
                 wanted.append(used)
     lines = lines_of(source)
-    nodes = [node for node in ast.parse(source).body if {*names_bound_by(node)} & found]
+    nodes = [node for node in ast.parse(source).body if {*bound_names(node)} & found]
     spans = [lines_of_node(node) for node in nodes]
     return "\n\n".join("".join(lines[first - 1 : last]) for first, last in spans)
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from autograder.errors import UsageError
+from autograder.sandbox.source_parts import bound_names
 from autograder.submission.exercise_cells import MAGIC
 from autograder.submission.source_lines import DEFINITION, lines_of, lines_of_node
 
@@ -31,12 +32,16 @@ class CellStatement(NamedTuple):
         """Whether the statement imports its names."""
         return isinstance(self.node, _IMPORT)
 
+    @property
+    def can_move(self) -> bool:
+        """Whether the statement imports or defines names and does nothing else."""
+        return isinstance(self.node, (*_SETTING, *_IMPORT, DEFINITION))
 
-def names_bound_by(node: ast.stmt) -> list[str]:
-    """Return the names that the statement *node* binds."""
-    from autograder.sandbox.statements import bound_names  # noqa: PLC0415  # imports torch, which `next` does not need
-
-    return [*bound_names(node)]
+    @property
+    def is_docstring(self) -> bool:
+        """Whether the statement is a text alone, as at the top of a module."""
+        value = self.node.value if isinstance(self.node, ast.Expr) else None
+        return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStatement]:
@@ -44,14 +49,23 @@ def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStat
 
     Raises ``UsageError`` with the reason for any other cell.
     """
-    body, lines = _parsed(cell), lines_of(cell)
-    found: list[CellStatement] = []
-    for node in body:
-        first, last = lines_of_node(node)
-        text = "".join(lines[first - 1 : last]).rstrip("\r\n")
-        found.append(CellStatement(node, frozenset(names_bound_by(node)), text, first + 1))
+    found = _statements(_parsed(cell), cell)
     for problem in _problems(found, exercise, others):
         raise UsageError(problem)
+    return found
+
+
+def statements_of(text: str) -> list[CellStatement]:
+    """Return the statements of a module; raise ``SyntaxError`` if it is not valid Python."""
+    return _statements(_quietly_parsed(text).body, text)
+
+
+def _statements(body: Sequence[ast.stmt], text: str) -> list[CellStatement]:
+    lines, found = lines_of(text), []
+    for node in body:
+        first, last = lines_of_node(node)
+        own = "".join(lines[first - 1 : last]).rstrip("\r\n")
+        found.append(CellStatement(node, frozenset(bound_names(node)), own, first + 1))
     return found
 
 
@@ -134,7 +148,7 @@ def _problems(
                 f"exercise. Give each exercise its own cell, with %%{MAGIC} {names[0]} on top. "
                 "Nothing was written."
             )
-        if not isinstance(part.node, (*_SETTING, *_IMPORT, DEFINITION)):
+        if not part.can_move:
             yield (
                 f"Line {part.line} of this cell defines nothing. Move it to a cell without "
                 f"%%{MAGIC}, because this cell becomes a part of your module. Nothing was written."
@@ -180,7 +194,7 @@ def _places(module: ast.Module) -> dict[frozenset[str], tuple[int, int]]:
         before = spans[index - 1][1] if index else 0
         after = spans[index + 1][0] if index + 1 < len(spans) else last + 1
         if isinstance(node, (*_SETTING, DEFINITION)) and before < first and last < after:
-            places[frozenset(names_bound_by(node))] = first, last
+            places[frozenset(bound_names(node))] = first, last
     return places
 
 
@@ -244,7 +258,7 @@ def _require_in_effect(new: str, cell: Sequence[CellStatement], label: str) -> N
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         msg = f"{label} would not be valid Python with this cell ({error}). Nothing was written."
         raise UsageError(msg) from None
-    binding = {name: node for node in body for name in names_bound_by(node)}
+    binding = {name: node for node in body for name in bound_names(node)}
     for part in cell:
         for name in part.names if not part.is_import else ():
             if ast.dump(binding[name]) != ast.dump(part.node):

@@ -27,8 +27,11 @@ from autograder.course import (
 )
 from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
+from autograder.student import course_memory
 from autograder.student.editor import vscode_files
+from autograder.student.environment import learners_guide
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
+from autograder.student.stub_update import updated
 from autograder.submission.module_text import from_utf16
 from autograder.submission.source_lines import lines_of, span_of
 
@@ -44,13 +47,15 @@ class Started:
     """The changes that `start` made: the *folder*, and its files by their paths in it.
 
     *kept* are files that the learner has changed. *replaced* are files of which a newer version was
-    copied. *fault* is a sentence if the progress could not be saved.
+    copied. *changes* are lines about stubs that have changed in modules of the learner. *fault* is
+    a sentence if the progress could not be saved.
     """
 
     folder: Path
     added: list[Path] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
     replaced: list[Path] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
     fault: str = ""
 
 
@@ -58,13 +63,14 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     """Copy the files for students into *folder*, without overwriting the learner's changes.
 
     The files come from the course at *root* or above *here*, else from the stages in *here*, else
-    from the installed kit. Inside a learner's folder, *folder* is by default that folder. Raises
-    ``UsageError`` if there are no files to copy or if *folder* can't be used.
+    from the course from which the folder was made, else from the installed kit. Inside a learner's
+    folder, *folder* is by default that folder. Raises ``UsageError`` if there are no files to copy
+    or if *folder* can't be used.
     """
     around = folder_around(here) if folder is None else None
-    sources, guide = _received(around.parent if around else here, root)
-    shared = guide.parent / SHARED
     target = around or (folder or here / DEFAULT).resolve()
+    sources, guide = _received(target, None if around else here, root)
+    shared = guide.parent / SHARED
     _require_own(target)
     if any(target in {source, source.parent} for source in sources):
         msg = (
@@ -76,15 +82,17 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     try:
         for source in (*sources, shared):
             for file in _files(source):
-                _copy(file, Path(source.name) / file.relative_to(source), done)
-            for name in OLDER:
-                (target / source.name / name).unlink(missing_ok=True)
+                name = Path(source.name) / file.relative_to(source)
+                _copy(file.read_bytes(), name, done)
+            for older in OLDER:
+                (target / source.name / older).unlink(missing_ok=True)
         if guide.is_file():
-            _copy(guide, Path(guide.name), done)
+            _copy(learners_guide(guide.read_text("utf-8")), Path(guide.name), done)
         for file, content in vscode_files(sys.executable).items():
             if not (target / file).exists():  # the learner's own settings stay
                 _write_bytes(target / file, content.encode())
                 done.added.append(file)
+        course_memory.remember(target / ORIGINALS, guide.parent)
     except OSError as error:
         msg = (
             f"{error.filename or target} can't be written ({error.strerror}). Free space there, or "
@@ -93,6 +101,35 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
         raise UsageError(msg) from None
     _note_stubs(done)
     return done
+
+
+def newer_course(own: Handout) -> str:
+    """Return a sentence if the folder's course is newer than the folder, once for each update."""
+    if not (own.root / ORIGINALS).is_dir():
+        return ""
+    try:
+        sources, guide = _received(own.root, None, None)
+        newer = [
+            file
+            for source in (*sources, guide.parent / SHARED)
+            for file in _files(source)
+            if _is_new(file, own.root, Path(source.name) / file.relative_to(source))
+        ]
+        if not newer or not course_memory.is_news(own.root / ORIGINALS, newer):
+            return ""
+    except (UsageError, CourseError, OSError):  # the course is no longer there
+        return ""
+    files = "1 file" if len(newer) == 1 else f"{len(newer)} files"
+    return (
+        f"The course is newer than your folder ({files}). Run `autograder start` in your folder: "
+        "it updates what you have not begun, and keeps your code."
+    )
+
+
+def _is_new(file: Path, folder: Path, name: Path) -> bool:
+    """Whether the course's *file* is not the one that `start` has copied to *name*."""
+    known = folder / ORIGINALS / name if _is_learners(name) else folder / name
+    return not known.is_file() or file.read_bytes() != known.read_bytes()
 
 
 def folder_around(here: Path) -> Path | None:
@@ -298,14 +335,17 @@ def _installed_solution(stage: Stage) -> Stage | None:
     return None
 
 
-def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:
-    """List the folders of the stages as students receive them, and the guide next to them."""
+def _received(own: Path, here: Path | None, root: Path | None) -> tuple[list[Path], Path]:
+    """List the folders of the stages for the learner's folder *own*, and the guide next to them.
+
+    *here* is the current folder, or None inside the learner's folder.
+    """
     try:
-        course = load(root if root is not None else find_root(here))
+        course = load(root if root is not None else find_root(here or own.parent))
     except CourseError:
         if root is not None:
             raise
-        return _unpacked(here.resolve())
+        return _unpacked(own, here)
     missing = [stage for stage in course.every_stage if not is_handout(stage.assignment)]
     if missing:
         msg = f"{missing[0].assignment} is not built yet: run `autograder release` first."
@@ -314,17 +354,24 @@ def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:
     return sources, course.root / "assignments" / GUIDE
 
 
-def _unpacked(here: Path) -> tuple[list[Path], Path]:
-    """List the stages in *here*, else those of the installed kit, and the guide next to them."""
-    if is_handout(here):
+def _unpacked(own: Path, here: Path | None) -> tuple[list[Path], Path]:
+    """List the stages in *here*, those that *own* remembers, or those of the installed kit.
+
+    Also return the path of the guide next to them. Without *here*, the remembered stages come
+    before those next to *own*.
+    """
+    here = here.resolve() if here else None
+    if here and is_handout(here):
         return [here], here.parent / GUIDE
-    for folder in (here, installed_handouts()):
+    known = course_memory.remembered(own / ORIGINALS)
+    places = (here, known, None if here else own.parent, installed_handouts())
+    for folder in filter(None, places):
         is_own = (folder / PROGRESS_FILE).exists()  # the learner may have changed these copies
         found = [] if is_own else [stage.source for stage in handouts(folder).stages]
         if found:
             return found, folder / GUIDE
     msg = (
-        f"There is no course and no stage in {here}, and none in the installed kit. "
+        f"There is no course and no stage in {here or own.parent}, and none in the installed kit. "
         "Go to the folder that you cloned or unpacked, and run `autograder start` there."
     )
     raise UsageError(msg)
@@ -353,25 +400,45 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _copy(source: Path, name: Path, done: Started) -> None:
-    """Copy one file, but keep a module or lab that the learner has changed."""
+def _copy(content: bytes, name: Path, done: Started) -> None:
+    """Write the file *name*, but keep a module or lab that the learner has changed."""
     target, original = done.folder / name, done.folder / ORIGINALS / name
-    is_course = name.parts[0] == SHARED or source.name.startswith("test_")
-    theirs = source.suffix in {".py", ".ipynb"} and not is_course
-    content = source.read_bytes()
+    theirs = _is_learners(name)
     present = retrying(target.read_bytes) if target.is_file() else None
-    unchanged = present == (retrying(original.read_bytes) if original.is_file() else None)
+    received = retrying(original.read_bytes) if original.is_file() else None
+    unchanged = present == received
     if theirs:
         _write_bytes(original, content)
     if present == content:
         return
     if present is not None and theirs and not unchanged:
         done.kept.append(name)
+        if received not in {None, content}:
+            _merge(target, name, received or b"", content, done)
         return
     if present is not None and not theirs:
         keep_copy(done.folder, name)
     (done.added if present is None else done.replaced).append(name)
     _write_bytes(target, content)
+
+
+def _is_learners(name: Path) -> bool:
+    """Whether the learner works in the file *name*: a module or a lab, but not a suite."""
+    is_course = name.parts[0] == SHARED or name.name.startswith("test_")
+    return name.suffix in {".py", ".ipynb"} and not is_course
+
+
+def _merge(target: Path, name: Path, received: bytes, content: bytes, done: Started) -> None:
+    """Bring the learner's file *name* up to date where it is not begun, and note all changes."""
+    if name.suffix != ".py":
+        done.changes.append(f"{name} has changed; your copy stays. New: {ORIGINALS}/{name}")
+        return
+    mine = source_text(target)
+    new = updated(received.decode(), content.decode(), mine, str(name))
+    done.changes += new.sentences
+    if new.text != mine:
+        keep_copy(done.folder, name)
+        write_text(target, new.text)
 
 
 def keep_copy(folder: Path, name: Path) -> Path:

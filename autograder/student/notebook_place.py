@@ -27,6 +27,7 @@ def begin(stage: str) -> None:
         os.chdir(folder)
     files = f"{len(done.added)} files added" if done.added else "as you left them"
     print(f"{done.folder} holds your stages: {files}.")  # noqa: T201  # a notebook shows it
+    print(*done.changes, sep="\n", end="\n" * bool(done.changes))  # noqa: T201  # a notebook shows it
     print(f"You are in {folder}.", *filter(None, [done.fault]))  # noqa: T201  # a notebook shows it
 
 

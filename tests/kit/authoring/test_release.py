@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 
@@ -135,12 +136,14 @@ def test_a_second_build_changes_nothing(course, stage):
 
 
 def test_what_students_receive_says_how_to_begin(course):
-    """START_HERE.md has the install command, a warning, and the path of the first module."""
+    """START_HERE.md has the commands of a clone, a warning, and the path of the first module."""
     release.build(course)
     text = (course.root / "assignments" / "START_HERE.md").read_text()
 
     assert text.startswith("# Start here: Small\n")
-    assert 'pip install "./KIT.whl" --extra-index-url' in text
+    assert "make setup" in text
+    assert "https://download.pytorch.org/whl/cpu" in text
+    assert not re.search(r"KIT|WHEEL|\.whl", text)
     assert "Do not run `pip install autograder`" in text
     assert "wsl --install" in text
     assert "my-work/01_scores/scores.py" in text

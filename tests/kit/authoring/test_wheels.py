@@ -10,7 +10,6 @@ import pytest
 
 import autograder
 from autograder.authoring import release, wheels
-from autograder.authoring.guide import guide
 from autograder.course import Course, load
 from autograder.errors import CourseError
 from tests.kit.factories import SOLUTION
@@ -31,7 +30,6 @@ def test_the_wheel_of_this_course_holds_the_engine_and_the_assignments_only():
     files = contents(wheels.kit_wheel(course, course.every_stage))
     known = {path.read_bytes() for path in release.visible_files(ENGINE)}
     known |= {path.read_bytes() for path in release.visible_files(ROOT / "assignments")}
-    known.add(guide(course, course.every_stage, "WHEEL"))
     other = [name for name, content in files.items() if content not in known]
 
     assert all(".dist-info/" in name for name in other)

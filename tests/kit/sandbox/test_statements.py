@@ -5,12 +5,11 @@ import ast
 import pytest
 from torch import nn
 
-from autograder.sandbox.source_parts import read_parts
+from autograder.sandbox.source_parts import bound_names, read_parts
 from autograder.sandbox.statements import (
     FailedStatement,
     Rebinding,
     StatementRunner,
-    bound_names,
     is_definition,
 )
 

@@ -66,6 +66,56 @@ def test_a_second_start_keeps_work_and_adds_what_is_missing(course: Course, own:
     assert done.replaced == [Path("02_more/tiny.py")]
 
 
+def change(course: Course, old: str, new: str) -> None:
+    """Change the released stub of the first stage, as an update of the course does."""
+    stub = course.stages[0].stub
+    assert old in stub.read_text()
+    stub.write_text(stub.read_text().replace(old, new))
+
+
+def test_an_update_replaces_only_what_is_not_begun(run, course: Course, own: Path):
+    """`start` reports each changed exercise, and shows the change of those that are begun."""
+    module = own / "01_tiny" / "tiny.py"
+    begun = module.read_text().replace("raise NotImplementedError", "return x + x  # mine", 1)
+    module.write_text(begun)
+    change(course, "def double(x: Tensor)", "def double(x: Tensor, times: int = 2)")
+    scale, new = "class Scale(nn.Module):", "class Scale(nn.Module):  # new"
+    change(course, scale, new)
+    _, output = run("start")
+
+    assert module.read_text() == begun.replace(
+        "class Scale(nn.Module):", "class Scale(nn.Module):  # new"
+    )
+    assert "updated 01_tiny/tiny.py where you have not begun: Scale" in output
+    assert "01_tiny/tiny.py: the stub of double has changed; your code stays." in output
+    assert "+def double(x: Tensor, times: int = 2)" in output
+    assert begun in [path.read_text() for path in (own / "copies").rglob("tiny-*.py")]
+
+
+def test_a_newer_course_is_mentioned_once(run, course: Course):
+    """`next` says that the course is newer than the folder, once for each update."""
+    assert "newer" not in run("next")[1]
+    change(course, "class Scale(nn.Module):", "class Scale(nn.Module):  # new")
+
+    assert "The course is newer than your folder (1 file)." in run("next")[1]
+    assert "newer" not in run("next")[1]
+    run("start")
+    assert "newer" not in run("next")[1]
+
+
+def test_a_folder_that_was_moved_finds_its_course(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A folder outside of the course takes the missing files from the course it came from."""
+    moved = own.rename(tmp_path / "elsewhere")
+    (moved / "01_tiny" / "stage.toml").unlink()
+    monkeypatch.chdir(moved / "01_tiny")
+    done = learner_folder.start(Path.cwd())
+
+    assert done.folder == moved
+    assert done.added == [Path("01_tiny/stage.toml")]
+
+
 def test_the_files_of_the_course_are_renewed_and_a_copy_is_kept(course: Course, own: Path):
     """`start` renews the course's files, and keeps a copy of an edited one."""
     suite = own / "01_tiny" / "test_public.py"
