@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from autograder.diagnosis.conditions import broken_in
 from autograder.diagnosis.contract import Contract, has_words
 from autograder.diagnosis.naming import Mistake
+from autograder.diagnosis.observation import Submitted
 from autograder.diagnosis.student_code import StudentCode
 from autograder.results import WRITTEN_OUT, title_of
 
@@ -25,6 +26,11 @@ class Consent(NamedTuple):
     exercise: str
     contract: Callable[[str], Contract]
     right: Collection[str] = ()
+
+    @classmethod
+    def of(cls, submission: Submitted, contract: Callable[[str], Contract]) -> "Consent":
+        """Return the consent of the source of *submission*."""
+        return cls(submission.code, submission.exercise, contract, submission.right)
 
     def refusal(self, mistake: Mistake) -> str:
         """Return what the source or the stub lacks for the sentence about *mistake*, or ""."""

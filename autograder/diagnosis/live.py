@@ -18,10 +18,6 @@ from autograder.course import Stage
 from autograder.diagnosis import course_conventions, misconceptions, patterns
 from autograder.diagnosis.answers import (
     agreement_so_far,
-    effort,
-    is_raised,
-    is_specific,
-    last_tells,
     refuses,
     same_answers,
     sought,
@@ -38,6 +34,7 @@ from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
+    Evidence,
     Explanation,
     FailedCheck,
     Key,
@@ -111,12 +108,10 @@ class LiveSource:
 
     def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
         """Find the mistake that best explains the failures of *submission*."""
-        exercise = submission.exercise
-        evidence = LiveEvidence(self, exercise, submission.failures, submission.passed)
-        said = Consent(submission.code, exercise, self.contract, submission.right)
-        ranking = Ranking(evidence, said)
+        evidence = LiveEvidence(self, submission)
+        ranking = Ranking(evidence, Consent.of(submission, self.contract))
         found = ranking.explanation(complete=complete)
-        self.tried.update(evidence.tried(exercise, one) for one in ranking.checked.values())
+        self.tried.update(map(evidence.tried, ranking.checked.values()))
         if self.lists_refusals:
             self.tried.update(self._refused(evidence, ranking))
         return found
@@ -126,9 +121,10 @@ class LiveSource:
         refused: dict[Key, str] = {
             (number,): why for number, why in ranking.refusals.items() if why
         }
+        keys = [key for key in (*evidence.written_keys(), *evidence.kind_keys()) if key in refused]
         for check in evidence.failed[:1]:
-            for key in evidence.like(check, refused.__contains__, written=False):
-                one = evidence.tried(evidence.exercise, Candidate(key, frozenset()))
+            for key in evidence.like(keys, check):
+                one = evidence.tried(Candidate(key, frozenset()))
                 yield one._replace(lacking=refused[key])
 
     def contract(self, exercise: str) -> Contract:
@@ -187,24 +183,26 @@ class LiveSource:
         return course_conventions.find_clash(seen.error, exchange, owner)
 
 
-class LiveEvidence:
+class LiveEvidence(Evidence):
     """The results of the wrong programs in the checks of one submission."""
 
-    def __init__(
-        self,
-        source: LiveSource,
-        exercise: str,
-        failures: Sequence[Failure],
-        passed: Sequence[pytest.Item],
-    ) -> None:
-        self.programs = source.programs(exercise)
+    def __init__(self, source: LiveSource, submission: Submitted) -> None:
+        self.exercise, failures, passed, *_ = submission
+        self.programs = source.programs(self.exercise)
         self.source = source
-        self.exercise = exercise
         self._failures = {failure.item.name: failure for failure in failures}
         self._items = {item.name: item for item in (*passed, *(one.item for one in failures))}
         self._sought = {name: sought(one.observation) for name, one in self._failures.items()}
-        self.failed = list(map(self._failed_check, sorted(failures, key=self._effort)))
-        self.passed = [item.name for item in passed]
+        super().__init__(submission)
+
+    def is_right(self, failure: Failure) -> bool:
+        """Whether all answers equal the solution's."""
+        solved = self.solved_check(failure.item.name)
+        return same_answers(failure.observation, solved.observation)
+
+    def requests(self, failure: Failure) -> int:
+        """Return the number of the check's requests to the solution."""
+        return len(self.solved_check(failure.item.name).exchanges)
 
     def mistake(self, number: int) -> Mistake:
         """Return the mistake *number*."""
@@ -214,18 +212,16 @@ class LiveEvidence:
         """Return the programs with a misconception."""
         return self.programs.written_keys
 
-    def like(
-        self, check: FailedCheck, admits: Callable[[Key], bool], *, written: bool
-    ) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may answer like the code in *check*.
+    def kind_keys(self) -> Sequence[Key]:
+        """Return the programs with one kind of mistake."""
+        return self.programs.keys
 
-        In a check without a comparable answer, only misconceptions are returned.
-        """
-        shown: dict[Key, Agreement] = {
-            key: self.shows(key, check) for key in filter(admits, self.programs.written_keys)
-        }
-        if (check.wrong or check.raised) and not written:
-            shown |= self.matching(tuple(filter(admits, self.programs.keys)), check)
+    def like(self, keys: Sequence[Key], check: FailedCheck) -> Mapping[Key, Match]:
+        """Return those of *keys* that may answer like the code, up to its last answer."""
+        written = [key for key in keys if self.programs.written_by(key)]
+        shown = {key: self.shows(key, check) for key in written}
+        if kinds := tuple(keys[len(written) :]):
+            shown |= self.matching(kinds, check)
         return {key: MATCHES[found] for key, found in shown.items() if found}
 
     def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
@@ -284,41 +280,16 @@ class LiveEvidence:
         """Return the layer of *check*."""
         return layer_of(self._items[check])
 
-    def tried(self, exercise: str, found: Candidate) -> Tried:
+    def tried(self, found: Candidate) -> Tried:
         """Return a description of how far a program explains the failed checks."""
         mistakes = [self.mistake(number) for number in found.key]
         names = TOGETHER.join(mistake.id for mistake in mistakes)
         sentences = " ".join(mistake.explanation for mistake in mistakes)
         explained = len(found.explained | found.stopped)
-        return Tried(exercise, names, sentences, explained, len(self.failed))
+        return Tried(self.exercise, names, sentences, explained, len(self.failed))
 
     def _run(self, key: Key, check: str) -> Observation:
         return self.source.run_program(self.exercise, key, self._items[check])
-
-    def _failed_check(self, failure: Failure) -> FailedCheck:
-        error = failure.observation.error
-        layer = layer_of(failure.item)
-        return FailedCheck(
-            failure.item.name,
-            layer,
-            wrong=self._is_wrong(failure, layer),
-            tells=last_tells(failure.observation),
-            fault=isinstance(error, Fault),
-            raised=is_raised(error),
-            specific=is_specific(error),
-            refuses=refuses(error),
-        )
-
-    def _is_wrong(self, failure: Failure, layer: Layer | None) -> bool:
-        """Whether a check failed because of an answer, and not because of a forbidden function."""
-        seen, solved = failure.observation, self.solved_check(failure.item.name)
-        if not isinstance(seen.error, WrongAnswer) or not seen.answers:
-            return False
-        about_code = layer is Layer.FORBIDDEN and same_answers(seen, solved.observation)
-        return bool(solved.exchanges) and not about_code
-
-    def _effort(self, failure: Failure) -> tuple[bool, int, int]:
-        return effort(failure.observation, len(self.solved_check(failure.item.name).exchanges))
 
 
 def _describe_answer(

@@ -10,15 +10,18 @@ explain the same number of failures, those written by an author come first.
 """
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
+from autograder.diagnosis.answers import effort, is_raised, is_specific, last_tells, refuses
 from autograder.diagnosis.mistakes.kinds import SIZES
 from autograder.diagnosis.naming import Mistake, name_alike, name_each, name_same_error
-from autograder.diagnosis.observation import Match, is_coincidence
+from autograder.diagnosis.observation import Failure, Match, Submitted, is_coincidence
 from autograder.results import Diagnosis
-from autograder.suite.checks import Layer
+from autograder.sandbox.faults import Fault
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 MAX_SCREENS = 4  # every program is compared with so many wrong answers, the smallest first
 LEAST_SHARE = 0.3  # of the wrong answers; a mistake that explains fewer is not the cause
@@ -51,6 +54,22 @@ class FailedCheck(NamedTuple):
     raised: bool = False
     specific: bool = False
     refuses: bool = False
+
+    @classmethod
+    def of(cls, failure: Failure, is_right: Callable[[Failure], bool]) -> "FailedCheck":
+        """Describe a failure; *is_right* tells whether all its answers equal the solution's."""
+        seen, layer = failure.observation, layer_of(failure.item)
+        is_wrong = isinstance(seen.error, WrongAnswer) and bool(seen.answers)
+        return cls(
+            failure.item.name,
+            layer,
+            wrong=is_wrong and not (layer is Layer.FORBIDDEN and is_right(failure)),
+            tells=last_tells(seen),
+            fault=isinstance(seen.error, Fault),
+            raised=is_raised(seen.error),
+            specific=is_specific(seen.error),
+            refuses=refuses(seen.error),
+        )
 
 
 class Candidate(NamedTuple):
@@ -94,41 +113,59 @@ class Consents(Protocol):
         """Return *mistake* in the words of the exercise."""
 
 
-class Evidence(Protocol):
-    """The results of the wrong programs in the checks of one submission of one exercise.
+class Evidence(ABC):
+    """The table of wrong programs for one submission of one exercise.
 
-    *failed* are in the order of comparison, with the most evidence first.
+    A row has the results of a program in the checks. Only where these come from differs: programs
+    that run in this process, or recorded results. *failed* are in the order of comparison, with the
+    most evidence first.
     """
 
-    @property
-    def failed(self) -> Sequence[FailedCheck]: ...  # noqa: D102  # the docstring of the class describes it
+    def __init__(self, submission: Submitted) -> None:
+        self.failed: Sequence[FailedCheck] = [
+            FailedCheck.of(one, self.is_right)
+            for one in sorted(submission.failures, key=self._effort)
+        ]
+        self.passed: Sequence[str] = [item.name for item in submission.passed]
 
-    @property
-    def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
+    @abstractmethod
+    def is_right(self, failure: Failure) -> bool:
+        """Whether all answers equal the solution's, so that the check failed for other reasons."""
 
+    def requests(self, failure: Failure) -> int:
+        """Return the number of requests of a check, as far as it is known."""
+        return len(failure.observation.answers)
+
+    @abstractmethod
     def mistake(self, number: int) -> Mistake:
         """Return the mistake *number*."""
 
-    def written_keys(self) -> Iterable[Key]:
+    @abstractmethod
+    def written_keys(self) -> Sequence[Key]:
         """Return the programs with a misconception."""
 
-    def like(
-        self, check: FailedCheck, admits: Callable[[Key], bool], *, written: bool
-    ) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may give the code's results in *check*.
+    @abstractmethod
+    def kind_keys(self) -> Sequence[Key]:
+        """Return the programs with one kind of mistake."""
 
-        Only programs that the source *admits* are compared. With *written*, return only
-        misconceptions.
-        """
+    @abstractmethod
+    def like(self, keys: Sequence[Key], check: FailedCheck) -> Mapping[Key, Match]:
+        """Return those of *keys* that may give the code's results in *check*."""
 
+    @abstractmethod
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Compare the results of a program and of the code in *check*."""
 
+    @abstractmethod
     def end(self, key: Key, check: str) -> CheckEnd:
         """Return how a program ends *check*."""
 
-    def pairs(self, ranking: "Ranking") -> list[Candidate]:
+    def pairs(self, _ranking: "Ranking") -> list[Candidate]:
         """Return the programs with two mistakes that explain the wrong answers; may be empty."""
+        return []
+
+    def _effort(self, failure: Failure) -> tuple[bool, int, int]:
+        return effort(failure.observation, self.requests(failure))
 
 
 class Explanation(NamedTuple):
@@ -186,10 +223,16 @@ class Ranking:
         return dict(self._name(self._most(rest), names).diagnoses) if rest else {}
 
     def like(self, check: FailedCheck, *, written: bool = False) -> Mapping[Key, Match]:
-        """Return the programs with one mistake that may give the same results in *check*."""
+        """Return the programs with one mistake that may give the same results in *check*.
+
+        With *written*, and in a check without a comparable answer, these are misconceptions. Only
+        programs that the source admits are compared.
+        """
         name = check.name, written
         if name not in self._like:
-            self._like[name] = self.evidence.like(check, self.admits, written=written)
+            every = (check.wrong or check.raised) and not written
+            keys = [*self.evidence.written_keys(), *(self.evidence.kind_keys() if every else ())]
+            self._like[name] = self.evidence.like(list(filter(self.admits, keys)), check)
         return self._like[name]
 
     def admits(self, key: Key) -> bool:

@@ -1,15 +1,16 @@
 """Tests the choice of the mistake that best explains the failed checks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import Match
+from autograder.diagnosis.observation import Failure, Match
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
+    Evidence,
     Explanation,
     FailedCheck,
     Key,
@@ -49,7 +50,7 @@ class Consenting:
 
 
 @dataclass
-class Table:
+class Table(Evidence):
     """Evidence as a table: the result of each program in each failed check."""
 
     failed: Sequence[FailedCheck]
@@ -58,10 +59,8 @@ class Table:
     kinds: Sequence[str] = tuple(KINDS)
     two: Sequence[Candidate] = ()
 
-    @property
-    def passed(self) -> Sequence[str]:
-        """The checks that the code passed."""
-        return list(self.fails)
+    def __post_init__(self) -> None:
+        self.passed = list(self.fails)
 
     def mistake(self, number: int) -> Mistake:
         """Return the mistake of a program."""
@@ -72,15 +71,18 @@ class Table:
         found = {number for row in self.shown.values() for number in row if number >= WRITTEN}
         return [(number,) for number in sorted(found)]
 
-    def like(
-        self, check: FailedCheck, admits: Callable[[Key], bool], *, written: bool
-    ) -> Mapping[Key, Match]:
-        """Return the entries of the table, or those that authors wrote."""
-        return {
-            (number,): match
-            for number, match in self.shown.get(check.name, {}).items()
-            if (not written or self.mistake(number).written) and admits((number,))
-        }
+    def kind_keys(self) -> Sequence[Key]:
+        """Return the kinds of mistake."""
+        return [(number,) for number in range(len(self.kinds))]
+
+    def is_right(self, failure: Failure) -> bool:  # noqa: ARG002  # an argument of ``Evidence``
+        """No failure is compared with a solution."""
+        return False
+
+    def like(self, keys: Sequence[Key], check: FailedCheck) -> Mapping[Key, Match]:
+        """Return the entries of the table."""
+        found = self.shown.get(check.name, {})
+        return {key: found[key[0]] for key in keys if key[0] in found}
 
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Return the entries of the table."""
@@ -91,7 +93,7 @@ class Table:
         fails = key[0] in self.fails.get(check, ()) or key[0] in self.shown.get(check, {})
         return CheckEnd.FAILS if fails else CheckEnd.PASSES
 
-    def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # an argument of ``Evidence``
+    def pairs(self, _ranking: Ranking) -> list[Candidate]:
         """Return the entries of the table."""
         return list(self.two)
 
