@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import handouts
+from autograder.companion import CompanionAnswer, Passage
+from autograder.course import COMPANION_FILE, handouts
+from autograder.errors import GraderError
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
 from autograder.student.watch_keys import press
@@ -338,3 +340,67 @@ def test_a_folder_that_cannot_be_written_does_not_end_watch(own: Path, monkeypat
     assert "This is not remembered:" in shown(state)
     assert FIRST in state.progress.passed
     assert state.progress.hints == {state.task.key: 1}
+
+
+class Companion(KnownAnswers):
+    """Also answers what the companion shows, or raises."""
+
+    def __init__(self, *passing: str, error: str = "") -> None:
+        super().__init__(*passing)
+        self.error = error
+        self.asked: list[tuple[set[str], str]] = []
+
+    def companion(self, passed: set[str], stage: str = "", prompt: str = "") -> CompanionAnswer:
+        """Remember what was asked, and answer at once."""
+        self.asked.append(({*passed}, stage + prompt))
+        if self.error:
+            raise GraderError(self.error)
+        return CompanionAnswer((Passage("It says:", "a text"),), 0.25, name="teller")
+
+
+def test_a_finished_stage_shows_the_companion(own: Path):
+    """It is asked after the first screen, with what has passed and the finished stage."""
+    course = handouts(own)
+    mine = [task.key for task in tasks(course) if task.stage.name == STAGE]
+    checker = Companion(*mine)
+    state = Watch(course, checker)
+    state.check()
+    first, due = shown(state), state.to_tell
+    state.tell()
+
+    assert due == STAGE
+    assert "It says:" not in first
+    assert checker.asked == [({*mine}, STAGE)]
+    assert "  a text\nYour code does 25 % of the teller's work." in shown(state)
+    assert not state.to_tell
+
+
+def test_a_companion_that_fails_is_a_notice(own: Path):
+    """The stage is finished all the same."""
+    course = handouts(own)
+    state = Watch(course, Companion(*(task.key for task in tasks(course)), error="It is broken"))
+    state.check()
+    state.tell()
+
+    assert "It is broken" in shown(state)
+    assert "This stage is done" in shown(state)
+
+
+def test_the_key_w_shows_the_companion_where_there_is_one(own: Path):
+    """Without one the key has no effect and is not listed."""
+    (own / "course").mkdir()
+    (own / "course" / COMPANION_FILE).touch()
+    checker = Companion()
+    state = Watch(handouts(own), checker)
+    press(state, "w")
+    with_one = shown(state)
+    press(state, "?")
+    listed = shown(state)
+    (own / "course" / COMPANION_FILE).unlink()
+    without = Watch(handouts(own), checker)
+    press(without, "?")
+
+    assert "  a text" in with_one
+    assert checker.asked == [(set(), "")]
+    assert "companion" in listed
+    assert "companion" not in shown(without)
