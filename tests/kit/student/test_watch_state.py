@@ -343,7 +343,7 @@ def test_a_folder_that_cannot_be_written_does_not_end_watch(own: Path, monkeypat
 
 
 class Companion(KnownAnswers):
-    """Also answers what the companion shows, or raises."""
+    """A checker whose companion answers at once, or raises."""
 
     def __init__(self, *passing: str, error: str = "") -> None:
         super().__init__(*passing)
