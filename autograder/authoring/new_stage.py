@@ -11,6 +11,7 @@ from pathlib import Path
 
 from autograder.authoring.new_course import with_stages
 from autograder.course import COURSE_FILE, HINTS_FILE, LAB, STAGE_FILE, Course
+from autograder.diagnosis.own_sentences import FILE as OWN_SENTENCES
 from autograder.errors import CourseError, UsageError
 
 _NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
@@ -90,6 +91,47 @@ import torch
 def centered(x):
     return torch.stack([token - token.sum() / len(token) for token in x])
 '''
+MISCONCEPTIONS = '''\
+"""Wrong answers that the suite of stage NUMBER must detect."""
+
+from autograder.diagnosis.misconceptions import Misconception
+
+MISCONCEPTIONS = (
+    Misconception(
+        id="subtracts_one_mean_from_all",
+        exercise="centered",
+        swaps=(("x.mean(dim=-1, keepdim=True)", "x.mean()"),),
+        explanation="One mean of all tokens is subtracted from each of them.",
+        question="How many means does a text of T tokens have?",
+    ),
+)
+'''
+SENTENCES = """\
+# Your own sentences about mistakes of this stage, for example in another language.
+# `autograder diagnose` shows the name of a mistake. A sentence that you leave out stays.
+
+[subtracts_one_mean_from_all]
+question = "How many means does a text of T tokens have, one for each token or one for all?"
+"""
+READY = '''\
+"""Exercises by ready-made code, if this stage teaches what such code does; none yet."""
+'''
+EQUIVALENTS = """\
+# Small changes to the solution that `autograder mutate` finds and that are right, with the reason.
+
+format_version = 1
+equivalent = []
+"""
+RULES = """\
+# The rules that checks grade in addition to the right result; docs/author.md describes the keys.
+
+format_version = 1
+"""
+DOCUMENTED = """\
+# The values that the documents of the course print; docs/author.md describes the keys.
+
+format_version = 1
+"""
 LAB_SETUP = """\
 import torch
 
@@ -123,6 +165,8 @@ def new_stage(course: Course, name: str) -> tuple[Path, ...]:
     written = []
     for path, skeleton in _skeleton(name, module).items():
         target = course.root / path
+        if target.exists():  # a file that all stages share
+            continue
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(skeleton, "utf-8")
         written.append(target)
@@ -160,6 +204,12 @@ def _skeleton(name: str, module: str) -> dict[str, str]:
         f"{hidden}/test_{module}.py": SUITE,
         f"{hidden}/hollow.py": HOLLOW,
         f"{hidden}/variants/one_by_one.py": VARIANT,
+        f"{hidden}/misconceptions.py": MISCONCEPTIONS,
+        f"{hidden}/{OWN_SENTENCES}": SENTENCES,
+        f"{hidden}/ready.py": READY,
+        f"{hidden}/equivalents.toml": EQUIVALENTS,
+        "tests/hidden/rules.toml": RULES,
+        "tests/hidden/documented.toml": DOCUMENTED,
     }
     words = {
         "STAGE": name,

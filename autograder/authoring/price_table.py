@@ -266,6 +266,8 @@ class PriceGrader:
         defined = [name for name in self._names if name in _definitions(text)]
         for name in (one for one in defined if one not in self._copies):
             yield self._price(name, replaced(self._solution, name, text), name)
+        if not defined:
+            return
         whole = self._solution
         for name in defined:
             whole = replaced(whole, name, text)

@@ -16,11 +16,13 @@ from types import CodeType
 from typing import Any
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from autograder.course import Stage
+from autograder.diagnosis import own_sentences
 from autograder.diagnosis.conditions import require_conditions
 from autograder.diagnosis.mistakes.kinds import silenced
+from autograder.diagnosis.own_sentences import OwnSentence
 from autograder.diagnosis.student_code import operations
 from autograder.errors import CourseError
 from autograder.results import title_of
@@ -128,7 +130,15 @@ def read(path: Path) -> tuple[Misconception, ...]:
         if unknown := set(item.ties) - set(ids):
             msg = f"{path}: {item.id} is tied to unknown {sorted(unknown)}."
             raise CourseError(msg)
-    return found
+    own = own_sentences.of_misconceptions(path.parent, ids)
+    return tuple(_reworded(item, own[item.id]) if item.id in own else item for item in found)
+
+
+def _reworded(item: Misconception, own: OwnSentence) -> Misconception:
+    explanation = own.explanation or item.explanation
+    title = own.title or (title_of(explanation) if own.explanation else item.title)
+    question = own.question or item.question
+    return replace(item, explanation=explanation, question=question, title=title)
 
 
 def known_in(stage: Stage) -> tuple[Misconception, ...]:
@@ -158,12 +168,13 @@ def _fits(item: Misconception, solution: str) -> bool:
 
 
 def read_operators(stage: Stage) -> dict[str, tuple[str, str] | None]:
-    """Read ``OPERATORS`` of *stage*: the explanation and question of kinds of mistake.
+    """Read the explanation and question of reworded kinds of mistake of *stage*.
 
-    ``None`` turns a kind off; the course turns off whole groups. Without the file or the name, no
-    kind is reworded.
+    They are in ``sentences.toml`` and in ``OPERATORS``. ``None`` turns a kind off; the course turns
+    off whole groups.
     """
-    return {**silenced(stage.kinds), **_read(stage.misconceptions, "OPERATORS", {})}
+    own = own_sentences.of_kinds(stage)
+    return {**silenced(stage.kinds), **own, **_read(stage.misconceptions, "OPERATORS", {})}
 
 
 def _read(path: Path, name: str, default: Any) -> Any:

@@ -29,7 +29,7 @@ def test_a_skeleton_holds_as_it_is(
 
     assert report.findings == ()
     assert report.lines[0].startswith(
-        "02_layer_norm: stub 0, solution 10, 0 misconceptions caught and named, "
+        "02_layer_norm: stub 0, solution 10, 1 misconceptions caught and named, "
         "1 correct variant right"
     )
 
@@ -44,8 +44,25 @@ def test_every_written_file_is_named(tiny: Course):
         "source/02_layer_norm/lab.ipynb",
         "source/02_layer_norm/stage.toml",
         "tests/hidden/02_layer_norm/test_layer_norm.py",
+        "tests/hidden/02_layer_norm/misconceptions.py",
+        "tests/hidden/02_layer_norm/sentences.toml",
+        "tests/hidden/02_layer_norm/equivalents.toml",
+        "tests/hidden/02_layer_norm/hollow.py",
+        "tests/hidden/02_layer_norm/ready.py",
     } <= written
     assert courses.load(tiny.root).file.stages == ("01_tiny", "02_layer_norm")
+
+
+def test_files_that_all_stages_share_are_written_once(tiny: Course):
+    """Rules and documented values of a course stay; a course without them gets both files."""
+    rules = tiny.stages[0].rules
+    before = rules.read_text("utf-8")
+    tiny.documented.unlink()
+    written = new_stage(tiny, "02_layer_norm")
+
+    assert rules.read_text("utf-8") == before
+    assert tiny.documented in written
+    assert rules not in written
 
 
 def test_no_word_of_the_templates_is_left(tiny: Course):
