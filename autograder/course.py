@@ -367,12 +367,12 @@ def find_root(start: Path) -> Path:
     raise CourseError(msg)
 
 
-def load(root: Path) -> Course:
-    """Read the course at *root*."""
+def load(root: Path, *, may_be_empty: bool = False) -> Course:
+    """Read the course at *root*; raise ``CourseError`` if it is invalid, or has no stage."""
     path = root / COURSE_FILE
     file = read_toml(path, CourseFile)
-    if not file.stages:
-        msg = f"{path}: `stages` is empty."
+    if not (file.stages or may_be_empty):
+        msg = f"{path}: `stages` is empty. `autograder new-stage 01_name` writes the first one."
         raise CourseError(msg)
     for duplicate in duplicates(file.stages):
         msg = f"{path}: stage {duplicate!r} is listed twice."

@@ -9,9 +9,9 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from autograder.authoring import handout_folder, release
+from autograder.authoring import handout_folder, kit_files, release, wheels
 from autograder.course import COURSE_FILE, LAB, STAGE_FILE, Course, Stage, load
 from autograder.errors import CourseError, UsageError
 from autograder.suite import records
@@ -23,26 +23,15 @@ _USERS = re.compile(r"^stage\s*=\s*\[[^\]]*\]", re.MULTILINE)
 _MENTION = re.compile(r"\b[Ss]tages? \d\d(?:(?:, (?:and )?| and | or | to )\d\d)*")
 _NUMBER = re.compile(r"\d\d")
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./(\d\d)_\w+/lab\.ipynb\)")  # a link to the lab of a stage
+_NEXT = re.compile(r"Go on with [^\n]*\(\.\./(\d\d)_\w+/lab\.ipynb\)[^\n]*")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+_NOTE: Final = "Some sentences mention topics that this course leaves out: "
 _TEXTS = {".py", ".toml"}
+README_FILE: Final = "README.md"
+SETTINGS: Final = (".gitignore", "nbgrader_config.py")
 
-README = """# A course of {count} stages
-
-It was made from the attention course kit.
-Give it its own `id` and `title` in `course.toml`, then run `autograder release`: it writes both
-into `handout/`, the folder for your class.
-
-| stage | title |
-|---|---|
-{rows}
-
-```console
-pip install "attention-course-kit[instructor]"
-autograder verify
-```
-
-The kit's documents `instructor.md`, `course.md` and `author.md` describe the commands.
-"""
-MAKEFILE = """# The kit must be installed: pip install "attention-course-kit[instructor]"
+README: Final = Path(__file__).parent / "templates" / "course_readme.md"
+MAKEFILE = """# The kit must be installed: see README.md
 .PHONY: release verify grade
 
 release:
@@ -54,13 +43,22 @@ verify:
 grade:
 \tautograder grade submitted --gradebook
 """
+EMPTY = """\
+format_version = 1
+id = "my-course"
+title = "My course"
+# The kinds of mistake that have names: add "torch" for a course with tensors.
+kinds = ["python"]
+stages = [
+]
+"""
 
 
 class NewCourse(NamedTuple):
-    """A new course, and the titles of missing stages that its labs mention."""
+    """A new course, and the sentences that mention missing stages, each with its place."""
 
     course: Course
-    mentioned: tuple[str, ...]
+    mentions: tuple[str, ...]
 
 
 def new_course(
@@ -79,9 +77,7 @@ def new_course(
     if not stages:
         msg = "Choose the stages of the new course: --stages 01,04."
         raise UsageError(msg)
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        msg = f"{folder} exists and is not an empty folder; name another one."
-        raise UsageError(msg)
+    _require_empty(folder)
     missing = {
         stage.name[:2]: _plain(stage.title) for stage in course.stages if stage.name not in chosen
     }
@@ -93,19 +89,75 @@ def new_course(
     for stage in stages:
         report(f"{stage.name}: copying")
         files |= _stage_files(course, stage, chosen, missing)
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+    _write(folder, files)
     made = load(folder.resolve())
+    _write_kit(made)
     _reuse_records(course, made)
     report("building the files for students")
     release.build(made, report=report)
     report("writing the folder for a class")
     handout_folder.write(made, made.every_stage, made.root / handout_folder.DEFAULT)
-    labs = "".join(content.decode() for name, content in files.items() if name.endswith(LAB))
-    mentioned = [title for title in missing.values() if f"“{title}”" in labs]
-    return NewCourse(made, tuple(mentioned))
+    return NewCourse(made, tuple(_mentions(files, missing)))
+
+
+def empty_course(folder: Path) -> Course:
+    """Write a course without stages into *folder*; raise ``UsageError`` if it is not empty."""
+    _require_empty(folder)
+    files = {COURSE_FILE: EMPTY.encode(), "Makefile": MAKEFILE.encode()}
+    files |= {name: wheels.kit_file(name.lstrip(".")) for name in SETTINGS}
+    _write(folder, files)
+    made = load(folder.resolve(), may_be_empty=True)
+    _write_kit(made)
+    return made
+
+
+def _require_empty(folder: Path) -> None:
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        msg = f"{folder} exists and is not an empty folder; name another one."
+        raise UsageError(msg)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _write_kit(course: Course) -> None:
+    """Write the kit into the folder of *course*, with the README that installs it."""
+    files = dict(kit_files.files_of(course))
+    rows = [f"- `{stage.name}`: {stage.title}\n" for stage in course.every_stage]
+    words = {
+        "TITLE": course.file.title,
+        "STAGES": "".join(rows) or "`autograder new-stage 01_name` writes the first stage.\n",
+        "KIT": next(name for name in files if name.startswith(f"{kit_files.WHEEL_FOLDER}/")),
+        "DOCS": kit_files.documents(),
+    }
+    text = README.read_text("utf-8")
+    filled = re.sub("|".join(words), lambda word: words[word[0]], text)
+    _write(course.root, files | {README_FILE: filled.encode()})
+
+
+def _mentions(files: Mapping[str, bytes], missing: Mapping[str, str]) -> Iterator[str]:
+    """Yield each sentence in *files* about a *missing* stage, with its file and cell."""
+    for name, content in files.items():
+        if not name.endswith(tuple({*_TEXTS, LAB})) or name == COURSE_FILE:
+            continue
+        for place, text in _places(name, content.decode()):
+            for sentence in _SENTENCE.split(text):
+                named = any(f"“{title}”" in sentence for title in missing.values())
+                if named and not sentence.startswith(_NOTE):
+                    yield f"{name}{place}: {' '.join(sentence.split())}"
+
+
+def _places(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield each text in a file with its place: a cell, or nothing for the whole file."""
+    if not name.endswith(LAB):
+        yield "", text
+        return
+    for number, cell in enumerate(json.loads(text)["cells"], start=1):
+        yield f", cell {number}", "".join(cell["source"])
 
 
 def _reuse_records(course: Course, made: Course) -> None:
@@ -143,8 +195,6 @@ def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str
     """Yield the path in the new folder and the text of each file that belongs to no stage."""
     names = [stage.name for stage in stages]
     yield COURSE_FILE, with_stages((course.root / COURSE_FILE).read_text("utf-8"), names)
-    rows = "\n".join(f"| `{stage.name}` | {stage.title} |" for stage in stages)
-    yield "README.md", README.format(count=len(stages), rows=rows)
     yield "Makefile", MAKEFILE
     stage = stages[0]  # any stage has the paths of the shared files
     for path in (stage.rules, stage.ready_made, stage.shared_fixtures, course.documented):
@@ -152,9 +202,10 @@ def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str
             text = path.read_text("utf-8")
             used = _documented_of(text, names) if path == course.documented else text
             yield path.relative_to(course.root).as_posix(), used
-    for name in (".gitignore", "nbgrader_config.py"):
-        if (course.root / name).is_file():
-            yield name, (course.root / name).read_text("utf-8")
+    for name in SETTINGS:
+        own = course.root / name
+        kits = wheels.kit_file(name.lstrip("."))
+        yield name, own.read_text("utf-8") if own.is_file() else kits.decode()
 
 
 def _stage_files(
@@ -165,7 +216,9 @@ def _stage_files(
         for path in release.visible_files(folder):
             content = path.read_bytes()
             if path == stage.lab:
-                content = _lab_without(content.decode(), missing).encode()
+                content = _lab_without(
+                    content.decode(), missing, _next(stage, course, chosen)
+                ).encode()
             elif path.suffix in _TEXTS:
                 content = _rename_mentions(content.decode(), missing).encode()
             if path == stage.source / STAGE_FILE:
@@ -205,18 +258,34 @@ def _documented_of(text: str, names: Sequence[str]) -> str:
     return "[[tensor]]".join(kept)
 
 
-def _lab_without(text: str, missing: Mapping[str, str]) -> str:
-    """Return the lab *text* with titles for *missing* stages, which its first cell lists."""
+def _next(stage: Stage, course: Course, chosen: set[str]) -> str:
+    """Return the sentence at the end of a lab about the stage that comes next."""
+    names = [one.name for one in course.every_stage if one.name in chosen]
+    later = names[names.index(stage.name) + 1 :]
+    if not later:
+        return "This was the last stage of the course."
+    title = course.stage(later[0]).title
+    link = f"[stage {later[0][:2]}: {title[:1].lower()}{title[1:]}](../{later[0]}/{LAB})"
+    return f"Go on with {link}, or in a terminal with `autograder next`."
+
+
+def _lab_without(text: str, missing: Mapping[str, str], go_on: str) -> str:
+    """Return the lab *text* with titles for *missing* stages, which its first cell lists.
+
+    *go_on* replaces a sentence that leads to a missing stage.
+    """
     notebook = json.loads(text)
     titles: list[str] = []
     for cell in notebook["cells"]:
-        linked = "".join(cell["source"])
+        linked = _NEXT.sub(
+            lambda led: go_on if led[1] in missing else led[0], "".join(cell["source"])
+        )
         source = _LINK.sub(lambda link: link[1 if link[2] in missing else 0], linked)
         cell["source"] = _rename_mentions(source, missing)
         titles += [title for title in missing.values() if f"“{title}”" in cell["source"]]
     if titles:
         topics = ", ".join(f"“{title}”" for title in dict.fromkeys(titles))
-        note = f"Some sentences mention topics that this course leaves out: {topics}."
+        note = f"{_NOTE}{topics}."
         notebook["cells"][0]["source"] += f"\n\n{note}\nYou can read on without them."
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 

@@ -37,8 +37,8 @@ WIDTH = 100  # columns of a stub
 INDENT = "    "  # of the body of an exercise
 Definition = ast.FunctionDef | ast.ClassDef
 _Documented = ast.Module | Definition
-OTHER_INPUTS = (  # the grader applies this in `withhold_known_values`
-    "Documented values and properties count only if the results are right for other inputs too."
+OTHER_INPUTS = (
+    "count only if the results are right for other inputs too."  # `withhold_known_values`
 )
 TITLE = "Rules for this stage, which are graded like the results:"
 
@@ -253,6 +253,8 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
     for node in reversed(tree.body):
         if isinstance(node, Definition) and (sentences := in_exercise.get(node.name)):
             _extend_exercise(lines, node, " ".join(sentences))
+    values = "Documented values and properties" if '"documented"' in suite else "Properties"
+    at_top.append(f"{values} {OTHER_INPUTS}")
     block = [part for text in at_top for part in _wrapped(f"- {text}", "", "  ")]
     _extend_module(lines, tree, ["", TITLE, "", *block])
     return "\n".join(lines)
@@ -292,7 +294,7 @@ def _needed(
         for exercise in where:
             if not _states(texts.get(exercise, ""), rule):
                 in_exercise.setdefault(exercise, []).append(rule.sentence)
-    return [*at_top, OTHER_INPUTS], in_exercise
+    return at_top, in_exercise
 
 
 def _docstrings(tree: ast.Module) -> dict[str, str]:

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import autograder
@@ -38,6 +39,17 @@ _FORM: Final = (
 _DIGITS: Final = 8  # digits of a digest; enough to distinguish the releases of a course
 _LONGEST_TITLE: Final = 200
 
+FOLDER: Final = "for_courses"  # in the package
+FILES: Final = MappingProxyType(  # the path of each file in a clone of the kit
+    {
+        "constraints.txt": "constraints.txt",
+        "gitignore": ".gitignore",
+        "nbgrader_config.py": "nbgrader_config.py",
+        "grade.yml": "examples/workflows/grade.yml",
+        "check.yml": "examples/workflows/check.yml",
+    }
+)
+
 
 class Wheel(NamedTuple):
     """A wheel: the *name* of the file and its *content*."""
@@ -49,20 +61,21 @@ class Wheel(NamedTuple):
 def kit_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
     """Return the wheel of the kit with the students' files of the *stages* of *course*.
 
-    These files must be built. The version of the wheel ends in a digest of all files, so that pip
-    replaces an older wheel with a newer one.
+    Without stages, it holds the kit alone. The students' files must be built. The version of the
+    wheel ends in a digest of all files, so that pip replaces an older wheel with a newer one.
     """
     files = _kit_files()
     for stage in stages:
         if not is_handout(stage.assignment):
             msg = f"{stage.assignment} is not built yet: run `autograder release` first."
             raise CourseError(msg)
-    for folder in (course.shared, *(stage.assignment for stage in stages)):
+    for folder in (course.shared, *(stage.assignment for stage in stages)) if stages else ():
         for path in release.visible_files(folder):
             inside = path.relative_to(course.root / ASSIGNMENTS).as_posix()
             files[f"{autograder.__name__}/{ASSIGNMENTS}/{inside}"] = path.read_bytes()
-    start_here = guide(course, stages)
-    files[f"{autograder.__name__}/{ASSIGNMENTS}/{GUIDE}"] = start_here
+    if stages:
+        start_here = guide(course, stages)
+        files[f"{autograder.__name__}/{ASSIGNMENTS}/{GUIDE}"] = start_here
     installed = _installed_kit()
     headers, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
     headers = re.sub(r"(?m)^(Description-Content-Type|Summary|Version):.*\n?", "", headers)
@@ -86,10 +99,24 @@ def solutions_wheel(course: Course, stages: Sequence[Stage]) -> Wheel:
     return _wheel(SOLUTIONS, course, f"Metadata-Version: 2.1\nName: {SOLUTIONS}", files, {})
 
 
+def kit_file(name: str) -> bytes:
+    """Return the file *name* of ``FILES``; raise ``CourseError`` if the kit lacks it.
+
+    An installed kit has the file in its package, and a clone where its own tools read it.
+    """
+    package = Path(autograder.__file__).parent
+    for path in (package / FOLDER / name, package.parent / FILES[name]):
+        if path.is_file():
+            return path.read_bytes()
+    msg = f"This installation of the kit has no {name}: install the kit again, from its wheel."
+    raise CourseError(msg)
+
+
 def _kit_files() -> dict[str, bytes]:
     """Return the files of the running kit, without the stages that it may contain."""
     package = Path(autograder.__file__).parent
-    return {
+    own = {f"{package.name}/{FOLDER}/{name}": kit_file(name) for name in FILES}
+    return own | {
         f"{package.name}/{path.relative_to(package).as_posix()}": path.read_bytes()
         for path in release.visible_files(package)
         if not path.is_relative_to(installed_handouts())

@@ -85,7 +85,7 @@ def new_stage(
     course_folder: options.CourseOption = None,
 ) -> None:
     """Write the skeleton of a stage, which `release` and `verify` accept as it is."""
-    course = inputs.find_course(course_folder)
+    course = inputs.find_course(course_folder, may_be_empty=True)
     written = skeletons.new_stage(course, name)
     output.print_lines(f"wrote {path.relative_to(course.root)}" for path in written)
     number = name.partition("_")[0]
@@ -96,18 +96,28 @@ def new_stage(
 def new_course(
     folder: Annotated[Path, Argument(metavar="DIR", help="The new folder.")],
     *,
-    stages: Annotated[str, Option(help="The stages by name or number, such as 01,04,05,10.")],
+    stages: Annotated[str, Option(help="The stages by name or number, such as 01,04,05,10.")] = "",
+    empty: Annotated[
+        bool, Option("--empty", help="Create a course on another topic, without stages.")
+    ] = False,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Create a new course from some stages of this one, in a separate folder."""
+    """Create a new course in a separate folder: some stages of this one, or none."""
+    if empty:
+        if stages or course_folder:
+            msg = "--empty needs no course: leave out --stages and --course."
+            raise UsageError(msg)
+        courses.empty_course(folder)
+        typer.echo(f"Next: cd {folder}, then autograder new-stage 01_name. README.md says more.")
+        return
     wanted = [name.strip() for name in stages.split(",") if name.strip()]
     course = inputs.find_course(course_folder)
     made = courses.new_course(course, wanted, folder, output.print_progress)
     typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")
-    if made.mentioned:
-        titles = "”, “".join(made.mentioned)
-        typer.echo(f"The labs mention topics that this course leaves out: “{titles}”.")
-        typer.echo("Reread the labs.")
+    if made.mentions:
+        count = f"{len(made.mentions)} sentence{'s' if len(made.mentions) > 1 else ''}"
+        typer.echo(f"{count} about stages that this course leaves out; change what is unclear:")
+        output.print_lines(f"  {mention}" for mention in made.mentions)
     typer.echo(f"{folder / handout_folder.DEFAULT} is the folder for your class.")
     typer.echo(f"Next: cd {folder}, then autograder verify.")
 

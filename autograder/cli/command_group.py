@@ -71,7 +71,7 @@ SUMMARIES: Final = {
             "List the possible explanations of a file's mistakes and how well each one matches."
         ),
         "new-stage": "Write the skeleton of a stage, which `release` and `verify` accept as it is.",
-        "new-course": "Create a new course from some stages of this one, in a separate folder.",
+        "new-course": "Create a new course in a separate folder: some stages of this one, or none.",
         "doctor": (
             "Check this machine: isolation, torch, and whether it computes the documented tensors."
         ),

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from autograder.gradebook.course_gradebook import CourseGradebook
 
 
-def find_course(folder: Path | None) -> Course:
+def find_course(folder: Path | None, *, may_be_empty: bool = False) -> Course:
     """Load the course in *folder*, or the course that contains the current folder."""
-    return load(folder if folder is not None else find_root(Path.cwd()))
+    root = folder if folder is not None else find_root(Path.cwd())
+    return load(root, may_be_empty=may_be_empty)
 
 
 def find_stages(course: Course, wanted: Sequence[str] | None, *, graded: bool) -> list[Stage]:

@@ -174,7 +174,7 @@ class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Holds the content of ``rules.toml``."""
 
     format_version: Literal[1]
-    rule: tuple[Rule, ...]
+    rule: tuple[Rule, ...] = ()
 
 
 def read_rules(path: Path) -> dict[str, Rule]:

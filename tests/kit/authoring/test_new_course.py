@@ -1,12 +1,13 @@
 """Tests `autograder new-course`: some stages of a course in a separate folder."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from autograder.authoring import handout_folder, release
-from autograder.authoring.new_course import new_course, with_stages
+from autograder.authoring.new_course import empty_course, new_course, with_stages
 from autograder.course import Course, Stage, load
 from autograder.errors import CourseError, UsageError
 from autograder.suite import documented
@@ -126,12 +127,58 @@ def test_a_lab_mentions_no_stage_that_is_missing(made: Course):
     assert "topics that this course leaves out: “Tiny 2”." in text
 
 
+def test_each_sentence_about_a_missing_stage_is_listed(three: Course, tmp_path: Path):
+    """The author reads file, cell and sentence; what leads to a missing stage leads to the next."""
+    lab = three.stage("01").lab
+    ends = cell("markdown", "Go on with [stage 02: tiny 2](../02_tiny/lab.ipynb), or wait.")
+    lab.write_bytes(notebook(*CELLS, ends))
+    with forget_suites():
+        made = new_course(three, ["01", "03"], tmp_path / "mine")
+    last = json.loads(made.course.stage("01").lab.read_text("utf-8"))["cells"][-1]
+
+    assert "source/03_tiny/lab.ipynb, cell 1: “Tiny 2” was first." in made.mentions
+    assert len([one for one in made.mentions if "cell 1" in one]) == 3
+    assert "".join(last["source"]) == (
+        "Go on with [stage 03: tiny 3](../03_tiny/lab.ipynb), or in a terminal with "
+        "`autograder next`."
+    )
+
+
+def test_a_folder_has_all_that_installs_the_kit(made: Course):
+    """The README names the wheel of the kit, and the workflows install it from the folder."""
+    readme = (made.root / "README.md").read_text("utf-8")
+    (wheel,) = (made.root / "kit").glob("*.whl")
+    workflow = (made.root / ".github/workflows/grade.yml").read_text("utf-8")
+    names = zipfile.ZipFile(wheel).namelist()
+
+    assert f'"kit/{wheel.name}[instructor]"' in readme
+    assert "--constraint constraints.txt kit/*.whl" in workflow
+    assert "torch==" in (made.root / "constraints.txt").read_text("utf-8")
+    assert "copy the wheel from handout/" in (
+        made.root / "for-students/.github/workflows/check.yml"
+    ).read_text("utf-8")
+    assert "autograder/for_courses/grade.yml" in names
+    assert not [name for name in names if name.startswith("autograder/assignments/")]
+
+
+def test_an_empty_course_is_for_another_topic(tmp_path: Path):
+    """It has no stage, and commands that need one say how to write it."""
+    course = empty_course(tmp_path / "mine")
+
+    assert course.file.stages == ()
+    assert (course.root / "nbgrader_config.py").is_file()
+    with pytest.raises(CourseError, match="`autograder new-stage 01_name` writes the first one"):
+        load(course.root)
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        empty_course(course.root)
+
+
 def test_a_title_cannot_end_a_text(three: Course, tmp_path: Path):
     """A quotation mark in a title does not end a string in a lab, a solution or stage.toml."""
     with forget_suites():
         made = new_course(three, ["03"], tmp_path / "mine")
 
-    assert made.mentioned == ("Tiny 1", "Tiny 2")
+    assert any("As in “Tiny 2”, two tiny things." in mention for mention in made.mentions)
     assert "As in “Tiny 2”, two tiny" in made.course.stages[0].stub.read_text("utf-8")
 
 

@@ -1,11 +1,14 @@
 """Tests `autograder new-stage`, which writes a complete skeleton of a stage."""
 
+import re
+from pathlib import Path
 from unittest.mock import Mock, create_autospec
 
 import pytest
 
 from autograder import course as courses
 from autograder.authoring import release, verify
+from autograder.authoring.new_course import empty_course
 from autograder.authoring.new_stage import new_stage
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
@@ -29,9 +32,27 @@ def test_a_skeleton_holds_as_it_is(
 
     assert report.findings == ()
     assert report.lines[0].startswith(
-        "02_layer_norm: stub 0, solution 10, 1 misconceptions caught and named, "
+        "02_layer_norm: stub 0, solution 10, 1 misconception caught and named, "
         "1 correct variant right"
     )
+
+
+@pytest.mark.slow
+def test_the_first_stage_of_a_course_on_another_topic_holds(
+    tmp_path: Path, lent_fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+):
+    """The skeleton in a course without torch is plain Python, and no file of it says tensor."""
+    monkeypatch.setattr(verify, "ForkServer", lambda *_arguments: lent_fork_server)
+    written = new_stage(empty_course(tmp_path / "mine"), "01_words")
+    course = courses.load(tmp_path / "mine")
+    with forget_suites():
+        release.build(course)
+        report = verify.verify(course, course.stages, full=True)
+    built = [path for path in course.stages[0].assignment.iterdir() if path.suffix != ".bin"]
+    texts = [path.read_text("utf-8") for path in (*written[:-1], *built)]
+
+    assert report.findings == ()
+    assert not [text for text in texts if re.search("tensor|torch|Documented", text)]
 
 
 def test_every_written_file_is_named(tiny: Course):
@@ -55,14 +76,12 @@ def test_every_written_file_is_named(tiny: Course):
 
 def test_files_that_all_stages_share_are_written_once(tiny: Course):
     """Rules and documented values of a course stay; a course without them gets both files."""
-    rules = tiny.stages[0].rules
-    before = rules.read_text("utf-8")
-    tiny.documented.unlink()
+    before = tiny.documented.read_text("utf-8")
     written = new_stage(tiny, "02_layer_norm")
 
-    assert rules.read_text("utf-8") == before
-    assert tiny.documented in written
-    assert rules not in written
+    assert tiny.documented.read_text("utf-8") == before
+    assert tiny.documented not in written
+    assert tiny.stages[0].rules in written
 
 
 def test_no_word_of_the_templates_is_left(tiny: Course):

@@ -120,7 +120,7 @@ class Scale:
     learned.
     """
 '''
-LAST = f"- {stubs.OTHER_INPUTS}"
+LAST = f"- Properties {stubs.OTHER_INPUTS}"
 BOTH = '@check("double", points=1, rules=("dtype",))\ndef test_a(): ...\n'
 BOTH += '@check("Scale", points=1, rules=("dtype",))\ndef test_b(): ...\n'
 

@@ -30,6 +30,7 @@ def test_the_wheel_of_this_course_holds_the_engine_and_the_assignments_only():
     files = contents(wheels.kit_wheel(course, course.every_stage))
     known = {path.read_bytes() for path in release.visible_files(ENGINE)}
     known |= {path.read_bytes() for path in release.visible_files(ROOT / "assignments")}
+    known |= {(ROOT / path).read_bytes() for path in wheels.FILES.values()}
     other = [name for name, content in files.items() if content not in known]
 
     assert all(".dist-info/" in name for name in other)
