@@ -2,7 +2,7 @@
 
 Rules for this stage, which are graded like the results:
 
-- Documented values and properties count only if the results are right for other inputs too.
+- Properties count only if the results are right for other inputs too.
 """
 
 

@@ -4,7 +4,7 @@ Shapes in this stage: points is (N, D), one point per row; centers is (K, D).
 
 Rules for this stage, which are graded like the results:
 
-- Documented values and properties count only if the results are right for other inputs too.
+- Properties count only if the results are right for other inputs too.
 """
 
 import numpy as np

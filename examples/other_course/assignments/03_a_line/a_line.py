@@ -4,7 +4,7 @@ Shapes in this stage: x is (N, D), one example per row; targets is (N,), 1.0 or 
 
 Rules for this stage, which are graded like the results:
 
-- Documented values and properties count only if the results are right for other inputs too.
+- Properties count only if the results are right for other inputs too.
 """
 
 import torch
