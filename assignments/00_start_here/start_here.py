@@ -4,7 +4,7 @@ Shapes in this stage: a and b are (d,), the mixture is (d,).
 
 Rules for this stage, which are graded like the results:
 
-- Documented values and properties count only if the results are right for other inputs too.
+- Properties count only if the results are right for other inputs too.
 """
 
 from torch import Tensor

@@ -128,7 +128,7 @@ def test_a_lab_mentions_no_stage_that_is_missing(made: Course):
 
 
 def test_each_sentence_about_a_missing_stage_is_listed(three: Course, tmp_path: Path):
-    """The author reads file, cell and sentence; what leads to a missing stage leads to the next."""
+    """The author reads file, cell and sentence; a link to a missing stage leads to the next one."""
     lab = three.stage("01").lab
     ends = cell("markdown", "Go on with [stage 02: tiny 2](../02_tiny/lab.ipynb), or wait.")
     lab.write_bytes(notebook(*CELLS, ends))
