@@ -24,6 +24,8 @@ HUNDRED = [
     for stage in COURSE.stages
     for one in [one for one in WRONG if one.stage == stage.name][:PER_STAGE]
 ][:100]
+LATE_STAGES = [stage.name for stage in COURSE.stages if stage.name >= "11"]
+LATE = [one for name in LATE_STAGES for one in [one for one in WRONG if one.stage == name][:2]]
 
 
 @pytest.fixture(
@@ -71,6 +73,19 @@ def test_name_and_question_of_a_mistake_are_on_the_screen(own: Path, size: tuple
 
     assert lacks(screen) == ""
     assert NAMED in "\n".join(screen)
+
+
+@pytest.mark.slow
+def test_the_screens_of_the_late_stages_have_names_questions_and_one_row_of_keys(own: Path):
+    """In each stage from 11 on, two mistakes are on their screens as in the early stages."""
+    screens = list(play(own, SIZES[0], LATE))
+    named = [screen for screen in screens if NAMED in "\n".join(screen)]
+    last = [[row for row in screen if row.strip()][-1] for screen in screens]
+
+    assert {one.stage for one in LATE} == {*LATE_STAGES}
+    assert [found for screen in screens if (found := lacks(screen))] == []
+    assert len(named) >= len(LATE) * 3 // 4
+    assert all(row.startswith("h hint") and row.endswith("q quit") for row in last)
 
 
 @pytest.mark.nightly  # two minutes for each size; the test above plays one mistake
