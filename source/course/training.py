@@ -73,9 +73,12 @@ def train(model: nn.Module, ids: Tensor, held: Tensor, recipe: Recipe, parts: An
 
 
 @torch.no_grad()
-def losses_at(model: nn.Module, ids: Tensor, length: int) -> Tensor:
-    """Return the mean loss at each position of pieces of *length* tokens of *ids*: (length,)."""
-    pieces = ids.unfold(0, length + 1, length)  # the last token of a piece begins the next one
+def losses_at(model: nn.Module, ids: Tensor, length: int, every: int = 0) -> Tensor:
+    """Return the mean loss at each position of pieces of *length* tokens of *ids*: (length,).
+
+    Pieces follow each other, or begin at each *every*-th token and overlap.
+    """
+    pieces = ids.unfold(0, length + 1, every or length)  # the last token begins the next piece
     parts = torch.split(pieces, AT_ONCE)
     losses = [_losses(model, some).mean(dim=0) * len(some) for some in parts]
     return sum(losses, torch.zeros(length)) / len(pieces)

@@ -24,6 +24,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from autograder import course as courses
 from autograder.course import SHARED, Stage
 from autograder.grading.suite_runner import open_suites
+from autograder.student.predictions import answers
 
 COURSE = courses.load(Path(__file__).parents[2])
 CELL_SECONDS = 120  # a kernel's first check waits for torch, on a busy machine
@@ -535,6 +536,34 @@ def test_a_picture_follows_its_controls(stage: Stage, tour: Tour):
     assert cells or stage.name < FIRST_EXPLORED
     assert len(moved) >= len(cells)
     assert not [line for line in lines if line.endswith(STAYS)]
+
+
+def asked(notebook: NotebookNode) -> dict[str, list[str]]:
+    """Return the choices of each question that *notebook* asks before an experiment, by name."""
+    calls = [
+        ast.parse(cell.source).body[0].value
+        for cell in notebook.cells
+        if is_code(cell) and cell.source.startswith("lab.predict(")
+    ]
+    return {
+        next(ast.literal_eval(word.value) for word in call.keywords if word.arg == "name"): (
+            ast.literal_eval(call.args[1])
+        )
+        for call in calls
+    }
+
+
+def test_each_prediction_has_an_answer_behind_it(stage: Stage, lab: NotebookNode):
+    """A lab opens each answer after its question, and the answer names one of its choices."""
+    known, choices = answers(stage.source), asked(lab)
+    sources = [cell.source for cell in lab.cells]
+
+    assert known.keys() == choices.keys()
+    for name, answer in known.items():
+        assert 1 <= answer.right <= len(choices[name])
+        (question,) = [one for one in sources if f'name="{name}"' in one]
+        assert sources.index(f'lab.answer("{name}")') > sources.index(question)
+    assert ("lab.guesses()" in sources) == bool(known)
 
 
 def test_a_lab_needs_exercises_that_exist(stage: Stage, lab: NotebookNode):
