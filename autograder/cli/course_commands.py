@@ -13,6 +13,7 @@ from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, find_root, load
 from autograder.course_file import Isolation
 from autograder.errors import CourseError
+from autograder.exports.gradescope_results import Visibility
 from autograder.gradescope import bundle as bundling
 
 app = typer.Typer()
@@ -97,6 +98,9 @@ def bundle(
         Isolation,
         Option(help="The weakest isolation in which the container may grade."),
     ] = "process",
+    visibility: Annotated[
+        Visibility, Option(help="When students see the results of the tests and the score.")
+    ] = "after_due_date",
     out: Annotated[Path | None, options.out_option("gradescope.zip")] = None,
     course_folder: options.CourseOption = None,
 ) -> None:
@@ -106,7 +110,7 @@ def bundle(
     """
     course = inputs.find_course(course_folder)
     stages = inputs.find_stages(course, stage, graded=True) or course.stages
-    made = bundling.build_zip(course, stages, least=isolation)
+    made = bundling.build_zip(course, stages, least=isolation, visibility=visibility)
     output.write_export(platform, made, out or Path(bundling.FILE))
 
 

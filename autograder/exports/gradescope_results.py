@@ -1,12 +1,16 @@
 """Writes ``results.json`` for Gradescope, one submission at a time.
 
-A top-level ``score`` replaces the sum of the tests. Every test is visible, because the record
-contains only texts that the course reveals. All formats are ``text``, so nothing is interpreted as
+A top-level ``score`` replaces the sum of the tests. Tests are visible after the due date, because
+with unlimited submissions their results would show what the hidden inputs are; Gradescope then
+hides the score until the due date, too. A message about the files is visible at once. All formats are ``text``, so nothing is interpreted as
 HTML or Markdown. Only the instructor sees standard output. The only way to express “no grade” is to
 write no file; Gradescope then reports that the autograder failed.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from autograder.exports.export_file import (
     ExportFile,
@@ -17,9 +21,11 @@ from autograder.exports.export_file import (
 from autograder.reports.plain import check_text
 from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, SubmissionResult
 
+Visibility = Literal["after_due_date", "after_published", "visible"]
 
-def gradescope(results: Results) -> ExportFile:
-    """Return the file for the only submission of *results*.
+
+def gradescope(results: Results, visibility: Visibility = "after_due_date") -> ExportFile:
+    """Return the file for the only submission of *results*, whose tests have the *visibility*.
 
     Raises ``GraderError`` if there is no grade.
     """
@@ -32,11 +38,7 @@ def gradescope(results: Results) -> ExportFile:
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [
-            _test(f"{i}.{j}", exercise.name, check)
-            for i, exercise in enumerate(result.exercises, 1)
-            for j, check in enumerate(exercise.checks, 1)
-        ],
+        "tests": list(_tests(result, visibility)),
         "extra_data": {
             "format_version": FORMAT_VERSION,
             "course": results.course,
@@ -50,16 +52,30 @@ def gradescope(results: Results) -> ExportFile:
     return json_file(answer, *zero_remarks(result))
 
 
-def _test(number: str, exercise: str, check: CheckResult) -> dict[str, Any]:
+def _tests(result: SubmissionResult, visibility: Visibility) -> Iterator[dict[str, Any]]:
+    """Yield each check as a test; only the first one with a mistake describes it."""
+    places: dict[str, str] = {}  # the number of the test that describes a mistake
+    for i, exercise in enumerate(result.exercises, 1):
+        for j, check in enumerate(exercise.checks, 1):
+            number = f"{i}.{j}"
+            known = check.diagnosis and places.setdefault(check.diagnosis.explanation, number)
+            again = ""
+            if known and known != number:
+                check = replace(check, diagnosis=None)  # noqa: PLW2901  # without the repetition
+                again = f"The mistake is the same as in test {known}."
+            text = "\n\n".join(filter(None, (check_text(check), again)))
+            yield _test(number, exercise.name, check, text) | {"visibility": visibility}
+
+
+def _test(number: str, exercise: str, check: CheckResult, output: str) -> dict[str, Any]:
     return {
         "name": f"{exercise}: {check.title}",
         "number": number,
         "status": "passed" if check.outcome is Outcome.PASSED else "failed",
         "score": check.points,
         "max_score": check.max_points,
-        "output": check_text(check),
+        "output": output,
         "output_format": "text",
-        "visibility": "visible",
     }
 
 

@@ -33,6 +33,7 @@ from autograder.course import (
 from autograder.course_file import Isolation, Name
 from autograder.errors import CourseError
 from autograder.exports.export_file import ExportFile
+from autograder.exports.gradescope_results import Visibility
 from autograder.grading.suite_runner import open_suites
 from autograder.results import add
 from autograder.submission.files import is_hidden_or_generated
@@ -51,16 +52,20 @@ BUNDLE_FILE: Final = "bundle.toml"
 
 
 def build_zip(
-    course: Course, stages: Sequence[Stage] = (), *, least: Isolation = "process"
+    course: Course,
+    stages: Sequence[Stage] = (),
+    *,
+    least: Isolation = "process",
+    visibility: Visibility = "after_due_date",
 ) -> ExportFile:
     """Pack *stages*, by default all, for one Gradescope assignment.
 
     *least* is the weakest isolation in which the container may grade: ``full``, or ``process`` as
-    the user ``nobody``, who owns nothing. Raises ``CourseError`` if a file can't be packed.
+    the user ``nobody``, who owns nothing. Students see the results with *visibility*. Raises ``CourseError`` if a file can't be packed.
     """
     stages = tuple(stages) or course.stages
     names = tuple(stage.name for stage in stages)
-    config = BundleConfig(format_version=1, stages=names, isolation=least)
+    config = BundleConfig(format_version=1, stages=names, isolation=least, visibility=visibility)
     templates = resources.files("autograder.gradescope") / "templates"
     files = {name: (templates / name).read_bytes() for name in SCRIPTS}
     files |= kit_files() | requirements(course)
@@ -80,7 +85,13 @@ def build_zip(
         )
     )
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
-    remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
+    remarks = (
+        f"Set the assignment's autograder points to {most:g}.",
+        memory,
+        "Limit the number of submissions in the assignment's settings: every graded submission "
+        "shows something about the hidden suite.",
+        secret,
+    )
     return ExportFile(_zip(files), remarks)
 
 
@@ -101,6 +112,7 @@ class BundleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     format_version: Literal[1]
     stages: tuple[Name, ...]
     isolation: Isolation  # the weakest in which the container may grade
+    visibility: Visibility = "after_due_date"  # of the tests
 
 
 def to_toml(config: BundleConfig) -> bytes:
@@ -110,6 +122,7 @@ def to_toml(config: BundleConfig) -> bytes:
         f"format_version = {config.format_version}\n"
         f"stages = [{stages}]\n"
         f'isolation = "{config.isolation}"\n'
+        f'visibility = "{config.visibility}"\n'
     ).encode()
 
 

@@ -223,7 +223,7 @@ def main(arguments: Sequence[str]) -> int:
             results = container.grade_solutions()
         else:
             results = container.grade_submission()
-            container.write(gradescope(results).content)
+            container.write(gradescope(results, container.config.visibility).content)
     except AutograderError as error:
         print(f"No grade: {error}")  # noqa: T201  # a program prints its report
         return 1

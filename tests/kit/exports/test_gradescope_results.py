@@ -78,11 +78,28 @@ def test_the_file_says_how_it_was_graded(
     assert answer["stdout_visibility"] == "hidden"
 
 
-def test_every_test_is_visible(check: MakeCheck, submission: MakeSubmission, results: MakeResults):
-    """Every test is visible, so that students also see their total."""
-    answer = accepted(gradescope(results(submission(check()))).content)
+def test_tests_are_visible_after_the_due_date(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """Results on hidden inputs wait for the due date, unless the instructor asks otherwise."""
+    run = results(submission(check()))
+    by_default = accepted(gradescope(run).content)
+    at_once = accepted(gradescope(run, "visible").content)
 
-    assert {answer["visibility"], answer["tests"][0]["visibility"]} == {"visible"}
+    assert (by_default["visibility"], at_once["visibility"]) == ("visible", "visible")
+    assert by_default["tests"][0]["visibility"] == "after_due_date"
+    assert at_once["tests"][0]["visibility"] == "visible"
+
+
+def test_a_mistake_is_described_once(
+    submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
+):
+    """The first test with a mistake describes it, and the others name that test."""
+    answer = accepted(gradescope(results(submission(failed_check, failed_check))).content)
+    outputs = [test["output"] for test in answer["tests"]]
+
+    assert outputs[0].count("The numbers were squared.") == 1
+    assert outputs[1] == "It differs.\n\nThe mistake is the same as in test 1.1."
 
 
 def test_an_unreadable_submission_is_a_zero_with_a_reason(

@@ -187,8 +187,10 @@ def test_a_course_with_a_missing_file_is_not_packed(tiny: Course):
 
 
 def test_the_configuration_is_read_as_it_was_written(tmp_path):
-    """`bundle.toml` keeps the stages and the isolation."""
-    config = BundleConfig(format_version=1, stages=("01_tiny", "02_tiny"), isolation="full")
+    """`bundle.toml` keeps the stages, the isolation and the visibility."""
+    config = BundleConfig(
+        format_version=1, stages=("01_tiny", "02_tiny"), isolation="full", visibility="visible"
+    )
     file = tmp_path / "bundle.toml"
     file.write_bytes(to_toml(config))
 
