@@ -1,5 +1,8 @@
 """Defines the commands that run a course's code; all of them import torch."""
 
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,7 +15,7 @@ from autograder.authoring import verify as verifying
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, find_root, load
 from autograder.course_file import Isolation
-from autograder.errors import CourseError
+from autograder.errors import CourseError, UsageError
 from autograder.exports.gradescope_results import Visibility
 from autograder.gradescope import bundle as bundling
 
@@ -80,9 +83,10 @@ def doctor(*, course_folder: options.CourseOption = None) -> None:
     """
     healthy = True
     course = _course_here() if course_folder is None else load(course_folder)
-    for finding in examining.examine(course):
-        typer.echo(f"{'✓' if finding.good else '✗'} {finding.text}")
-        healthy = healthy and finding.good
+    findings = ((found.good, found.text) for found in examining.examine(course))
+    for good, text in chain(findings, _gradebook(course)):
+        typer.echo(f"{'✓' if good else '✗'} {text}")
+        healthy = healthy and good
     if not healthy:
         raise typer.Exit(1)
 
@@ -126,6 +130,16 @@ def _mutate(course: Course, stage: Stage) -> int:
     for entry in report.unneeded:
         typer.echo(f"  no longer survives: {entry.was}  →  {entry.becomes}")
     return len(report.survived) + len(report.unneeded)
+
+
+def _gradebook(course: Course | None) -> Iterator[tuple[bool, str]]:
+    """Open the gradebook of *course*, if there is a course and nbgrader is installed."""
+    if course is None or find_spec("nbgrader") is None:
+        return
+    try:
+        yield inputs.open_gradebook(course).finding()
+    except UsageError as error:
+        yield False, str(error)
 
 
 def _course_here() -> Course | None:

@@ -2,9 +2,10 @@
 
 A top-level ``score`` replaces the sum of the tests. Tests are visible after the due date, because
 with unlimited submissions their results would show what the hidden inputs are; Gradescope then
-hides the score until the due date, too. A message about the files is visible at once. All formats are ``text``, so nothing is interpreted as
-HTML or Markdown. Only the instructor sees standard output. The only way to express “no grade” is to
-write no file; Gradescope then reports that the autograder failed.
+hides the score until the due date, too. A message about the files is visible at once. All formats
+are ``text``, so nothing is interpreted as HTML or Markdown. Only the instructor sees standard
+output. The only way to express “no grade” is to write no file; Gradescope then reports that the
+autograder failed.
 """
 
 from collections.abc import Iterator

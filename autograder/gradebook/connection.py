@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote, quote_plus
 
 import sqlalchemy
 from nbgrader.api import Gradebook
@@ -71,28 +72,81 @@ class NbgraderSetup:
     @property
     def has_gradebook(self) -> bool:
         """Whether the database exists; to open it would create the file."""
-        url = sqlalchemy.engine.make_url(self.coursedir.db_url)
+        url = _url(self.coursedir.db_url)
         is_file = url.get_backend_name() == "sqlite" and url.database
         return not is_file or Path(str(url.database)).exists()
+
+    @property
+    def shown_gradebook(self) -> str:
+        """The database as messages name it, never with a password."""
+        return _shown(_url(self.coursedir.db_url))
 
     @contextlib.contextmanager
     def gradebook(self) -> Iterator[Gradebook]:
         """Open the database; turn its errors into ``UsageError``."""
-        url = self.coursedir.db_url
+        address = self.coursedir.db_url
+        url = _url(address)
         try:
-            with Gradebook(url, self.coursedir.course_id) as book:
+            with Gradebook(address, self.coursedir.course_id) as book:
                 yield book
         except sqlalchemy.exc.OperationalError as error:
-            msg = (
-                f"The gradebook {url} can't be used ({error.orig}). "
-                "Is it locked by another program, or was it written by an older version of "
-                "nbgrader? "
-                "In the second case, back it up and run `nbgrader db upgrade`."
-            )
-            raise UsageError(msg) from error
-        except sqlalchemy.exc.DatabaseError as error:
-            msg = f"The gradebook {url} can't be read: {error.orig}."
-            raise UsageError(msg) from error
+            advice = _FILE_ADVICE if url.get_backend_name() == "sqlite" else _SERVER_ADVICE
+            reason = _without_password(str(error.orig), url)
+            msg = f"The gradebook {_shown(url)} can't be used ({reason}). {advice}"
+            raise UsageError(msg) from None
+        except sqlalchemy.exc.DBAPIError as error:
+            reason = _without_password(str(error.orig), url)
+            msg = f"The gradebook {_shown(url)} can't be read: {reason}."
+            raise UsageError(msg) from None
+        except (ModuleNotFoundError, sqlalchemy.exc.NoSuchModuleError) as error:
+            reason = _without_password(str(error), url)
+            msg = f"The gradebook {_shown(url)} can't be opened: {reason}. {_DRIVER_ADVICE}"
+            raise UsageError(msg) from None
+
+
+_FILE_ADVICE = (
+    "Is it locked by another program, or was it written by an older version of nbgrader? "
+    "In the second case, back it up and run `nbgrader db upgrade`."
+)
+_SERVER_ADVICE = (
+    "Check that the server is running, and that user, password and database in "
+    "c.CourseDirectory.db_url of nbgrader_config.py are right; then run the same command again. "
+    "Results in the record are kept."
+)
+_DRIVER_ADVICE = (
+    "Install the driver of the database; for PostgreSQL: pip install 'psycopg[binary]'. An address "
+    "that begins with postgresql+psycopg:// names this driver."
+)
+
+
+def _url(address: str) -> sqlalchemy.engine.URL:
+    """Parse the *address* of a database; raise ``UsageError``, without the address, if it fails."""
+    try:
+        return sqlalchemy.engine.make_url(address)
+    except (sqlalchemy.exc.ArgumentError, ValueError):
+        msg = (
+            "c.CourseDirectory.db_url in nbgrader_config.py is not the address of a database. "
+            "Write, for example, postgresql://user:password@host/database, and percent-encode "
+            "special characters of the password."
+        )
+        raise UsageError(msg) from None
+
+
+def _shown(url: sqlalchemy.engine.URL) -> str:
+    """Return the file of *url*, or its user, host and database, but never its password."""
+    if url.get_backend_name() == "sqlite":
+        return str(url)
+    place = f"{url.host or 'this machine'}{f':{url.port}' if url.port else ''}"
+    user = f", user {url.username}" if url.username else ""
+    return f"{url.database or '(no database)'} on {place} ({url.get_backend_name()}{user})"
+
+
+def _without_password(text: str, url: sqlalchemy.engine.URL) -> str:
+    """Return *text* on one line, without the password of *url* in any form."""
+    plain = str(url.password or "")
+    for secret in filter(None, (plain, quote(plain, safe=""), quote_plus(plain))):
+        text = text.replace(secret, "***")
+    return " ".join(text.split()).rstrip(".")
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from autograder.course import LAB, Course, Stage
+from autograder.errors import UsageError
 from autograder.exports.final_grade import final_grade
 from autograder.exports.grade_table import GradeTable, settle_ungraded
 from autograder.gradebook.autograded_notebook import written_texts
@@ -20,6 +21,7 @@ from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.extension import grant_extension
 from autograder.gradebook.grade_export import grade_table_of_gradebook, names_of_gradebook
 from autograder.gradebook.writer import Writer
+from autograder.reports.feedback import counted
 from autograder.reports.term_report import ClassList
 from autograder.submission.lazy_submissions import LazySubmissions
 from autograder.submission.roster import Roster
@@ -74,6 +76,17 @@ class CourseGradebook:
         """Return the names of the students by id, without students who have no name."""
         with self._setup.gradebook() as book:
             return names_of_gradebook(book)
+
+    def finding(self) -> tuple[bool, str]:
+        """Open the gradebook; return whether that worked, and a sentence."""
+        if not self._setup.has_gradebook:
+            return True, "gradebook: none yet; `autograder grade --gradebook` creates it"
+        try:
+            with self._setup.gradebook() as book:
+                students = counted(len(book.students), "student")
+        except UsageError as error:
+            return False, str(error)
+        return True, f"gradebook {self._setup.shown_gradebook}: {students}"
 
     def class_list(self) -> ClassList:
         """Return all students of the gradebook with their grades, for the reports."""

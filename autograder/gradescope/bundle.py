@@ -48,6 +48,10 @@ Files = dict[str, bytes]  # contents by name
 REQUIRED: Final = ("msgspec", "numpy", "pytest", "torch")  # the packages that grading imports
 CONSTRAINTS: Final = "constraints.txt"
 COURSE_FOLDER: Final = "course"  # student code must not read this folder
+LIMIT: Final = (
+    "Limit the number of submissions in the assignment's settings: every graded submission shows "
+    "something about the hidden suite."
+)
 BUNDLE_FILE: Final = "bundle.toml"
 
 
@@ -61,7 +65,8 @@ def build_zip(
     """Pack *stages*, by default all, for one Gradescope assignment.
 
     *least* is the weakest isolation in which the container may grade: ``full``, or ``process`` as
-    the user ``nobody``, who owns nothing. Students see the results with *visibility*. Raises ``CourseError`` if a file can't be packed.
+    the user ``nobody``, who owns nothing. Students see the results with *visibility*. Raises
+    ``CourseError`` if a file can't be packed.
     """
     stages = tuple(stages) or course.stages
     names = tuple(stage.name for stage in stages)
@@ -88,8 +93,7 @@ def build_zip(
     remarks = (
         f"Set the assignment's autograder points to {most:g}.",
         memory,
-        "Limit the number of submissions in the assignment's settings: every graded submission "
-        "shows something about the hidden suite.",
+        LIMIT,
         secret,
     )
     return ExportFile(_zip(files), remarks)

@@ -45,7 +45,12 @@ def test_a_machine_with_a_bad_finding_is_exit_code_1(
     monkeypatch.setattr("autograder.doctor.examine", lambda _course: findings)
     result = invoke("doctor")
 
-    assert (result.exit_code, result.output) == (1, "✓ torch 2\n✗ no isolation\n")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "✓ torch 2",
+        "✗ no isolation",
+        "✓ gradebook: none yet; `autograder grade --gradebook` creates it",
+    ]
 
 
 def test_findings_of_verify_are_exit_code_1(invoke: Invoke, monkeypatch: pytest.MonkeyPatch):

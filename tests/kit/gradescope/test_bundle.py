@@ -175,7 +175,10 @@ def test_a_bundle_of_one_stage_holds_no_other_solution(write_course: WriteCourse
         config = archive.read("bundle.toml").decode()
 
     assert others == ["course/source/01_tiny/stage.toml"]
-    assert config == 'format_version = 1\nstages = ["02_tiny"]\nisolation = "process"\n'
+    assert config == (
+        'format_version = 1\nstages = ["02_tiny"]\nisolation = "process"\n'
+        'visibility = "after_due_date"\n'
+    )
 
 
 def test_a_course_with_a_missing_file_is_not_packed(tiny: Course):
