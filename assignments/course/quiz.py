@@ -50,10 +50,14 @@ def _even(weights: Weights, _right: Weights) -> bool:
 
 
 def _moved(weights: Weights, right: Weights) -> bool:
-    """Whether the largest weight of some row is clearly at a different token than in *right*."""
+    """Whether the largest weight of some row is clearly at a different token than in *right*.
+
+    In a row of *right* several weights may be the largest, as far as printed digits show.
+    """
     return any(
-        max(row) - row[wanted.index(max(wanted))] > CLEAR
+        max(row) - max(one for one, other in pairs if max(wanted) - other <= CLEAR) > CLEAR
         for row, wanted in zip(weights, right, strict=True)
+        for pairs in [[*zip(row, wanted, strict=True)]]
     )
 
 
@@ -84,45 +88,46 @@ def _smaller_ones(weights: Weights, right: Weights) -> bool:
     return is_same and differs(weights, right)
 
 
-def _largest(weights: Weights) -> str:
-    return f"The largest weights of the rows are {_numbers([max(row) for row in weights])}."
+def _largest(weights: Weights, right: Weights) -> str:
+    wrong, yours = (_numbers([max(row) for row in rows]) for rows in (weights, right))
+    return f"The largest weights of its rows are {wrong}; those of yours are {yours}."
 
 
 CLAIMS = (
     Claim(  # first, because a row with nan does not sum to one either
         "Some weights are nan.",
         _no_number,
-        lambda _: "Every cell holds a number.",
+        lambda _, __: "Every cell holds a number.",
     ),
     Claim(
         "At least one row does not sum to one.",
         _row_sums,
-        lambda weights: f"The rows sum to {_numbers(_sums(weights))}.",
+        lambda weights, _: f"The rows sum to {_numbers(_sums(weights))}.",
     ),
     Claim(
         "Each column sums to one.",
         _column_sums,
-        lambda weights: f"The columns sum to {_numbers(_sums(_columns(weights)))}.",
+        lambda weights, _: f"The columns sum to {_numbers(_sums(_columns(weights)))}.",
     ),
     Claim(
         "A token attends to a token that should be hidden from it.",
         _future,
-        lambda _: "No token attends to a token that is hidden from it.",
+        lambda _, __: "No token attends to a token that is hidden from it.",
     ),
     Claim(
         "At least one weight is negative.",
         _negative,
-        lambda weights: f"The smallest weight is {min(map(min, weights)):.2f}.",
+        lambda weights, _: f"The smallest weight is {min(map(min, weights)):.2f}.",
     ),
     Claim(
         "In each row, all weights are equal.",
         _even,
-        lambda weights: f"The first row is {_numbers(weights[0])}.",
+        lambda weights, _: f"The first row is {_numbers(weights[0])}.",
     ),
     Claim(
         "In at least one row, the largest weight is in a different column than in yours.",
         _moved,
-        lambda _: "In each row, the largest weight is in the same column as in yours.",
+        lambda _, __: "In each row, the largest weight is in the same column as in yours.",
     ),
     Claim("Rows are sharper: their largest weights are larger than in yours.", _sharper, _largest),
     Claim("Rows are flatter: their largest weights are smaller than in yours.", _flatter, _largest),
@@ -130,6 +135,6 @@ CLAIMS = (
     Claim(
         "Only weights that are not the largest of their row differ from yours.",
         _smaller_ones,
-        lambda _: "The largest weight of at least one row also differs from yours.",
+        lambda _, __: "The largest weight of at least one row also differs from yours.",
     ),
 )

@@ -6,6 +6,7 @@ that behave like the solution, with the reason.
 """
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from difflib import unified_diff
@@ -19,6 +20,7 @@ from autograder.course_file import read_toml
 from autograder.errors import GraderError
 from autograder.grading.grade import grade
 from autograder.submission import Code, Submission
+from autograder.submission.source_lines import lines_of, lines_of_node
 
 EQUIVALENTS = "equivalents.toml"
 
@@ -50,6 +52,11 @@ NAMES = {"max": "min", "amax": "amin", "softmax": "log_softmax", "mT": "T"} | {
     for names in map(str.split, CYCLES.split(","))
     for name, following in zip(names, [*names[1:], names[0]], strict=True)
 }
+
+_COMPOUND = (ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.UnaryOp)
+_KEPT = re.compile(r"kept_\d+_")
+# Nobody writes `(x)` or `-0`, so a learner would see at once what has been changed.
+_GIVEN_AWAY = re.compile(r"(?<![\w)\]])\([\w.]+\)|-0\b(?!\.)")
 
 
 class Mutant(NamedTuple):
@@ -144,6 +151,81 @@ def mutants_in(module: str, regions: Sequence[range]) -> Iterator[Mutant]:
                 was, becomes = _changed_lines(pieces[index], piece)
                 text = "\n".join([*pieces[:index], piece, *pieces[index + 1 :]])
                 yield Mutant(was, becomes, line, text)
+
+
+def edits_in(module: str, regions: Sequence[range]) -> Iterator[tuple[str, str]]:
+    """Yield changes of one line of *module* within *regions*: the line before and after, the text.
+
+    All other lines, and the rest of the line, stay as they are. A change that can't be written into
+    one line, or that its form gives away, is left out.
+    """
+    lines = lines_of(module)
+    for statement in ast.parse(module).body:
+        first, last = lines_of_node(statement)
+        unchanged = ast.dump(statement)
+        for node, replacement in _on_one_line(statement, regions):
+            number = node.lineno
+            wanted = ast.dump(deepcopy(statement, {id(node): replacement}))
+            for row in _rows(lines[number - 1], node, replacement) if wanted != unchanged else ():
+                new = [*lines[: number - 1], row, *lines[number:]]
+                if _dumped("".join(new[first - 1 : last])) == wanted:
+                    yield f"{lines[number - 1].strip()}  →  {row.strip()}", "".join(new)
+                    break
+
+
+def _on_one_line(
+    statement: ast.stmt, regions: Sequence[range]
+) -> Iterator[tuple[ast.stmt | ast.expr, ast.AST]]:
+    """Yield each part of *statement* that is on one line of *regions*, and what replaces it."""
+    for node in ast.walk(statement):
+        if not isinstance(node, ast.stmt | ast.expr) or node.lineno != node.end_lineno:
+            continue
+        if any(node.lineno in region for region in regions):
+            found = (new for change in CHANGES for new in change(node))
+            yield from ((node, new) for new in found if not isinstance(new, ast.Pass))
+
+
+def _rows(line: str, node: ast.stmt | ast.expr, replacement: ast.AST) -> Iterator[str]:
+    """Yield the ways to write *replacement* in place of *node* in *line*.
+
+    The parts of *node* that stay are written as before, in parentheses if they need them.
+    """
+    row = line.encode()
+    start, end = node.col_offset, node.end_col_offset
+    parts = [one for one in ast.walk(node) if isinstance(one, ast.expr)]
+    names = {id(part): f"kept_{index}_" for index, part in enumerate(parts)}
+    copied = deepcopy(replacement, {key: ast.Name(name) for key, name in names.items()})
+    text = ast.unparse(ast.fix_missing_locations(copied))
+    own = {names[id(part)]: (_written(row, part, node), part) for part in parts}
+    tight = text.replace(" ", "") if b" " not in row[start:end] else text
+    for form in dict.fromkeys((tight, text, f"({text})")):
+        for compound in ((), _COMPOUND):
+            filled = _KEPT.sub(lambda found: _shown(*own[found[0]], compound), form)  # noqa: B023  # called at once
+            new = (row[:start] + filled.encode() + row[end:]).decode()
+            if len(_GIVEN_AWAY.findall(new)) <= len(_GIVEN_AWAY.findall(line)):
+                yield new
+
+
+def _written(row: bytes, part: ast.expr, node: ast.AST) -> str:
+    """Return the text of *part* in *row*, with its parentheses if it is an operand of *node*."""
+    start, end = part.col_offset, part.end_col_offset or 0
+    is_operand = part is not node and isinstance(part, _COMPOUND) and isinstance(node, _COMPOUND)
+    if is_operand and row[start - 1 : start] == b"(" and row[end : end + 1] == b")":
+        start, end = start - 1, end + 1
+    return row[start:end].decode()
+
+
+def _shown(text: str, part: ast.expr, compound: tuple[type[ast.expr], ...]) -> str:
+    return f"({text})" if isinstance(part, compound) and not text.startswith("(") else text
+
+
+def _dumped(text: str) -> str:
+    """Return the syntax tree of the only statement in *text*; empty if there is not one."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return ""
+    return ast.dump(body[0]) if len(body) == 1 else ""
 
 
 def _changed(statement: ast.Module, regions: Sequence[range]) -> Iterator[tuple[int, str]]:

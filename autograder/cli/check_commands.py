@@ -155,6 +155,6 @@ def _number() -> int:
 
 def _small_changes(text: str, lines: Sequence[range]) -> list[tuple[str, str]]:
     """Return the label and the changed text of each small change within *lines* of *text*."""
-    from autograder.authoring.mutation import mutants_in  # noqa: PLC0415  # imports torch
+    from autograder.authoring.mutation import edits_in  # noqa: PLC0415  # imports torch
 
-    return [(mutant.label, mutant.text) for mutant in mutants_in(text, lines)]
+    return [*edits_in(text, lines)]

@@ -188,7 +188,7 @@ class Hunt:
         index = state.choices[answer - 1]
         if index in true_claims(self._claims, state.wrong.rows, state.rows):
             return ""
-        return self._claims[index].shows(state.wrong.rows)
+        return self._claims[index].shows(state.wrong.rows, state.rows)
 
     def _pictures(self, state: HuntState, width: int) -> Iterator[RenderableType]:
         picture = self._stage.file.picture

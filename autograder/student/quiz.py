@@ -16,11 +16,14 @@ MODULE: Final = "quiz"
 
 
 class Claim(NamedTuple):
-    """A *sentence* about a picture, whether it *holds*, and what the picture *shows* if not."""
+    """A *sentence* about a picture, whether it *holds*, and what the picture *shows* if not.
+
+    Both functions get the wrong picture and the right one.
+    """
 
     sentence: str
-    holds: Callable[[PictureRows, PictureRows], bool]  # arguments: the wrong picture, the right one
-    shows: Callable[[PictureRows], str]
+    holds: Callable[[PictureRows, PictureRows], bool]
+    shows: Callable[[PictureRows, PictureRows], str]
 
 
 def claims_of(folder: Path) -> Sequence[Claim]:

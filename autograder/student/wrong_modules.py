@@ -10,7 +10,7 @@ import msgspec
 from autograder.results import Outcome, SubmissionResult
 from autograder.student.learner_code import LearnerCode
 from autograder.student.stage_picture import PictureRows, differs
-from autograder.submission.source_lines import span_of
+from autograder.submission.source_lines import lines_of, span_of
 
 UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
 # Takes a text and ranges of its lines; yields, for each change, a description and the new text.
@@ -52,20 +52,17 @@ class WrongModules:
             span = span_of(text, exercise.name)
             if span is None or not self._shows(text, span, exercise.name):
                 continue
-            for change, changed in self._small_changes(text, [range(span[0], span[1] + 1)]):
-                # Only the exercise is taken, so that the rest keeps its layout and its comments.
-                new = span_of(changed, exercise.name)
-                if new is not None:
-                    lines, wrong = text.splitlines(), changed.splitlines()
-                    parts = (lines[: span[0] - 1], wrong[new[0] - 1 : new[1]], lines[span[1] :])
-                    whole = "\n".join(row for part in parts for row in part) + "\n"
-                    yield exercise.name, change, whole
+            lines, (first, last) = lines_of(text), span
+            for change, changed in self._small_changes(text, [range(first, last + 1)]):
+                own = lines_of(changed)[first - 1 : last]  # a change keeps the number of lines
+                whole = "".join([*lines[: first - 1], *own, *lines[last:]])
+                yield exercise.name, change, whole
 
     def _shows(self, text: str, span: tuple[int, int], name: str) -> bool:
         """Whether the picture depends on the exercise *name*: without it, there is no picture."""
-        lines = text.splitlines()
-        without = [*lines[: span[0] - 1], f"{name} = None", *lines[span[1] :]]
-        return self._code.picture("\n".join(without)) is None
+        lines = lines_of(text)
+        without = [*lines[: span[0] - 1], f"{name} = None\n", *lines[span[1] :]]
+        return self._code.picture("".join(without)) is None
 
 
 def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None:

@@ -44,6 +44,30 @@ def test_a_claim_is_true_of_the_wrong_picture_alone(wrong, sentence):
     assert not true_claims(CLAIMS, RIGHT, RIGHT)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right", "is_true"),
+    [
+        pytest.param((0.2, 0.4, 0.4), (0.2, 0.405, 0.395), False, id="tie"),
+        pytest.param((0.3, 0.3, 0.4), (0.2, 0.405, 0.395), False, id="the-other-column"),
+        pytest.param((0.5, 0.1, 0.4), (0.1, 0.45, 0.45), True, id="a-third-column"),
+    ],
+)
+def test_the_largest_weight_of_a_tie_is_in_each_of_its_columns(wrong, right, is_true):
+    """If two weights of a row are the largest as far as digits show, neither column is another."""
+    true = [CLAIMS[index].sentence for index in true_claims(CLAIMS, (wrong,), (right,))]
+
+    assert any("in a different column" in text for text in true) is is_true
+
+
+def test_an_objection_about_sizes_shows_both_pictures():
+    """A learner who chose "flatter" reads the largest weights of both pictures."""
+    (claim,) = [one for one in CLAIMS if one.sentence.startswith("Rows are flatter")]
+
+    assert claim.shows(((0.9, 0.1),), ((0.6, 0.4),)) == (
+        "The largest weights of its rows are 0.90; those of yours are 0.60."
+    )
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_the_true_symptom_is_always_among_the_answers(seed: int):
     """Any two pictures that differ clearly have one true claim among the choices."""

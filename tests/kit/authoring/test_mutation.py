@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring import mutation
-from autograder.authoring.mutation import EQUIVALENTS, EquivalentsFile, mutants, mutate_stage
+from autograder.authoring.mutation import (
+    EQUIVALENTS,
+    EquivalentsFile,
+    edits_in,
+    mutants,
+    mutants_in,
+    mutate_stage,
+)
 from autograder.course import find_root, load
 from autograder.course_file import read_toml
 
@@ -90,3 +97,48 @@ def test_no_mutant_occurs_twice():
     texts = [mutant.text for mutant in mutants(MODULE, "weigh.py")]
 
     assert len(texts) == len(set(texts))
+
+
+WRITTEN = """import torch
+
+
+@torch.no_grad()
+def attend(queries,   keys):  # both (T, d)
+    scores = (queries@keys.T)*2  # one row per query
+    return torch.softmax(scores / keys.shape[-1] ** 0.5,
+                         dim = -1)
+"""
+
+
+def test_an_edit_changes_one_line_and_nothing_else():
+    """Comments, line breaks and spacing stay, so that they don't show what has been changed."""
+    edits = [text for _, text in edits_in(WRITTEN, [range(1, 9)])]
+    lines = WRITTEN.splitlines()
+
+    for text in edits:
+        pairs = zip(lines, text.splitlines(), strict=True)
+        assert len([old for old, new in pairs if old != new]) == 1
+        ast.parse(text)
+    for row in (
+        "    scores = (queries@keys)*2  # one row per query",
+        "    scores = (queries@keys.T)/2  # one row per query",
+        "    scores = (queries@keys.T)*3  # one row per query",
+        "    return torch.softmax(scores * keys.shape[-1] ** 0.5,",
+        "                         dim = -2)",
+    ):
+        assert any(row in text.splitlines() for text in edits)
+    assert len(edits) == len(set(edits))
+
+
+def test_an_edit_does_not_give_itself_away():
+    """Parentheses around a name, and a negative zero, would show the place at a glance."""
+    texts = [text for _, text in edits_in(WRITTEN, [range(1, 9)])]
+
+    assert not [text for text in texts if "(queries)" in text or "-0" in text or "pass" in text]
+
+
+def test_an_edit_is_the_same_change_as_a_mutant():
+    """Each edit is one of the changes with which `mutate` tests a suite."""
+    mutated = {ast.dump(ast.parse(one.text)) for one in mutants_in(WRITTEN, [range(1, 9)])}
+
+    assert {ast.dump(ast.parse(text)) for _, text in edits_in(WRITTEN, [range(1, 9)])} <= mutated
