@@ -6,6 +6,7 @@ off a limit unnoticed.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from functools import cached_property
@@ -45,6 +46,7 @@ SECRET_BYTES = 16
 ASSIGNMENTS = "assignments"  # folder for students, in a course or an installed wheel
 SHARED = "course"  # folder of modules and data for the labs of all stages, next to the stages
 SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel with the folders of a course
+SECOND_LOOKS = re.compile(r"(?:https://|mailto:)[^\s{}]*\{key\}[^\s{}]*")
 COMPANION_FILE = "companion.toml"  # in the folder SHARED; a course may have none
 GUIDE = "START_HERE.md"  # a guide for students to all stages, next to the stages' folders
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # around the code that students write
@@ -379,6 +381,12 @@ def load(root: Path, *, may_be_empty: bool = False) -> Course:
         raise CourseError(msg)
     if SHARED in file.stages:
         msg = f"{path}: a stage can't be named {SHARED!r}, the folder that all stages share."
+        raise CourseError(msg)
+    if file.second_looks and not SECOND_LOOKS.fullmatch(file.second_looks):
+        msg = (
+            f"{path}: `second_looks` is {file.second_looks!r}. It must be an address that begins "
+            "with https:// or mailto: and contains {key}, without spaces."
+        )
         raise CourseError(msg)
     if zone_named(file.timezone) is None:
         msg = (

@@ -168,6 +168,7 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     grading: Grading = Grading()
     points: dict[str, Positive] = {}  # the points of a stage in exports, by stage
     timezone: str = "UTC"  # of times that are printed, and of times without a zone
+    second_looks: str = ""  # the address where students ask for one, with `{key}`
 
 
 def read_toml(path: Path, kind: type[_Record]) -> _Record:

@@ -13,7 +13,7 @@ from autograder.exports import feedback_zip, formats
 from autograder.exports.grade_table import settle_ungraded
 from autograder.grading.provenance import outdated_results
 from autograder.reports.difference import compare, difference_lines
-from autograder.reports.explanation import explanation_lines, find_results
+from autograder.reports.explanation import explanation_lines, find_key, find_results
 from autograder.stored_results import read_record, scores_of
 from autograder.submission.groups import Groups
 from autograder.submission.roster import Roster, find_student
@@ -40,7 +40,11 @@ def diff(
 def explain(
     record: options.RecordFile,
     student: Annotated[
-        str, Argument(metavar="STUDENT", help="The student's id, or a part of the id or name.")
+        str,
+        Argument(
+            metavar="STUDENT",
+            help="The student's id, a part of the id or name, or the key on the student's page.",
+        ),
     ],
     stage: Annotated[
         str, Argument(metavar="[STAGE]", help="The stage, by name or number (default: all stages).")
@@ -56,10 +60,16 @@ def explain(
     """Explain a grade: graded files, time, versions, and the points of each check."""
     results = read_record(record)
     names = inputs.read_names(roster, id_column, gradebook=gradebook, course=course_folder)
-    found = find_student(student, (one.student for one in scores_of(results)), names)
-    for number, result in enumerate(find_results(results, found, stage)):
+    if not (chosen := find_key(results, student)):
+        found = find_student(student, (one.student for one in scores_of(results)), names)
+        chosen = find_results(results, found, stage)
+    elif stage:
+        msg = f"A key names one submission, so {stage!r} would be ignored: leave it out."
+        raise UsageError(msg)
+    for number, result in enumerate(chosen):
         typer.echo("\n" * bool(number), nl=False)
-        output.print_lines(explanation_lines(results, result, names.get(found, "")))
+        name = names.get(result.student, "")
+        output.print_lines(explanation_lines(results, result, name))
 
 
 @app.command()

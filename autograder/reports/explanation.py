@@ -1,10 +1,15 @@
 """Explains a grade to the instructor who must justify it."""
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from autograder.errors import UsageError
 from autograder.results import CheckResult, Results, SubmissionResult
 from autograder.sanitize import name_and_id
+
+KEY: Final = 12  # characters of a key on a page; enough to distinguish all submissions of a course
+_KEY: Final = re.compile(rf"[0-9a-f]{{{KEY},64}}")
 
 
 def find_results(results: Results, student: str, stage: str = "") -> list[SubmissionResult]:
@@ -19,6 +24,18 @@ def find_results(results: Results, student: str, stage: str = "") -> list[Submis
         msg = f"The record has no submission of {student} for {stage!r}. It has {stages}."
         raise UsageError(msg)
     return found
+
+
+def short_key(result: SubmissionResult) -> str:
+    """Return the start of the key of *result*, which its page shows; empty in an old record."""
+    return result.audit.key[:KEY] if result.audit else ""
+
+
+def find_key(results: Results, text: str) -> list[SubmissionResult]:
+    """Return the results whose key begins with *text*; none if it cannot be a key."""
+    if not _KEY.fullmatch(text):
+        return []
+    return [one for one in results.submissions if one.audit and one.audit.key.startswith(text)]
 
 
 def explanation_lines(results: Results, result: SubmissionResult, name: str = "") -> Iterator[str]:

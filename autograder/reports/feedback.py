@@ -217,6 +217,8 @@ class Feedback:
     sha256: str
     kept: str = ""
     grade: FinalGrade | None = None
+    key: str = ""  # of the submission, with which a student asks for a second look
+    second_look: str = ""  # the address for that
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:

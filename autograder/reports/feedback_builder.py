@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from autograder.course import Course, Stage
 from autograder.course_file import HINT_LABELS, Exercise
 from autograder.reports.blocks import Aside, Block, Message, NamedMistake, Printed, Tables
+from autograder.reports.explanation import short_key
 from autograder.reports.feedback import (
     GIVEN,
     PASSED,
@@ -79,6 +80,8 @@ def build_feedback(
         sha256=result.sha256,
         kept="" if grade and _is_changed(grade) else kept_points(result.given, result.credited),
         grade=grade,
+        key=(key := short_key(result)),
+        second_look=course.file.second_looks.replace("{key}", key) if key else "",
     )
 
 

@@ -68,6 +68,19 @@ def test_a_time_zone_must_exist(tiny: Course):
         course.load(tiny.root)
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["ta@example.org?{key}", "mailto:ta@example.org", "https://a b/{key}", "javascript:{key}"],
+)
+def test_an_address_for_second_looks_that_cannot_work_is_refused(tiny: Course, address: str):
+    """The message names the two forms of addresses, and the place of the key."""
+    path = tiny.root / "course.toml"
+    path.write_text(f"second_looks = {address!r}\n" + path.read_text("utf-8"), "utf-8")
+
+    with pytest.raises(CourseError, match="https:// or mailto: and contains"):
+        course.load(tiny.root)
+
+
 def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
     """The message about an unknown stage lists every stage of the course."""
     with pytest.raises(UsageError, match=r"'99'.*01_tiny"):

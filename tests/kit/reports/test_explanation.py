@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.errors import UsageError
-from autograder.reports.explanation import explanation_lines, find_results
+from autograder.reports.explanation import explanation_lines, find_key, find_results, short_key
 from autograder.results import Audit, Diagnosis, Outcome, Settings
 
 AUDIT = Audit(
@@ -43,6 +43,19 @@ def test_a_missing_student_is_an_error(results, submission, student, stage, sent
     """A student who is not in the record is an error with the names in the record."""
     with pytest.raises(UsageError, match=sentence):
         find_results(results(submission()), student, stage)
+
+
+def test_a_key_from_a_page_names_one_submission(results, submission):
+    """The key on a page is enough to find the submission; a student's id is not a key."""
+    keys = ["ab" * 32, "cd" * 32]
+    own = [submission(student=one, audit=replace(AUDIT, key=one)) for one in keys]
+    record = results(*own, submission(student="abab"))
+
+    assert find_key(record, short_key(own[1])) == [own[1]]
+    assert find_key(record, keys[0]) == [own[0]]
+    for text in ("abab", "ad" * 6, "cd" * 6 + "g"):
+        assert find_key(record, text) == []
+    assert short_key(submission()) == ""
 
 
 def test_the_name_is_printed_with_the_id(results, submission):

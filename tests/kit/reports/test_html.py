@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from jinja2 import UndefinedError
 
 from autograder.course import Course
@@ -24,7 +25,7 @@ from autograder.reports.html import (
     write_pages,
 )
 from autograder.reports.plain import exercise_text
-from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
+from autograder.results import Audit, CheckResult, Outcome, Results, Status, SubmissionResult
 from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission
 
 OURS = frozenset(
@@ -567,3 +568,27 @@ def test_an_undefined_name_is_an_error():
 def test_a_long_name_breaks_after_its_underscores():
     """A long name can break after an underscore, and its text is escaped."""
     assert breakable("a_<b>") == "a_<wbr>&lt;b&gt;"
+
+
+@pytest.mark.parametrize(
+    ("address", "link"),
+    [
+        ("mailto:ta@example.org?subject=Key%20{key}", "mailto:ta@example.org?subject=Key%20"),
+        ("https://example.org/?key={key}&course=1", "https://example.org/?key="),
+    ],
+)
+def test_a_page_asks_for_a_second_look_with_the_key(tiny, submission, address: str, link: str):
+    """The address of the course contains the key of the submission; old records have no key."""
+    audit = Audit(
+        graded="2026-11-22T22:44:12Z",
+        seconds=0.25,
+        isolation="full",
+        suite_sha256="5f0c",
+        key="ab" * 32,
+    )
+    course = replace(tiny, file=replace(tiny.file, second_looks=address))
+    page = feedback_page(course, submission(audit=audit))
+
+    assert f'href="{link}{"ab" * 6}' in page
+    assert "second look" not in feedback_page(course, submission())
+    assert "second look" not in feedback_page(tiny, submission(audit=audit))
