@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from jinja2 import UndefinedError
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.reports import html
