@@ -18,7 +18,7 @@ from autograder.submission.source_lines import lines_of, lines_of_node, span_of
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledCopy:
     """A copy that was filled from *source*; *borrowed* if that is the course's code."""
 
     task: Task
@@ -64,7 +64,7 @@ def request(own: Handout, progress: Progress, task: Task) -> str:
     return f"{first}, or press c in `autograder watch` to borrow the course's code."
 
 
-def fill(own: Handout, progress: Progress, stage: Stage) -> list[Filled]:
+def fill(own: Handout, progress: Progress, stage: Stage) -> list[FilledCopy]:
     """Fill the open copies of *stage* whose original has passed, and save the progress."""
     found = []
     for task in (Task(stage, one) for one in stage.exercises):
@@ -74,11 +74,11 @@ def fill(own: Handout, progress: Progress, stage: Stage) -> list[Filled]:
         if progress.is_outdated(source.stage):  # what has passed may no longer be in the file
             continue
         if is_open(own, task) and _write(task, source_text(source.stage.stub)):
-            found.append(Filled(task, source.stage))
+            found.append(FilledCopy(task, source.stage))
     return found
 
 
-def borrow(own: Handout, progress: Progress, task: Task) -> Filled | None:
+def borrow(own: Handout, progress: Progress, task: Task) -> FilledCopy | None:
     """Fill an open copy with the solution of its original; None if there is no solution here."""
     source = original(own, task)
     solved = solved_stage(source.stage) if source else None
@@ -89,7 +89,7 @@ def borrow(own: Handout, progress: Progress, task: Task) -> Filled | None:
         return None
     progress.borrowed.add(task.key)
     progress.save()
-    return Filled(task, solved, borrowed=True)
+    return FilledCopy(task, solved, borrowed=True)
 
 
 def _write(task: Task, source: str) -> bool:
