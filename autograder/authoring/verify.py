@@ -227,16 +227,6 @@ def misplaced_hints(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[
                 yield f"{place} are empty or name no check."
 
 
-def misplaced_points(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[str]:
-    """Report copies that give points, and other exercises that give none."""
-    for exercise in stage.exercises:
-        points = sum(one.spec.points for one in checks if one.spec.exercise == exercise.name)
-        if exercise.copied_from and points:
-            yield f"{exercise.name} is a copy, so its checks give no points, not {points:g}."
-        if not exercise.copied_from and not points:
-            yield f"the checks of {exercise.name} give no points."
-
-
 def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
     """Report checks that grade a rule without naming it, and rules that the stub does not state."""
     known = read_rules(stage.rules)
