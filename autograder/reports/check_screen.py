@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.padding import Padding
+from rich.style import Style
 from rich.text import Text
 
 from autograder.reports.blocks import LEAD, NamedMistake, Printed
@@ -41,7 +42,8 @@ def _parts(feedback: SelfCheckFeedback, here: Path, width: int, *, is_cut: bool)
     inside = feedback.file.is_relative_to(here)
     file = feedback.file.relative_to(here) if inside else feedback.file
     yield optional(Rank.HEADING, Text(feedback.stage, style="bold"))
-    yield optional(Rank.TITLE, Text(f"Checked: {line(str(file), MAX_PATH)}", style="dim"))
+    name = Text(line(str(file), MAX_PATH), style=Style(link=feedback.file.resolve().as_uri()))
+    yield optional(Rank.TITLE, Text.assemble("Checked: ", name, style="dim"))
     yield optional(Rank.GAPS, BLANK)
     if feedback.message:
         yield kept(Text(sentence(feedback.message), style="red"))

@@ -14,6 +14,7 @@ import pytest
 from typer.core import TyperCommand
 from typer.main import get_group
 
+from autograder import __main__ as program
 from autograder import __version__
 from autograder.cli.command_group import MODULES, SUMMARIES, load_command
 from autograder.course import Course
@@ -56,6 +57,19 @@ def test_files_about_persons_are_for_their_owner(
     assert result.exit_code == 0, result.output
     assert stat.S_IMODE(file.stat().st_mode) == mode
     assert after == 0o022
+
+
+def test_ctrl_c_during_the_imports_prints_nothing(monkeypatch: pytest.MonkeyPatch):
+    """Ctrl-C before a command runs ends the program with exit code 130, without a traceback."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "_run", interrupted)
+    with pytest.raises(SystemExit) as end:
+        program.main()
+
+    assert end.value.code == 130
 
 
 def test_without_a_command_a_learner_sees_their_own(invoke: Invoke):

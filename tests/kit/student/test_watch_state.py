@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from autograder.companion import CompanionAnswer, Passage
 from autograder.course import COMPANION_FILE, handouts
 from autograder.errors import GraderError
+from autograder.reports.blocks import Message
+from autograder.reports.feedback import CheckFeedback
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
 from autograder.student.watch_keys import press
@@ -404,3 +407,48 @@ def test_the_key_w_shows_the_companion_where_there_is_one(own: Path):
     assert checker.asked == [(set(), "")]
     assert "companion" in listed
     assert "companion" not in shown(without)
+
+
+def test_the_next_watch_continues_where_the_last_one_was_left(own: Path):
+    """A learner who began in another stage is there again; at the first one nothing is noted."""
+    course = handouts(own)
+    state = Watch(course, KnownAnswers())
+    state.leave()
+    first = Progress.read(own).at
+    there = tasks(course)[5]
+    state.go(there)
+    state.leave()
+
+    assert first == ""
+    assert Watch(course, KnownAnswers()).task == there
+
+
+def test_a_dependency_that_is_not_right_is_named_first(own: Path):
+    """The screen names a wrong exercise that this one uses, unless it waits for its own check."""
+    course = handouts(own)
+    text = "class SelfAttentionV1: pass\nclass SelfAttention_v1:\n    one = SelfAttentionV1\n"
+    course.stages[0].stub.write_text(text, "utf-8")
+    state = Watch(course, KnownAnswers(), tasks(course)[1])
+    state.begin()
+    waiting = shown(state)
+    finish_checking(state)
+
+    assert "It uses" not in waiting
+    assert "It uses SelfAttentionV1, which is not right yet." in shown(state)
+    assert shown(state).index("It uses") < shown(state).index("This must hold: A sentence.")
+
+
+def test_the_editor_opens_at_the_line_of_an_error(own: Path):
+    """The footer and the key o have the line of the exception, else that of the exercise."""
+    state = Watch(handouts(own), KnownAnswers())
+    state.begin()
+    press(state, "o")
+    begin = state.to_open
+    first = CheckFeedback("A.", "!", "ended", 0.0, 1.0, (Message("f raised E in line 7: x"),))
+    state.answer = state.answer._replace(feedback=replace(state.answer.feedback, first=first))
+    press(state, "o")
+
+    assert begin is not None
+    assert begin[1] > 7
+    assert state.to_open == (begin[0], 7)
+    assert "self_attention.py, line 7" in shown(state)
