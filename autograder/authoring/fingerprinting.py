@@ -26,11 +26,10 @@ from autograder.diagnosis.fingerprints import (
     kind_label,
     shown_by,
 )
-from autograder.diagnosis.live import Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.packed_numbers import PACKED, pack
-from autograder.diagnosis.programs import Programs, channel_of
+from autograder.diagnosis.programs import Programs, Run, channel_of
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
@@ -156,7 +155,7 @@ class FingerprintMaker:
         every = StageMistakes(stage, misconceptions.read_operators(stage))
         kinds = _kinds(every, self._public.solution)
         self._users = {
-            name: [one for one in every.names if name in [each.name for each in every.within(one)]]
+            name: [one for one in every.names if name in every.names_within(one)]
             for name in every.names
         }
         if self._known is not None and len(self._known.programs) != len(kinds):

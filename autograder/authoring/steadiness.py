@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.diagnosis.live import Run
 from autograder.diagnosis.observation import Match, Observation, compare, does_not_end
+from autograder.diagnosis.programs import Run
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import ArrayValue, Reply, TensorValue, Value, Verb
 from autograder.sandbox.static_names import Definition

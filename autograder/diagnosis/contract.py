@@ -34,9 +34,8 @@ def parsed(signature: str) -> ast.arguments:
     return function.args
 
 
-def contract_of(text: str, exercise: str, within: Collection[str]) -> Contract:
-    """Return the contract of *exercise* in the solution *text*; it can call those in *within*."""
-    code = StudentCode((text.encode(),), ())
+def contract_of(code: StudentCode, exercise: str, within: Collection[str]) -> Contract:
+    """Return the contract of *exercise* in the solution *code*; it can call those in *within*."""
     definition = code.definitions[exercise][-1]
     signatures = {name: ast.unparse(one.args) for name, one in methods(definition).items()}
     used = [one for name in within for one in code.written(name).definitions]

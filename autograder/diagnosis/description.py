@@ -15,8 +15,7 @@ from autograder.diagnosis.sentences import (
 from autograder.results import Diagnosis
 
 PLACEHOLDERS: Final = frozenset(
-    {"axis", "name", "names", "one", "other", "row", "seed", "size"}
-    | {"times", "token", "turn", "what"}
+    {"axis", "name", "names", "one", "other", "seed", "size"} | {"times", "turn", "what"}
 )
 
 

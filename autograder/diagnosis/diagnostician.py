@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from autograder.course import Stage
 from autograder.diagnosis.contract import Contract
-from autograder.diagnosis.live import LiveSource, Record, Run
+from autograder.diagnosis.live import LiveSource, Record
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Submitted, status_of
+from autograder.diagnosis.programs import Run
 from autograder.diagnosis.ranking import Explanation
 from autograder.diagnosis.source_signs import signs
 from autograder.diagnosis.student_code import StudentCode

@@ -21,9 +21,7 @@ from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.mistakes.kinds import (
     Wording,
-    conditions_at,
     group_of,
-    plain_at,
     wording_at,
 )
 from autograder.diagnosis.naming import Mistake
@@ -38,7 +36,6 @@ from autograder.diagnosis.observation import (
 from autograder.diagnosis.packed_numbers import unpack
 from autograder.diagnosis.rounded_values import digest, to_json_value
 from autograder.errors import CourseError
-from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite import records
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
@@ -205,15 +202,11 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 raise CourseError(msg)
             return Mistake.written_as(name, texts.misconceptions[name], home, self.steps[name])
         key, filled, group, steps = self.kinds[self.programs[number - count]]
-        kind = key.partition(".")[0]
-        own = texts.kinds.get(kind)
+        own = texts.kinds.get(key.partition(".")[0])
         said = Wording(own.explanation, own.question) if own else None
         wording = said or wording_at(key, filled)
         shared = group_of(key, str(group or ""), said, wording)
-        when = conditions_at(key, filled)
-        title = title_of(wording.explanation)
-        made = Mistake(kind, *wording, title, shared, exercise=home)
-        return made._replace(when=when, steps=steps, plain=plain_at(key))
+        return Mistake.of_kind(key, filled, wording, shared, home)._replace(steps=steps)
 
     def label(self, number: int) -> str:
         """Return the id of a misconception, or the label of a program with a kind of mistake."""

@@ -28,9 +28,16 @@ from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import Failure, Match, Observation, Submitted, compare
+from autograder.diagnosis.observation import (
+    MATCHES,
+    Failure,
+    Match,
+    Observation,
+    Submitted,
+    compare,
+)
 from autograder.diagnosis.pairs import PairSearch
-from autograder.diagnosis.programs import REFUSED, Programs, SolvedCheck
+from autograder.diagnosis.programs import REFUSED, Programs, Run, SolvedCheck
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
@@ -49,10 +56,8 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement
 from autograder.suite.recording_channel import RecordingChannel
-from autograder.suite.student_proxy import Channel, RemoteModule
+from autograder.suite.student_proxy import RemoteModule
 
-MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
-Run = Callable[[pytest.Item, Channel], Observation]
 Record = Callable[[pytest.Item], SolvedCheck]  # runs a check on the solution, once
 
 

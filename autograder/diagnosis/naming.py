@@ -1,10 +1,16 @@
 """Turns mistakes that explain failed checks into diagnoses."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from autograder.diagnosis.mistake_texts import MistakeText
-from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
+from autograder.diagnosis.mistakes.kinds import (
+    KINDS,
+    UNLIKELY,
+    Wording,
+    conditions_at,
+    plain_at,
+)
 from autograder.diagnosis.vocabulary import alternatives
 from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
@@ -41,6 +47,18 @@ class Mistake(NamedTuple):
         words = texts.explanation, texts.question, texts.headline
         made = cls(name, *words, group=name, written=True, exercise=exercise, steps=steps)
         return made._replace(when=(*texts.when, *texts.seen), seen=texts.seen)
+
+    @classmethod
+    def of_kind(
+        cls, key: str, words: Mapping[str, str], wording: Wording, group: str, exercise: str
+    ) -> "Mistake":
+        """Return the kind of mistake at *key* in *exercise*, as *wording* describes it.
+
+        *words* fill the placeholders of its conditions.
+        """
+        made = cls(key.partition(".")[0], *wording, title_of(wording.explanation), group)
+        when, plain = conditions_at(key, words), plain_at(key)
+        return made._replace(exercise=exercise, when=when, plain=plain)
 
 
 def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from autograder.diagnosis.answers import form_of, has_form, same_answers
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.programs import ALL, Key, Programs, SolvedCheck
-from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Ranking
+from autograder.diagnosis.programs import ALL, Programs, SolvedCheck
+from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Key, Ranking
 from autograder.suite.checks import Layer
 from autograder.suite.noise import Agreement
 

@@ -26,16 +26,17 @@ from autograder.diagnosis.answers import (
 )
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistake_texts import text_of
-from autograder.diagnosis.mistakes.kinds import UNLIKELY, conditions_at, plain_at
+from autograder.diagnosis.mistakes.kinds import UNLIKELY
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
     Observation,
     step_agreement,
 )
+from autograder.diagnosis.ranking import Key
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.errors import CourseError, require_memory
-from autograder.results import Status, title_of
+from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import DictValue, ListValue, Request, Value
 from autograder.sandbox.tensors import decode
@@ -43,7 +44,13 @@ from autograder.sandbox.transcript import Exchange
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement, is_same
 from autograder.suite.problem_faults import fault_of
-from autograder.suite.student_proxy import PartPath, RemoteModule, Student, encode_argument
+from autograder.suite.student_proxy import (
+    Channel,
+    PartPath,
+    RemoteModule,
+    Student,
+    encode_argument,
+)
 
 MAX_TABLES = 200  # of samples, each of at most a few hundred programs
 ALL: frozenset[str] = frozenset()  # verbs, where all count
@@ -51,8 +58,7 @@ UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 NOT_ASKED = Fault(Status.WRONG_TYPE, "An answer that the next request needs is missing.")
-Run = Callable[[pytest.Item, LocalChannel], Observation]
-Key = tuple[int, ...]  # the numbers of the rewrites of a program
+Run = Callable[[pytest.Item, Channel], Observation]
 
 
 class SolvedCheck(NamedTuple):
@@ -115,14 +121,9 @@ class Programs:
             steps = item.steps(self._text)
             made = Mistake.written_as(item.id, texts, item.exercise, steps)
         else:
-            found = self.rewrites[number]
-            title, home = title_of(found.wording.explanation), self._homes[number]
-            made = Mistake(found.kind, *found.wording, title, found.group, exercise=home)
-            made = made._replace(
-                when=conditions_at(found.key, found.words),
-                steps=found.steps,
-                plain=plain_at(found.key),
-            )
+            found, home = self.rewrites[number], self._homes[number]
+            made = Mistake.of_kind(found.key, found.words, found.wording, found.group, home)
+            made = made._replace(steps=found.steps)
         self._mistakes[number] = made
         return made
 

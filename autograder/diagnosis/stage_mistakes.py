@@ -12,6 +12,7 @@ from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import wording
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.mistakes.rules import RULES
+from autograder.diagnosis.student_code import StudentCode
 
 MAX_WITHIN: Final = 300  # programs; code rarely writes out an exercise in which more mistakes fit
 Words = Mapping[str, tuple[str, str] | None]
@@ -43,6 +44,7 @@ class StageMistakes:
     def __init__(self, stage: Stage, words: Words, bank: Sequence[Misconception] = ()) -> None:
         self.text = stage.solution.read_text("utf-8")
         self.names = [one.name for one in stage.exercises]
+        self._source = StudentCode((self.text.encode(),), ())
         self._variants = [_defined(path.read_text("utf-8")) for path in stage.variants]
         self._words = words
         self._bank = bank
@@ -71,9 +73,13 @@ class StageMistakes:
                 found += [one for one in used if len(self.of(one).rewrites) <= MAX_WITHIN]
         return [self.of(name) for name in found]
 
+    def names_within(self, exercise: str) -> list[str]:
+        """List the names of *exercise* and of the exercises that it can call."""
+        return [one.name for one in self.within(exercise)]
+
     def contract(self, exercise: str) -> Contract:
         """Return what the stub prescribes for *exercise*."""
-        return contract_of(self.text, exercise, [one.name for one in self.within(exercise)])
+        return contract_of(self._source, exercise, self.names_within(exercise))
 
     def callers(self, exercise: str, changed: str) -> ast.Module:
         """Return definitions of *exercise* and of those through which it calls *changed*.
@@ -81,12 +87,12 @@ class StageMistakes:
         They are from one module, unless only another one calls *changed*.
         """
         whole = [one for one in self.within(exercise) if one.name != changed]
-        through = [one for one in whole if changed in [each.name for each in self.within(one.name)]]
+        through = [one for one in whole if changed in self.names_within(one.name)]
         text = self.of(exercise).text
         found = []
         for one in reversed(through):
             same = ExerciseCode(text, one.name, self.names) if one.text != text else one.calling
-            reached = [each.name for name in same.used for each in self.within(name)]
+            reached = [each for name in same.used for each in self.names_within(name)]
             found.append(same if changed in reached else one.calling)
         return ast.Module([node for code in found for node in code.module.body], [])
 

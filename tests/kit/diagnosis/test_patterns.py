@@ -68,38 +68,22 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
 @pytest.mark.parametrize(
     ("name", "answer", "expected"),
     [
-        pytest.param("axis_lost", X.sum(1), X, id="summed-over-tokens"),
-        pytest.param("axis_extra", X[:, None], X, id="unsqueezed"),
         pytest.param("axes_swapped", X.mT, X, id="other-shape-transposed"),
         pytest.param("axis_size", X[:, :4], X, id="one-token-short"),
         pytest.param("axes_traded", torch.cat(X.chunk(2, -1), -2), X, id="heads-below-each-other"),
         pytest.param(
             "axes_traded", X[:, :4].reshape(len(X), 2, -1), X[:, :4], id="rows-side-by-side"
         ),
-        pytest.param("other_dtype", X.double(), X, id="float64"),
-        pytest.param("other_dtype", C.tril().ne(0).float(), C.ne(0), id="numbers-for-booleans"),
         pytest.param("nan_first_row", filled(X, 0), X, id="first-row-hidden"),
         pytest.param("nan_last_row", filled(X, -1), X, id="last-row-hidden"),
         pytest.param("nan_everywhere", filled(X, slice(None)), X, id="zero-times-infinity"),
         pytest.param("nan_everywhere", filled(X[0, :1], 0), X[0, :1], id="one-row-is-every-row"),
         pytest.param("infinite", filled(W, 1, -math.inf), W, id="weights-filled-with-infinity"),
-        pytest.param("result_transposed", W.mT, W, id="weights-transposed"),
         pytest.param("constant_factor", X * 6**0.5, X, id="times-root"),
-        pytest.param("columns_sum_to_one", LOGITS.softmax(-2), W, id="softmax-over-queries"),
-        pytest.param("first_axis_sums_to_one", LOGITS.softmax(0), W, id="softmax-over-the-batch"),
-        pytest.param(
-            "matrix_sums_to_one", LOGITS.flatten(1).softmax(-1).view(2, 5, 5), W, id="per-item"
-        ),
-        pytest.param(
-            "matrix_sums_to_one", LOGITS.flatten().softmax(-1).view(2, 5, 5), W, id="over-the-whole"
-        ),
-        pytest.param("negative_weights", LOGITS, W, id="scores-for-weights"),
         pytest.param("rows_not_normalized", LOGITS.exp(), W, id="no-denominator"),
-        pytest.param("future_leaks", C + C.mT.triu(1), C, id="above-the-diagonal"),
         pytest.param("rows_equal", X.mean(1, keepdim=True).expand_as(X), X, id="plain-mean"),
         pytest.param("block_repeated", X[..., :3].repeat(1, 1, 2), X, id="one-head-twice"),
         pytest.param("heads_interleaved", X.view(2, 5, 2, 3).mT.flatten(-2), X, id="stacked-last"),
-        pytest.param("heads_reordered", X.roll(3, -1), X, id="last-head-first"),
         pytest.param("rows_shifted", X.roll(1, -2), X, id="one-token-later"),
         pytest.param("rows_shifted", X.roll(-1, -2), X, id="one-token-earlier"),
     ],
@@ -142,22 +126,10 @@ def test_nothing_is_guessed(answer, expected):
     assert name_of(answer, expected) == ""
 
 
-def test_an_axis_is_named_only_if_it_is_certain():
-    """If two axes have equal size, either may be missing or extra."""
-    missing, extra = (
-        patterns.find_pattern(W[:, 0], W),
-        patterns.find_pattern(W[:, None].expand(2, 2, 5, 5), W),
-    )
-
-    assert missing.sentence == "The shape has one axis too few."
-    assert extra.sentence == "The shape has one axis too many."
-
-
 def test_axes_are_named_by_their_position():
     """The first axis of a tensor is called the first axis."""
-    missing, swapped = patterns.find_pattern(X.sum(1), X), patterns.find_pattern(X.mT, X)
+    swapped = patterns.find_pattern(X.mT, X)
 
-    assert missing.sentence == "The shape has one axis too few: the second axis is missing."
     assert swapped.sentence == "The sizes of the second axis and the third axis are swapped."
 
 
@@ -179,14 +151,6 @@ def test_a_constant_factor_is_named(factor: float, excerpt: str):
     found = patterns.find_pattern(X * factor, X)
 
     assert found.sentence.endswith(f"{excerpt}.")
-
-
-def test_a_leak_names_query_and_key():
-    """The first entry that leaks is named by its row and column."""
-    leaking = C.clone()
-    leaking[1, 3] = 0.5
-
-    assert "Row 1 has a weight for the later token 3" in patterns.find_pattern(leaking, C).sentence
 
 
 @pytest.mark.parametrize(
@@ -238,16 +202,16 @@ def test_the_documents_own_draws_are_recognized():
 
 def test_the_first_pattern_of_several_tensors_is_returned():
     """The first pattern in a tuple of tensors is returned."""
-    assert name_of((X, [W.mT]), [X, (W,)]) == "result_transposed"
+    assert name_of((X, [2 * W]), [X, (W,)]) == "rows_not_normalized"
     assert name_of({"W_q": X.mT}, {"W_q": X}) == ""
 
 
 def test_a_parameter_is_named():
     """Parameters are compared by name, and only random draws are recognized in them."""
     right = {"W_q": X, "W_k": W}
-    found = patterns.find_pattern({"W_q": X, "W_k": W.mT}, right, "parameters")
+    found = patterns.find_pattern({"W_q": X, "W_k": 2 * W}, right, "parameters")
 
-    assert found.sentence.startswith("W_k: The values are right, but transposed")
+    assert found.sentence.startswith("W_k: Every entry is wrong by the same factor")
     assert name_of({"W_q": X, "W_k": LOGITS.exp()}, right, "parameters") == ""
 
 
@@ -271,11 +235,8 @@ def test_the_result_next_to_gradients_is_compared():
     ("answer", "expected"),
     [
         pytest.param(X[..., :4], X, id="axis_size"),
-        pytest.param(X.sum(1), X, id="axis_lost"),
-        pytest.param(X[:, None], X, id="axis_extra"),
         pytest.param(X.mT, X, id="axes_swapped"),
         pytest.param(torch.cat(X.chunk(2, -1), -2), X, id="axes_traded"),
-        pytest.param(filled(C, 1, 0.438), C, id="future_leaks"),
         pytest.param(X * 0.438, X, id="constant_factor"),
         pytest.param(X * 6**0.5, X, id="root-of-a-size"),
         pytest.param(X[..., :3].repeat(1, 1, 2), X, id="block_repeated"),
@@ -360,9 +321,8 @@ def test_a_missing_gradient_is_recognized_where_one_is_expected(
 def test_missing_parameters_are_recognized_where_some_are_expected(
     answer: object, expected: object, found
 ):
-    """A module without parameters, or buffers, is wrong if the module of the solution has some."""
+    """A module without parameters is wrong if the module of the solution has some."""
     assert (name_of(answer, expected, "parameters") == "no_parameters") is found
-    assert (name_of(answer, expected, "buffers") == "no_buffers") is found
 
 
 @pytest.mark.parametrize(

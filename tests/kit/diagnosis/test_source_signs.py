@@ -44,7 +44,7 @@ def found(
     exercise: str, code: str, start: str = "from torch import nn\n", texts: Sequence[str] = ()
 ) -> dict[str, str]:
     """Return the sentences of the signs in *code* that raised *texts*, by their names."""
-    contract = contract_of(SOLUTION, exercise, [exercise])
+    contract = contract_of(StudentCode((SOLUTION.encode(),), ()), exercise, [exercise])
     source = StudentCode((start.encode(), code.encode()), ["mix", "Head"])
     return {one.name: one.sentence for one in signs(source, exercise, contract, texts)}
 
