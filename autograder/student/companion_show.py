@@ -1,13 +1,16 @@
 """Shows the companion of the course with the code in a learner's folder."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.course import COMPANION_FILE, Handout, Stage
 from autograder.errors import UsageError
 from autograder.sandbox.spawned_workers import Workers
 from autograder.student.check import student_file
-from autograder.student.live_module import LiveModule
+from autograder.student.course_modules import folder_with
+from autograder.student.live_module import LiveModule, NotReadyError
 from autograder.student.progress import Progress
 from autograder.submission import Code, collect
 
@@ -37,7 +40,7 @@ def show(
     """
     from autograder import companion  # noqa: PLC0415  # imports torch
 
-    file = _file(own)
+    file = _file(own.shared)
     slots = file.filled(passed)
     if stage:
         order = [one.name for one in own.stages]
@@ -55,12 +58,13 @@ def show_here(
     """Return what the companion shows in this process, with the lab's *stage* and what passed.
 
     *changed* maps exercises of the stage to what takes their places. Raises ``UsageError`` if the
-    stage fills no slot with one of them.
+    stage fills no slot with one of them, and ``NotReadyError`` if the stage's file can't run.
     """
     from autograder import companion  # noqa: PLC0415  # imports torch
     from autograder.student.companion_worker import open_module  # noqa: PLC0415  # imports torch
 
-    file = _file(own)
+    shared = folder_with(stage.source, COMPANION_FILE) or own.shared
+    file = _file(shared)
     needed = {key for one in file.slot for key in one.keys}
     order = [one.name for one in own.stages]
     unknown = [name for name in changed if f"{stage.name}/{name}" not in needed]
@@ -75,18 +79,40 @@ def show_here(
     earlier = order[: order.index(stage.name)]
     slots = [one for one in file.filled(passed) if one.stage in earlier]
     slots += [one for one in file.slot if one.stage == stage.name]
-    opened = open_module(own.shared, file.module)
+    opened, notes = open_module(shared, file.module), list[str]()
     for slot in slots:
         module = LiveModule(own.stage(slot.stage).stub)
         mine = changed if slot.stage == stage.name else {}
+        try:
+            getattr(module, slot.needs[-1].rpartition("/")[2])
+        except NotReadyError as error:
+            if slot.stage == stage.name:
+                raise
+            notes.append(f"{error} The course's own code took its place.")
+            continue
         opened.fill(slot.stage, slot.glue, Changed(module, mine))
     shown = file.shown_with(slots)
     request = companion.request_of(shown, prompt or (shown.start if shown and changed else ""))
     try:
-        found = opened.show(**request)
+        with _one_thread():
+            found = opened.show(**request)
     except ValueError as error:  # the companion refuses the request
         raise UsageError(str(error)) from None
+    found["notes"] = [*notes, *found["notes"]]
     return companion.answer_of({**found, "name": file.name})
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch use one thread, as workers do: tiny products take far longer with several."""
+    import torch  # noqa: PLC0415  # takes half a second
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class Changed:
@@ -99,14 +125,14 @@ class Changed:
         return self._changed[name] if name in self._changed else getattr(self._module, name)
 
 
-def _file(own: Handout) -> "CompanionFile":
+def _file(shared: Path) -> "CompanionFile":
     """Read the file of the companion; raise ``UsageError`` if there is none."""
     from autograder import companion  # noqa: PLC0415  # imports torch
 
-    file = companion.find(own.shared)
+    file = companion.find(shared)
     if file is None:
         msg = (
-            f"This course has no companion: {own.shared / COMPANION_FILE} is missing. If it should "
+            f"This course has no companion: {shared / COMPANION_FILE} is missing. If it should "
             "have one, `autograder start` adds the files."
         )
         raise UsageError(msg)

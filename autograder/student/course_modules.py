@@ -27,7 +27,7 @@ def course_module(folder: Path, name: str) -> ModuleType:
 
     Raises ``UsageError`` if the course has no such module, and ``CourseError`` if it fails.
     """
-    shared = next((one for one in _folders(folder) if (one / f"{name}.py").is_file()), None)
+    shared = folder_with(folder, f"{name}.py")
     if shared is None:
         msg = (
             f"The course's module {folder.parent / SHARED / name}.py is missing. "
@@ -48,6 +48,11 @@ def modules_in(shared: Path, name: str) -> ModuleType:
             "`autograder start` restores it."
         )
         raise CourseError(msg) from error
+
+
+def folder_with(folder: Path, name: str) -> Path | None:
+    """Return the folder of the course of the stage in *folder* that has the file *name*."""
+    return next((one for one in _folders(folder) if (one / name).is_file()), None)
 
 
 def _folders(folder: Path) -> Iterator[Path]:
