@@ -14,7 +14,7 @@ from autograder.exports import formats
 from autograder.gradescope import bundle
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 DATA = {".csv", ".db", ".json", ".tsv", ".xlsx", ".xml", ".zip"}

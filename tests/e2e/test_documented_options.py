@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "assignments").glob("*.md")),
 ]
 COMMANDS = {name for summaries in SUMMARIES.values() for name in summaries}

@@ -1,4 +1,4 @@
-"""Tests the semester of docs/instructor.md: runs its commands with twenty students."""
+"""Tests the semester of docs/instructor/: runs its commands with twenty students."""
 
 import ast
 import csv
@@ -27,7 +27,10 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 STAGE = "04_self_attention"
-PAGE = ROOT / "docs" / "instructor.md"
+PAGES = [
+    ROOT / "docs" / "instructor" / f"{name}.md"
+    for name in ("before-term", "hand-out", "collect", "grade", "report", "return", "second-looks")
+]
 PARTS = ("course.toml", "nbgrader_config.py", "solutions", "source", "assignments", "tests/hidden")
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RIGHT = (ROOT / "solutions" / STAGE / "self_attention.py").read_text("utf-8")
@@ -168,11 +171,12 @@ def end_endless_code_sooner(root: Path) -> None:
 
 
 def blocks() -> Iterator[tuple[str, str, str]]:
-    """Yield each block of commands or settings of the page with its heading."""
-    text = PAGE.read_text("utf-8")
-    for found in BLOCK.finditer(text):
-        heading = text[: found.start()].rpartition("\n## ")[2].partition("\n")[0]
-        yield heading, found[1], found[2]
+    """Yield each block of commands or settings of the pages with the title of its page."""
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        title = text.partition("\n")[0].removeprefix("# ")
+        for found in BLOCK.finditer(text):
+            yield title, found[1], found[2]
 
 
 def set_due_date(root: Path) -> None:

@@ -63,4 +63,5 @@ def test_prices_keep_their_bounds_and_are_those_of_the_page(stage: str):
 
     assert run.stdout.endswith("Everything holds.\n")
     assert f"{stage}: grading the modules of the table of prices" in run.stderr.splitlines()
-    assert row in (ROOT / "docs" / "instructor.md").read_text("utf-8").splitlines()
+    page = ROOT / "docs" / "instructor" / "what-a-mistake-costs.md"
+    assert row in page.read_text("utf-8").splitlines()
