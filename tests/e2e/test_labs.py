@@ -521,6 +521,13 @@ def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):
     assert f"`autograder {'progress' if stage.name == last else 'next'}`" in text
 
 
+def test_a_lab_with_a_picture_ends_with_a_hunt(stage: Stage):
+    """The last cell names the bug hunt of the stage, which needs a picture."""
+    text = read("assignments", stage).cells[-1].source
+
+    assert (f"`autograder hunt {stage.name[:2]}`" in text) is bool(stage.file.picture)
+
+
 def test_a_lab_draws_heatmaps(lab: NotebookNode):
     """At least one cell of each lab draws a heatmap."""
     assert any("heatmaps(" in cell.source for cell in lab.cells if is_code(cell))
