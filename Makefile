@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup grade test test-slow test-nightly test-browser hostile fuzz lint mutation \
-	docs clean
+	docs storyteller clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ docs: $(READY)  ## Build the documentation site into build/site; a broken link i
 	@echo 'uv pip install -c constraints.txt -r pyproject.toml --extra docs'; $(PIP_SETTINGS); \
 	$(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -r pyproject.toml --extra docs
 	$(BIN)/mkdocs build --strict
+
+storyteller: $(READY)  ## Draw the stories again and train the storyteller: five minutes on one core
+	$(BIN)/python -m tools.storyteller
 
 clean:  ## Remove everything that make and the tools wrote, .venv too
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -11,6 +11,8 @@ import pytest
 import torch
 
 from autograder.student.course_modules import modules_in
+from tools.storyteller.__main__ import LAB_SEED, LAB_SIZE, LOSS, NEAR
+from tools.storyteller.stories import draw_stories, long_sentences, split
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "source" / "course"
@@ -169,6 +171,23 @@ def test_an_unknown_character_is_refused_by_name(companion: Any):
     """The stories have no digits."""
     with pytest.raises(ValueError, match="no character '7'"):
         companion.show(prompt="7 boats", start="")
+
+
+def test_the_command_draws_the_shipped_stories():
+    """The text is drawn from the skeletons, and no long sentence of it is held out."""
+    train, held = split(draw_stories(LAB_SIZE, LAB_SEED, set()), LAB_SEED)
+    more = draw_stories(20_000, 3, held=long_sentences(held))
+
+    assert train == (SHARED / "stories_train.txt").read_text("utf-8")
+    assert held == (SHARED / "stories_held.txt").read_text("utf-8")
+    assert not long_sentences("".join(more)) & long_sentences(held)
+
+
+def test_the_shipped_weights_have_the_documented_loss(companion: Any):
+    """The loss of characters with at least 32 others before is within 0.02 of 0.300."""
+    held = (SHARED / "stories_held.txt").read_text("utf-8")
+
+    assert companion.story.loss(held) == pytest.approx(LOSS, abs=NEAR)
 
 
 def test_every_slot_names_exercises_of_its_stage():
