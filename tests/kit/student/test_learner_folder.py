@@ -103,6 +103,15 @@ def test_a_newer_course_is_mentioned_once(run, course: Course):
     assert "newer" not in run("next")[1]
 
 
+def test_a_folder_whose_course_is_gone_is_not_older(course: Course, own: Path):
+    """A learner's folder without its course says nothing about updates."""
+    change(course, "class Scale(nn.Module):", "class Scale(nn.Module):  # new")
+    handed_out = learner_folder.find_stages(own)
+    shutil.rmtree(course.root)
+
+    assert learner_folder.newer_course(handed_out) == ""
+
+
 def test_a_folder_that_was_moved_finds_its_course(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
