@@ -54,6 +54,7 @@ SUMMARIES: Final = {
         "collect": (
             "Collect a download into nbgrader's submitted/ folder, with times and the course's ids."
         ),
+        "copies": "Compare the code of a class by compare50, and write its pages.",
         "extend": "Give a student more time for a stage, before or after the submission.",
         "export": "Export grades: Canvas, Moodle, Gradescope, CSV.",
         "feedback": "Pack the students' pages into a zip that Canvas or Moodle distributes.",
@@ -80,14 +81,14 @@ SUMMARIES: Final = {
 MODULES: Final = {  # grouped by imports, so that `hint` does not load torch
     "check_commands": ("check", "watch", "hunt"),
     "exercise_commands": ("start", "hint", "next", "progress", "reset", "solution", "story"),
-    "grade_commands": ("grade", "collect", "extend"),
+    "grade_commands": ("grade", "collect", "copies", "extend"),
     "record_commands": ("diff", "explain", "export", "feedback"),
     "author_commands": ("release", "new-stage", "new-course"),
     "course_commands": ("verify", "mutate", "diagnose", "doctor", "bundle"),
 }
 
 # These write files about persons, or secrets, which only their owner may read.
-PRIVATE: Final = frozenset({"grade", "collect", "extend", "export", "feedback", "bundle"})
+PRIVATE: Final = frozenset({"grade", "collect", "copies", "extend", "export", "feedback", "bundle"})
 
 
 class CommandGroup(TyperGroup):

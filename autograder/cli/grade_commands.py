@@ -17,6 +17,7 @@ from typer import Argument, Option
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, course_secret
 from autograder.errors import ClusterError, UsageError
+from autograder.grading import copies as copies_of
 from autograder.grading import run as term
 from autograder.grading.journal import Journal
 from autograder.grading.run import Run, RunOptions, on_cluster
@@ -128,6 +129,37 @@ def collect(  # each parameter is an option of the command
         book.register(people, [work.student for work in place.works])
         count = f"{counted(written, 'submission')} of {collection.stage.name}"
         typer.echo(f"{count} {'is' if written == 1 else 'are'} in submitted/.")
+    _require_none_set_aside(places)
+
+
+@app.command()
+def copies(
+    stage: Annotated[str, Argument(metavar="STAGE", help="The stage, by name or number.")],
+    paths: Annotated[
+        list[Path],
+        Argument(metavar="PATH...", help="A download, packed or not, or a folder of submissions."),
+    ],
+    *,
+    out: Annotated[
+        Path, Option("--out", "-o", metavar="DIR", help="A new folder for the pages.")
+    ] = Path("copies"),
+    source: options.FromOption = None,
+    roster: options.RosterOption = None,
+    id_column: options.IdColumnOption = "",
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Compare the code of a class by compare50, and write its pages.
+
+    The pairs are no proof: short exercises have few right answers. compare50 must be installed.
+    """
+    course = inputs.find_course(course_folder)
+    chosen = course.graded_stage(stage)
+    people = inputs.read_roster(roster, None, id_column)
+    places = _find_submissions(course, paths, [chosen], _find_options(source, people, None))
+    works = [work for place in places for work in place.submissions()]
+    pairs = copies_of.compare(chosen, works, out)
+    output.print_lines(f"{pair.score:4.1f}  {pair.one} and {pair.other}" for pair in pairs)
+    typer.echo(f"{counted(len(pairs), 'pair')}; {out / copies_of.INDEX} shows the similar lines.")
     _require_none_set_aside(places)
 
 
