@@ -150,7 +150,8 @@ def copies(
 ) -> None:
     """Compare the code of a class by compare50, and write its pages.
 
-    The pairs prove nothing, because short exercises have few right answers. compare50 must be installed.
+    The pairs prove nothing, because short exercises have few right answers. compare50 must be
+    installed.
     """
     course = inputs.find_course(course_folder)
     chosen = course.graded_stage(stage)
