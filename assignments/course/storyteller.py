@@ -156,6 +156,9 @@ class Storyteller:
         """(H, n, d), (H, T, d), (H, T, d) -> (H, n, d)."""
         n, T = q.shape[1], k.shape[1]
         hidden = self.use("visible", (T, T), T)[T - n :] == 0
+        if hidden.all(-1).any() and "visible" in self.filled.keys() - self.replaced:
+            self.replaced["visible"] = "let a character see nothing"
+            raise Again
         rows = []
         for head in range(len(q)):
             scores = self.use("scores", (n, T), q[head], k[head]).masked_fill(hidden, -math.inf)

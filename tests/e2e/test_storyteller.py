@@ -108,6 +108,18 @@ def test_the_course_stands_in_for_unusable_results(result: Any, why: str, compan
     assert not shown["is_own"]
 
 
+def test_a_mask_that_hides_everything_is_blamed_and_not_the_softmax(companion: Any):
+    """The softmax of a row without a character is not finite, though its code is right."""
+    filled = fill(
+        companion,
+        "02_causal_averaging",
+        masked_softmax_weights=lambda T: torch.full((T, T), torch.nan),
+    )
+    wrote(filled)
+
+    assert filled.story.replaced == {"visible": "let a character see nothing"}
+
+
 def test_wrong_numbers_of_the_right_form_are_never_replaced(companion: Any):
     """The garbage is the message."""
     own = wrote(companion)
