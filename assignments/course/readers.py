@@ -3,7 +3,9 @@
 Each class gets the learner's *code*: the module of the stage.
 """
 
+from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -125,6 +127,66 @@ class PairReader(nn.Module):
         """Return the scores of the next letter: (B, T) -> (B, T, letters)."""
         x = self.letter(ids)
         return self.scores(self.last_norm(self.blocks(x)))
+
+
+class DecoderReader(nn.Module):
+    """Predicts the next character with the learner's ``DecoderAttention``, from its caches on."""
+
+    def __init__(
+        self,
+        code: ModuleType,
+        heads_of_keys: int,
+        window: int | None = None,
+        *,
+        vocab: int = 48,
+        d_model: int = 48,
+        heads: int = 4,
+    ) -> None:
+        super().__init__()
+        self.letter = nn.Embedding(vocab, d_model)
+        self.parts = nn.ModuleList(
+            _DecoderLayer(code.DecoderAttention(d_model, heads, heads_of_keys, window), d_model)
+            for _ in range(2)
+        )
+        self.norm, self.logits = nn.LayerNorm(d_model), nn.Linear(d_model, vocab, bias=False)
+
+    def forward(
+        self, ids: Tensor, caches: Sequence[Any] = (None, None)
+    ) -> tuple[Tensor, list[Any]]:
+        """Return the logits of the next character, and the new caches."""
+        x, new = self.letter(ids), []
+        for layer, cache in zip(self.parts, caches, strict=True):
+            x, kept = layer(x, cache)
+            new.append(kept)
+        return self.logits(self.norm(x)), new
+
+
+class _DecoderLayer(nn.Module):
+    """The learner's attention and a small network, each added to its input."""
+
+    def __init__(self, attention: nn.Module, d_model: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attention, self.network = attention, _network(d_model)
+
+    def forward(self, x: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        """Return the tokens with what both parts add, and the new cache."""
+        mixed, kept = self.attention(self.norm1(x), cache)
+        x = x + mixed
+        return x + self.network(self.norm2(x)), kept
+
+
+class LogitsOf(nn.Module):
+    """Gives *model* further arguments, and returns its logits without its caches."""
+
+    def __init__(self, model: nn.Module, *more: Any) -> None:
+        super().__init__()
+        self.model, self.more = model, more
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the logits of the next character."""
+        result = self.model(ids, *self.more)
+        return result[0] if isinstance(result, tuple) else result
 
 
 def _take_network_away(block: nn.Module) -> None:
