@@ -211,6 +211,7 @@ def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
         if layers != sorted(layers, key=list(Layer).index):
             yield f"the checks of {name} are not in the order of their layers."
     yield from misplaced_hints(stage, checks)
+    yield from misplaced_points(stage, checks)
 
 
 def misplaced_hints(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[str]:
@@ -225,6 +226,16 @@ def misplaced_hints(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[
                     yield f"{place} name {check}, which is not a public check of the exercise."
             if not ladder.checks or not all(hint.strip() for hint in ladder.hints):
                 yield f"{place} are empty or name no check."
+
+
+def misplaced_points(stage: Stage, checks: Sequence[CollectedCheck]) -> Iterator[str]:
+    """Report copies that give points, and other exercises that give none."""
+    for exercise in stage.exercises:
+        points = sum(one.spec.points for one in checks if one.spec.exercise == exercise.name)
+        if exercise.copied_from and points:
+            yield f"{exercise.name} is a copy, so its checks give no points, not {points:g}."
+        if not exercise.copied_from and not points:
+            yield f"the checks of {exercise.name} give no points."
 
 
 def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:

@@ -277,6 +277,491 @@ MISCONCEPTIONS = (
         ),
         question="How many layers does qkv_bias give a bias?",
     ),
+    # adamw_step
+    Misconception(
+        id="adds_the_decay_to_the_gradient",
+        exercise="adamw_step",
+        swaps=(
+            (
+                "    beta1, beta2 = betas",
+                "    beta1, beta2 = betas\n    gradient = gradient + weight_decay * parameter",
+            ),
+            ("(1 - learning_rate * weight_decay) * parameter", "1 * parameter"),
+        ),
+        explanation=(
+            "The decay is part of the gradient, as in Adam with an L2 penalty, so the two means "
+            "contain it. AdamW multiplies the parameter itself."
+        ),
+        question="Which of the three results may depend on weight_decay?",
+    ),
+    Misconception(
+        id="forgets_the_decay_of_the_weights",
+        exercise="adamw_step",
+        when=("no reads weight_decay",),
+        swaps=(("(1 - learning_rate * weight_decay) * parameter", "1 * parameter"),),
+        explanation="The parameter does not decay: `weight_decay` has no effect.",
+        question="What happens to a parameter whose gradient is 0?",
+    ),
+    Misconception(
+        id="decays_without_the_rate",
+        exercise="adamw_step",
+        swaps=(("(1 - learning_rate * weight_decay)", "(1 - weight_decay)"),),
+        explanation=(
+            "The decay does not depend on the learning rate: a step must multiply the parameter by "
+            "1 - learning_rate · weight_decay."
+        ),
+        question="How much should a parameter decay in a step with a learning rate of 0?",
+    ),
+    Misconception(
+        id="steps_with_the_uncorrected_means",
+        exercise="adamw_step",
+        swaps=(
+            ("direction = mean / (1 - beta1**step)", "direction = mean"),
+            ("torch.sqrt(square / (1 - beta2**step))", "torch.sqrt(square)"),
+        ),
+        explanation=(
+            "The means are used without their correction: they began at zero, so in the first "
+            "steps both are too small, and by different factors."
+        ),
+        question="After step 1, how large is the mean if it was 0 and the gradient is 1?",
+    ),
+    Misconception(
+        id="corrects_only_the_mean",
+        exercise="adamw_step",
+        swaps=(("torch.sqrt(square / (1 - beta2**step))", "torch.sqrt(square)"),),
+        explanation=(
+            "The mean of the squares is used without its correction, so the first steps are too "
+            "long."
+        ),
+        question="Which of the two means began at zero?",
+    ),
+    Misconception(
+        id="returns_the_corrected_means",
+        exercise="adamw_step",
+        swaps=(
+            ("direction = mean / (1 - beta1**step)", "mean = direction = mean / (1 - beta1**step)"),
+            (
+                "size = torch.sqrt(square / (1 - beta2**step))",
+                "square = square / (1 - beta2**step)\n    size = torch.sqrt(square)",
+            ),
+        ),
+        explanation=(
+            "The corrected means are returned, so the next step corrects them once more. The "
+            "correction is for the step only."
+        ),
+        question="From which number does the next step continue its mean?",
+    ),
+    Misconception(
+        id="adds_eps_under_the_root",
+        exercise="adamw_step",
+        swaps=(
+            (
+                "torch.sqrt(square / (1 - beta2**step))",
+                "torch.sqrt(square / (1 - beta2**step) + eps)",
+            ),
+            ("(size + eps)", "size"),
+        ),
+        explanation="eps is added under the root: it must be added to the root.",
+        question="What is the root of eps, if eps is 0.0001?",
+    ),
+    Misconception(
+        id="adds_eps_before_the_correction",
+        exercise="adamw_step",
+        swaps=(
+            (
+                "size = torch.sqrt(square / (1 - beta2**step))",
+                "size = (torch.sqrt(square) + eps) / (1 - beta2**step) ** 0.5",
+            ),
+            ("(size + eps)", "size"),
+        ),
+        explanation=(
+            "eps is added before the correction of the squares, as in some libraries; here it is "
+            "added to the corrected root."
+        ),
+        question="Is eps divided by anything in the docstring?",
+    ),
+    Misconception(
+        id="squares_the_mean",
+        exercise="adamw_step",
+        swaps=(("(1 - beta2) * gradient**2", "(1 - beta2) * mean**2"),),
+        explanation=(
+            "The new square contains the square of the mean; it must contain the square of the "
+            "gradient."
+        ),
+        question=(
+            "The gradients are 1 and -1. What is the square of their mean, and what is the mean of "
+            "their squares?"
+        ),
+    ),
+    Misconception(
+        id="exchanges_the_betas",
+        exercise="adamw_step",
+        swaps=(("beta1, beta2 = betas", "beta2, beta1 = betas"),),
+        explanation="The two betas are swapped: the first one belongs to the mean.",
+        question="Which of the two means should follow the gradient faster?",
+    ),
+    Misconception(
+        id="counts_steps_from_0",
+        exercise="adamw_step",
+        swaps=(("beta1**step", "beta1 ** (step + 1)"), ("beta2**step", "beta2 ** (step + 1)")),
+        explanation="The corrections are those of the next step: the first step has the number 1.",
+        question="By which number must a mean of one gradient be divided, if beta is 0.9?",
+    ),
+    Misconception(
+        id="divides_by_the_squares",
+        exercise="adamw_step",
+        swaps=(("torch.sqrt(square / (1 - beta2**step))", "square / (1 - beta2**step)"),),
+        explanation=(
+            "The step is divided by the mean of the squares, not by its root, so its length "
+            "depends on the size of the gradient."
+        ),
+        question="If all gradients are 10 times as large, how much longer should the step be?",
+    ),
+    Misconception(
+        id="steps_uphill",
+        exercise="adamw_step",
+        swaps=(("parameter - learning_rate * direction", "parameter + learning_rate * direction"),),
+        explanation="The step goes along the gradient, so it increases the loss.",
+        question="In which direction does the loss fall?",
+    ),
+    Misconception(
+        id="steps_in_float32",
+        exercise="adamw_step",
+        swaps=(
+            (
+                "return parameter, mean, square",
+                "return parameter.float(), mean.float(), square.float()",
+            ),
+        ),
+        explanation=(
+            "The results are always float32: float64 tensors lose their precision in each step."
+        ),
+        question="Which dtype should the result have if the parameter is float64?",
+    ),
+    Misconception(
+        id="uses_torchs_own_step",
+        exercise="adamw_step",
+        when=("calls adamw | calls AdamW | calls Adam",),
+        swaps=(
+            (
+                "    beta1, beta2 = betas\n",
+                (
+                    "    beta1, beta2 = betas\n"
+                    "    moved = [parameter.clone(), mean.clone(), square.clone()]\n"
+                    "    count = torch.tensor(step - 1.0)\n"
+                    "    from torch.optim.adamw import adamw\n"
+                    "    adamw(\n"
+                    "        moved[:1], [gradient], moved[1:2], moved[2:], [], [count],\n"
+                    "        foreach=False, amsgrad=False, beta1=beta1, beta2=beta2,\n"
+                    "        lr=learning_rate, weight_decay=weight_decay, eps=eps,\n"
+                    "        maximize=False,\n"
+                    "    )\n"
+                    "    return tuple(moved)\n"
+                ),
+            ),
+        ),
+        explanation=(
+            "The step is made by torch's own optimizer; this exercise asks for the step itself."
+        ),
+        question="Which two running means does the optimizer keep, and what does it do with them?",
+    ),
+    # clip_gradients
+    Misconception(
+        id="clips_each_tensor_alone",
+        exercise="clip_gradients",
+        swaps=(
+            (
+                "        gradients = [gradient * (max_norm / norm) for gradient in gradients]",
+                (
+                    "        gradients = [\n"
+                    "            gradient * min(1.0, max_norm / (float(gradient.norm()) + 1e-30))\n"
+                    "            for gradient in gradients\n"
+                    "        ]"
+                ),
+            ),
+        ),
+        explanation=(
+            "Each tensor is clipped by its own norm, so the direction of the whole gradient "
+            "changes. There is one norm of all numbers of all tensors."
+        ),
+        question="By which factor should a short tensor be multiplied if a long one is next to it?",
+    ),
+    Misconception(
+        id="clips_each_number",
+        exercise="clip_gradients",
+        swaps=(
+            (
+                "gradient * (max_norm / norm) for",
+                "gradient.clamp(-max_norm, max_norm) for",
+            ),
+        ),
+        explanation=(
+            "Single numbers are cut off at max_norm; all numbers must be multiplied by the same "
+            "factor."
+        ),
+        question="What happens to the direction of (3, 4) if both numbers are cut off at 1?",
+    ),
+    Misconception(
+        id="lengthens_short_gradients",
+        exercise="clip_gradients",
+        swaps=(("    if norm > max_norm:", "    if norm > 0:"),),
+        explanation="Short gradients are made longer: a norm below max_norm must stay.",
+        question="What should happen to a gradient whose norm is half of max_norm?",
+    ),
+    Misconception(
+        id="adds_the_norms",
+        exercise="clip_gradients",
+        swaps=(
+            ("float((gradient**2).sum())", "float((gradient**2).sum()) ** 0.5"),
+            ("norm = math.sqrt(sum(squares))", "norm = sum(squares)"),
+        ),
+        explanation=(
+            "The norms of the tensors are added; the joint norm is the root of the sum of all "
+            "squares."
+        ),
+        question="What is the norm of (3, 4), and is it the sum of the norms of 3 and 4?",
+    ),
+    Misconception(
+        id="takes_no_root_of_the_squares",
+        exercise="clip_gradients",
+        swaps=(("norm = math.sqrt(sum(squares))", "norm = sum(squares)"),),
+        explanation="The sum of the squares is used as the norm, without the root.",
+        question="How much larger is the norm if all numbers are twice as large?",
+    ),
+    Misconception(
+        id="returns_the_norm_afterwards",
+        exercise="clip_gradients",
+        swaps=(("return list(gradients), norm", "return list(gradients), min(norm, max_norm)"),),
+        explanation="The norm afterwards is returned; the exercise asks for the norm before.",
+        question="Which of the two norms shows that a batch was unusual?",
+    ),
+    Misconception(
+        id="divides_zeros_by_their_norm",
+        exercise="clip_gradients",
+        swaps=(
+            (
+                (
+                    "    if norm > max_norm:\n"
+                    "        gradients = [gradient * (max_norm / norm) for gradient in gradients]"
+                ),
+                (
+                    "    factor = (max_norm / torch.tensor(norm)).clamp(max=1.0)\n"
+                    "    gradients = [gradient * factor for gradient in gradients]\n"
+                    "    gradients = [g / g.norm() * g.norm() for g in gradients]"
+                ),
+            ),
+        ),
+        explanation="A gradient of zeros becomes NaN: 0 is divided by a norm of 0.",
+        question="What is the norm of a gradient of zeros?",
+    ),
+    Misconception(
+        id="forgets_the_largest_norm",
+        exercise="clip_gradients",
+        swaps=(("gradient * (max_norm / norm)", "gradient / norm"),),
+        explanation="Long gradients get a norm of 1; they must get the norm max_norm.",
+        question="Which norm do your clipped gradients have if max_norm is 5?",
+    ),
+    Misconception(
+        id="clips_the_callers_gradients",
+        exercise="clip_gradients",
+        when=("changes tensors in place",),
+        swaps=(
+            (
+                "        gradients = [gradient * (max_norm / norm) for gradient in gradients]",
+                "        for gradient in gradients:\n            gradient.mul_(max_norm / norm)",
+            ),
+        ),
+        explanation=(
+            "The caller's gradients are changed in place; the clipped ones must be new tensors."
+        ),
+        question="What are the caller's gradients after your function has returned?",
+    ),
+    Misconception(
+        id="uses_torchs_own_clipping",
+        exercise="clip_gradients",
+        when=("calls clip_grad_norm_ | calls get_total_norm | calls clip_grads_with_norm_",),
+        swaps=(
+            (
+                "    squares = [",
+                (
+                    "    copies = [nn.Parameter(torch.zeros_like(one)) for one in gradients]\n"
+                    "    for copy, gradient in zip(copies, gradients):\n"
+                    "        copy.grad = gradient.clone()\n"
+                    "    norm = nn.utils.clip_grad_norm_(copies, max_norm)\n"
+                    "    return [copy.grad for copy in copies], float(norm)\n"
+                    "    squares = ["
+                ),
+            ),
+        ),
+        explanation=(
+            "The gradients are clipped by torch's own function; this exercise asks for its steps."
+        ),
+        question="Of which numbers is the norm taken, and when does a factor apply?",
+    ),
+    # rate_at
+    Misconception(
+        id="counts_the_warmup_in_the_cosine",
+        exercise="rate_at",
+        swaps=(("(step - warmup) / (steps - warmup)", "step / steps"),),
+        explanation=(
+            "The cosine begins at step 0, so the rate jumps after the warm-up; it must begin where "
+            "the warm-up ends."
+        ),
+        question="Which share of the cosine has passed at step `warmup`?",
+    ),
+    Misconception(
+        id="divides_the_fall_by_all_steps",
+        exercise="rate_at",
+        swaps=(("(step - warmup) / (steps - warmup)", "(step - warmup) / steps"),),
+        explanation=(
+            "The fall is as long as the whole training, so the rate does not reach the floor; the "
+            "fall has steps - warmup steps."
+        ),
+        question="How many steps are left after the warm-up?",
+    ),
+    Misconception(
+        id="takes_the_whole_wave",
+        exercise="rate_at",
+        swaps=(("math.cos(math.pi * share)", "math.cos(2 * math.pi * share)"),),
+        explanation="The rate follows a whole wave and rises again in the second half.",
+        question="What is the cosine of π, and what is that of 2π?",
+    ),
+    Misconception(
+        id="adds_the_floor",
+        exercise="rate_at",
+        swaps=(("floor + (peak - floor) *", "floor + peak *"),),
+        explanation=(
+            "The floor is added to the whole curve, so the rate begins above the peak; the curve "
+            "has the height peak - floor."
+        ),
+        question="Which rate does your code give at the end of the warm-up, if the floor is 0.1?",
+    ),
+    Misconception(
+        id="rises_again_after_the_end",
+        exercise="rate_at",
+        swaps=(("    if step > steps:\n        return floor\n", ""),),
+        explanation="After the last step the rate rises again; it must stay at the floor.",
+        question="What does a cosine do after its lowest point?",
+    ),
+    Misconception(
+        id="warms_up_from_step_1",
+        exercise="rate_at",
+        swaps=(("return peak * step / warmup", "return peak * (step + 1) / warmup"),),
+        explanation="The warm-up is one step ahead: step 0 has the rate 0.",
+        question="At which step does the rate reach the peak, and at which is it 0?",
+    ),
+    Misconception(
+        id="falls_on_a_straight_line",
+        exercise="rate_at",
+        swaps=(("(1 + math.cos(math.pi * share)) / 2", "(1 - share)"),),
+        explanation="The rate falls on a straight line; it must fall on half a cosine wave.",
+        question="Where does half a cosine wave fall slowest, and where fastest?",
+    ),
+    Misconception(
+        id="warms_up_from_the_floor",
+        exercise="rate_at",
+        swaps=(("return peak * step / warmup", "return floor + (peak - floor) * step / warmup"),),
+        explanation="The warm-up begins at the floor; it must begin at 0.",
+        question="Which rate does step 0 have?",
+    ),
+    Misconception(
+        id="takes_a_quarter_of_the_wave",
+        exercise="rate_at",
+        swaps=(("(1 + math.cos(math.pi * share)) / 2", "math.cos(math.pi / 2 * share)"),),
+        explanation=(
+            "The rate follows a quarter of a cosine wave, so it falls fastest at the end; half a "
+            "wave falls slowly there."
+        ),
+        question="What is (1 + cos(π · share)) / 2 in the middle, where share is 0.5?",
+    ),
+    # estimate_loss
+    Misconception(
+        id="predicts_the_current_token",
+        exercise="estimate_loss",
+        swaps=(("ids[1 : count * length + 1]", "ids[: count * length]"),),
+        explanation=(
+            "The targets are the inputs themselves; the target is the token after each input."
+        ),
+        question="Which token should the model predict at the last position of a piece?",
+    ),
+    Misconception(
+        id="measures_with_dropout",
+        exercise="estimate_loss",
+        when=("no calls eval",),
+        swaps=(("    model.eval()\n", ""),),
+        explanation=(
+            "The model is measured in training mode, so dropout changes the loss in each call."
+        ),
+        question="Which method of the model switches dropout off?",
+    ),
+    Misconception(
+        id="leaves_the_model_in_eval_mode",
+        exercise="estimate_loss",
+        swaps=(("    model.train(was_training)\n", ""),),
+        explanation=(
+            "The model stays in eval mode, so the rest of its training runs without dropout."
+        ),
+        question="In which mode was the model before your function was called?",
+    ),
+    Misconception(
+        id="always_returns_to_training",
+        exercise="estimate_loss",
+        swaps=(("model.train(was_training)", "model.train()"),),
+        explanation="The model is in training mode afterwards, even if it was in eval mode before.",
+        question="What does `model.training` tell you, and when must you ask?",
+    ),
+    Misconception(
+        id="measures_with_a_graph",
+        exercise="estimate_loss",
+        when=("no calls no_grad", "no calls inference_mode"),
+        swaps=(
+            (
+                (
+                    "    with torch.no_grad():\n"
+                    "        logits = model(inputs)  # (count, length, V)\n"
+                    "        loss = nn.functional.cross_entropy(logits.flatten(0, 1), "
+                    "targets.flatten())\n"
+                ),
+                (
+                    "    logits = model(inputs)\n"
+                    "    loss = nn.functional.cross_entropy(\n"
+                    "        logits.flatten(0, 1), targets.flatten()\n"
+                    "    )\n"
+                ),
+            ),
+        ),
+        explanation="The measurement builds a graph, which costs memory and time for nothing.",
+        question="Do you call `backward` on this loss?",
+    ),
+    Misconception(
+        id="forgets_the_last_prediction",
+        exercise="estimate_loss",
+        swaps=(
+            (
+                "logits.flatten(0, 1), targets.flatten()",
+                "logits[:, :-1].flatten(0, 1), targets[:, :-1].flatten()",
+            ),
+        ),
+        explanation=(
+            "The last prediction of each piece is left out; its target is the first token of the "
+            "next piece."
+        ),
+        question="How many predictions does a piece of 6 tokens give?",
+    ),
+    Misconception(
+        id="adds_the_losses",
+        exercise="estimate_loss",
+        swaps=(("targets.flatten())", 'targets.flatten(), reduction="sum")'),),
+        explanation="The losses are added; the result must be their mean.",
+        question="How does your loss change if the text is twice as long?",
+    ),
+    Misconception(
+        id="measures_one_piece",
+        exercise="estimate_loss",
+        swaps=(("    inputs = ids[", "    count = 1\n    inputs = ids["),),
+        explanation="Only the first piece is measured; the loss is the mean over all pieces.",
+        question="How many pieces of 6 tokens, each with a token after it, are in 25 ids?",
+    ),
     # top_k_logits
     Misconception(
         id="keeps_exactly_k",

@@ -1,8 +1,9 @@
-"""The model of stage 15 by torch's ready-made attention, norms and GELU."""
+"""The model of stage 15, its optimizer and its clipping by what torch has ready-made."""
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.optim.adamw import adamw
 
 
 class Heads(nn.Module):
@@ -112,3 +113,46 @@ class GPT(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.out_head(self.final_norm(x))
+
+
+def adamw_step(
+    parameter,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    betas=(0.9, 0.999),
+    eps=1e-8,
+    weight_decay=0.01,
+):
+    if step < 1:
+        raise ValueError
+    new, mean, square = parameter.clone(), mean.clone(), square.clone()
+    adamw(
+        [new],
+        [gradient],
+        [mean],
+        [square],
+        [],
+        [torch.tensor(step - 1.0)],
+        foreach=False,
+        amsgrad=False,
+        beta1=betas[0],
+        beta2=betas[1],
+        lr=learning_rate,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=False,
+    )
+    return new, mean, square
+
+
+def clip_gradients(gradients, max_norm):
+    if max_norm <= 0:
+        raise ValueError
+    copies = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
+    for one, gradient in zip(copies, gradients, strict=True):
+        one.grad = gradient.clone()
+    norm = nn.utils.clip_grad_norm_(copies, max_norm)
+    return [one.grad for one in copies], float(norm)

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -11,8 +12,10 @@ from autograder import course as courses
 from autograder.authoring import release, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
+from autograder.course_file import Exercise
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
+from autograder.suite.checks import CheckSpec, CollectedCheck, Layer
 from autograder.suite.documented import TORCH_VERSION
 from tests.kit.commands import forget_suites
 from tests.kit.factories import HIDDEN, MISCONCEPTIONS, course_files, rewrite_records, write_files
@@ -200,6 +203,21 @@ def test_what_does_not_hold_is_a_finding(
     findings = verify.verify(courses.load(added.root), full=full).findings
 
     assert any(finding in line for line in findings), findings
+
+
+def test_copies_give_no_points_and_other_exercises_do():
+    """Points are for what a student writes in this stage."""
+    exercises = [Exercise("double", copied_from="00_old"), Exercise("Scale"), Exercise("half")]
+    given = {"double": 0.5, "Scale": 0.0, "half": 1.0}
+    checks = [
+        CollectedCheck(None, CheckSpec(name, points, Layer.PROBE, ()))
+        for name, points in given.items()
+    ]
+
+    assert list(verify.misplaced_points(SimpleNamespace(exercises=exercises), checks)) == [
+        "double is a copy, so its checks give no points, not 0.5.",
+        "the checks of Scale give no points.",
+    ]
 
 
 def test_each_part_of_a_stage_is_reported_when_it_begins(added: Course):

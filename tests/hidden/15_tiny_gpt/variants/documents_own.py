@@ -1,5 +1,7 @@
 """The style of the book: its names, its dropout, its sampling loop."""
 
+import math
+
 import torch
 import torch.nn as nn
 
@@ -171,6 +173,68 @@ def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=F
     if not tied:
         total += d_model * vocab_size
     return total
+
+
+def adamw_step(
+    parameter,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    betas=(0.9, 0.999),
+    eps=1e-8,
+    weight_decay=0.01,
+):
+    if step < 1:
+        raise ValueError("step counts from 1")
+    exp_avg = mean * betas[0] + gradient * (1 - betas[0])
+    exp_avg_sq = square * betas[1] + gradient * gradient * (1 - betas[1])
+    bias_correction1 = 1 - betas[0] ** step
+    bias_correction2 = 1 - betas[1] ** step
+    step_size = learning_rate / bias_correction1
+    denom = exp_avg_sq.sqrt() / bias_correction2**0.5 + eps
+    new = parameter - learning_rate * weight_decay * parameter
+    return new - step_size * exp_avg / denom, exp_avg, exp_avg_sq
+
+
+def clip_gradients(gradients, max_norm):
+    if max_norm <= 0:
+        raise ValueError("max_norm must be positive")
+    norm = sum((g**2).sum() for g in gradients) ** 0.5
+    clip_coef = max_norm / (norm + 1e-6)
+    if clip_coef < 1:
+        gradients = [g * clip_coef for g in gradients]
+    return list(gradients), norm.item()
+
+
+def rate_at(step, steps, peak, warmup=0, floor=0.0):
+    if warmup < 0 or warmup >= steps:
+        raise ValueError
+    if step < warmup:
+        return peak * (step / warmup)
+    if step > steps:
+        return floor
+    decay_ratio = (step - warmup) / (steps - warmup)
+    coeff = 0.5 * (1.0 + math.cos(math.pi * decay_ratio))
+    return floor + coeff * (peak - floor)
+
+
+@torch.no_grad()
+def estimate_loss(model, ids, length):
+    pieces = (ids.shape[0] - 1) // length
+    if pieces == 0:
+        raise ValueError
+    mode = model.training
+    model.eval()
+    losses = torch.zeros(pieces)
+    for k in range(pieces):
+        X = ids[k * length : (k + 1) * length][None]
+        Y = ids[k * length + 1 : (k + 1) * length + 1]
+        losses[k] = nn.functional.cross_entropy(model(X)[0], Y).item()
+    if mode:
+        model.train()
+    return losses.mean().item()
 
 
 def top_k_logits(logits, k):

@@ -1,5 +1,7 @@
 """Products by einsum, and one-hot vectors in place of lookups."""
 
+import math
+
 import torch
 from torch import einsum, nn
 
@@ -116,6 +118,61 @@ def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=F
     per_block = 12 * d_model**2 + (13 if qkv_bias else 10) * d_model
     tables = (1 if tied else 2) * vocab_size + context_length
     return tables * d_model + num_layers * per_block + 2 * d_model
+
+
+def adamw_step(
+    parameter,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    betas=(0.9, 0.999),
+    eps=1e-8,
+    weight_decay=0.01,
+):
+    if step <= 0:
+        raise ValueError
+    mean = torch.lerp(mean, gradient, 1 - betas[0])
+    square = torch.lerp(square, gradient.square(), 1 - betas[1])
+    unbiased_mean = mean / (1 - betas[0] ** step)
+    unbiased_square = square / (1 - betas[1] ** step)
+    change = unbiased_mean / (unbiased_square.sqrt() + eps) 
+    shrunk = parameter * (1 - learning_rate * weight_decay)
+    return torch.add(shrunk, change, alpha=-learning_rate), mean, square
+
+
+def clip_gradients(gradients, max_norm):
+    if not max_norm > 0:
+        raise ValueError
+    squares = [torch.einsum("i,i->", g.reshape(-1), g.reshape(-1)) for g in gradients]
+    norm = float(torch.stack(squares).sum().sqrt())
+    factor = min(1.0, max_norm / norm) if norm > 0 else 1.0
+    return [factor * g for g in gradients], norm
+
+
+def rate_at(step, steps, peak, warmup=0, floor=0.0):
+    if not 0 <= warmup < steps:
+        raise ValueError
+    if step < warmup:
+        return step / warmup * peak
+    angle = math.pi * min(1.0, (step - warmup) / (steps - warmup))
+    return (peak + floor) / 2 + (peak - floor) / 2 * math.cos(angle)
+
+
+def estimate_loss(model, ids, length):
+    if len(ids) < length + 1:
+        raise ValueError
+    pieces = ids.unfold(0, length + 1, length)
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            shares = torch.log_softmax(model(pieces[:, :-1]), dim=-1)
+    finally:
+        model.train(training)
+    found = shares.gather(-1, pieces[:, 1:, None])
+    return -found.mean().item()
 
 
 def top_k_logits(logits, k):

@@ -1,5 +1,7 @@
 """The style of Hugging Face: position ids, float64 inside, warpers, a filled result."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -141,6 +143,62 @@ def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=F
     )
     rows = vocab_size + context_length + (not tied) * vocab_size
     return rows * d_model + layer * num_layers + 2 * d_model
+
+
+def adamw_step(
+    parameter,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    betas=(0.9, 0.999),
+    eps=1e-8,
+    weight_decay=0.01,
+):
+    if step < 1:
+        raise ValueError
+    dtype = parameter.dtype
+    p, g, m, s = (one.double() for one in (parameter, gradient, mean, square))
+    m = betas[0] * m + (1 - betas[0]) * g
+    s = betas[1] * s + (1 - betas[1]) * g**2
+    m_hat, s_hat = m / (1 - betas[0] ** step), s / (1 - betas[1] ** step)
+    p = p - learning_rate * weight_decay * p - learning_rate * m_hat / (s_hat**0.5 + eps)
+    return p.to(dtype), m.to(dtype), s.to(dtype)
+
+
+def clip_gradients(gradients, max_norm):
+    if max_norm <= 0:
+        raise ValueError
+    norm = torch.cat([g.flatten().double() for g in gradients]).norm().item()
+    if norm <= max_norm:
+        return [g.clone() for g in gradients], norm
+    return [(g.double() * max_norm / norm).to(g.dtype) for g in gradients], norm
+
+
+def rate_at(step, steps, peak, warmup=0, floor=0.0):
+    if not 0 <= warmup < steps:
+        raise ValueError
+    if step < warmup:
+        return float(peak * step / warmup)
+    share = torch.tensor(min(1.0, (step - warmup) / (steps - warmup)), dtype=torch.float64)
+    wave = torch.cos(torch.pi * share) + 1
+    return (floor + (peak - floor) * wave / 2).item()
+
+
+def estimate_loss(model, ids, length):
+    count = (len(ids) - 1) // length
+    if count < 1:
+        raise ValueError
+    inputs = torch.stack([ids[k * length : (k + 1) * length] for k in range(count)])
+    targets = torch.stack([ids[k * length + 1 : (k + 1) * length + 1] for k in range(count)])
+    before = model.training
+    model.eval()
+    with torch.no_grad():
+        logits = model(inputs).double()
+    model.train(before)
+    losses = torch.logsumexp(logits, dim=-1) - logits.gather(-1, targets[..., None])[..., 0]
+    return losses.mean().item()
 
 
 def top_k_logits(scores, top_k):

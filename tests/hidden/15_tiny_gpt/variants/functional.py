@@ -140,6 +140,58 @@ def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=F
     return d_model * sum(tables) + num_layers * block + 2 * d_model
 
 
+def running(old, new, beta):
+    return old + (1 - beta) * (new - old)
+
+
+def adamw_step(
+    parameter,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    betas=(0.9, 0.999),
+    eps=1e-8,
+    weight_decay=0.01,
+):
+    if step < 1:
+        raise ValueError
+    b1, b2 = betas
+    mean, square = running(mean, gradient, b1), running(square, gradient**2, b2)
+    scale = learning_rate * math.sqrt(1 - b2**step) / (1 - b1**step)
+    adam = scale * mean / (square.sqrt() + eps * math.sqrt(1 - b2**step))
+    return parameter - adam - learning_rate * weight_decay * parameter, mean, square
+
+
+def clip_gradients(gradients, max_norm):
+    if max_norm <= 0:
+        raise ValueError
+    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in gradients]))
+    factor = torch.clamp(max_norm / (norm + 1e-12), max=1.0)
+    return [g * factor.to(g.dtype) for g in gradients], norm.item()
+
+
+def rate_at(step, steps, peak, warmup=0, floor=0.0):
+    if not 0 <= warmup < steps:
+        raise ValueError
+    if step < warmup:
+        return peak / warmup * step
+    left = max(0, steps - step) / (steps - warmup)
+    return floor + (peak - floor) * (1 - math.cos(math.pi * left)) / 2
+
+
+def estimate_loss(model, ids, length):
+    N = (ids.numel() - 1) // length * length
+    if N <= 0:
+        raise ValueError
+    mode = model.training
+    with torch.set_grad_enabled(False):
+        logits = model.eval()(ids[:N].reshape(-1, length))
+    model.train(mode)
+    return F.cross_entropy(logits.transpose(1, 2), ids[1 : N + 1].reshape(-1, length)).item()
+
+
 def top_k_logits(logits, k):
     if not 0 < k <= logits.size(-1):
         raise ValueError(k)

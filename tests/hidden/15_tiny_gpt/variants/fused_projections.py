@@ -1,5 +1,7 @@
 """The style of nanoGPT: asserts, weights tied by assignment, loops over items."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -145,6 +147,67 @@ def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=F
     head = V * C
     total = wte + wpe + L * (attn + mlp + 4 * C) + 2 * C + head
     return total - head if tied else total
+
+
+def adamw_step(
+    parameter,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    betas=(0.9, 0.999),
+    eps=1e-8,
+    weight_decay=0.01,
+):
+    if step < 1:
+        raise ValueError
+    with torch.no_grad():
+        new, mean, square = parameter.clone(), mean.clone(), square.clone()
+        mean.mul_(betas[0]).add_(gradient, alpha=1 - betas[0])
+        square.mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
+        new.mul_(1 - learning_rate * weight_decay)
+        bottom = (square / (1 - betas[1] ** step)).sqrt_().add_(eps)
+        new.addcdiv_(mean, bottom, value=-learning_rate / (1 - betas[0] ** step))
+    return new, mean, square
+
+
+def clip_gradients(gradients, max_norm):
+    if max_norm <= 0:
+        raise ValueError
+    total = 0.0
+    for g in gradients:
+        total += g.pow(2).sum().item()
+    norm = total**0.5
+    if norm <= max_norm:
+        return gradients, norm
+    return [g / (norm / max_norm) for g in gradients], norm
+
+
+def rate_at(step, steps, peak, warmup=0, floor=0.0):
+    if not 0 <= warmup < steps:
+        raise ValueError
+    if step < warmup:
+        return peak * step / warmup
+    if step >= steps:
+        return floor
+    return floor + (peak - floor) * math.cos(math.pi / 2 * (step - warmup) / (steps - warmup)) ** 2
+
+
+def estimate_loss(model, ids, length):
+    if ids.size(0) <= length:
+        raise ValueError
+    was = model.training
+    model.eval()
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for start in range(0, ids.size(0) - length, length):
+            logits = model(ids[start : start + length].unsqueeze(0)).squeeze(0)
+            targets = ids[start + 1 : start + length + 1]
+            total += nn.functional.cross_entropy(logits, targets, reduction="sum").item()
+            count += length
+    model.train(was)
+    return total / count
 
 
 def top_k_logits(logits, k):

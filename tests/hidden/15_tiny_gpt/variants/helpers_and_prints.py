@@ -1,5 +1,7 @@
 """Helpers, prints, a list of columns, and a demo."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -169,6 +171,80 @@ def count_parameters(vocab_size, context_length, d_model, num_layers, qkv_bias=F
         sizes["head"] = vocab_size * d_model
     print(sizes)
     return sum(sizes.values())
+
+
+def average(old, new, beta):
+    return beta * old + (1 - beta) * new
+
+
+def unbiased(average_, beta, step):
+    return average_ / (1 - beta**step)
+
+
+def adamw_step(
+    parameter,
+    gradient,
+    mean,
+    square,
+    step,
+    learning_rate,
+    betas=(0.9, 0.999),
+    eps=1e-8,
+    weight_decay=0.01,
+):
+    if step < 1:
+        raise ValueError("step counts from 1")
+    mean = average(mean, gradient, betas[0])
+    square = average(square, gradient * gradient, betas[1])
+    change = unbiased(mean, betas[0], step) / (unbiased(square, betas[1], step).sqrt() + eps)
+    print("largest change:", change.abs().max())
+    return parameter - learning_rate * (change + weight_decay * parameter), mean, square
+
+
+def joint_norm(gradients):
+    return math.sqrt(sum(float(gradient.norm()) ** 2 for gradient in gradients))
+
+
+def clip_gradients(gradients, max_norm):
+    if max_norm <= 0:
+        raise ValueError("max_norm must be above 0")
+    norm = joint_norm(gradients)
+    print("norm:", norm)
+    factor = max_norm / norm if norm > max_norm else 1
+    return tuple(factor * gradient for gradient in gradients), norm
+
+
+def rate_at(step, steps, peak, warmup=0, floor=0.0):
+    if not (0 <= warmup < steps):
+        raise ValueError("the warm-up does not fit")
+    if step < warmup:
+        rate = peak * step / warmup
+    elif step < steps:
+        share = (step - warmup) / (steps - warmup)
+        rate = floor + 0.5 * (peak - floor) * (1 + math.cos(share * math.pi))
+    else:
+        rate = floor
+    print("rate:", rate)
+    return rate
+
+
+def pieces_of(ids, length):
+    count = (len(ids) - 1) // length
+    if not count:
+        raise ValueError("the text is too short")
+    return ids[: count * length].view(-1, length), ids[1 : count * length + 1].view(-1, length)
+
+
+def estimate_loss(model, ids, length):
+    inputs, targets = pieces_of(ids, length)
+    training = model.training
+    model.eval()
+    with torch.no_grad():
+        logits = model(inputs)
+    if training:
+        model.train()
+    V = logits.shape[-1]
+    return nn.functional.cross_entropy(logits.reshape(-1, V), targets.reshape(-1)).item()
 
 
 def top_k_logits(logits: Tensor, k: int) -> Tensor:
