@@ -15,8 +15,8 @@ from torch import Tensor
 
 from autograder.results import Status
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
-from autograder.suite.forbidden import avoids_itself
+from autograder.suite.compare import agrees, alike, number, same_dtype, tensor, tensor_like
+from autograder.suite.forbidden import avoids, avoids_itself
 from autograder.suite.student_proxy import RemoteModule, Student
 
 
@@ -56,6 +56,15 @@ READY_ATTENTION = frozenset(
         "scaled_dot_product_attention",
     }
 )
+READY_CLIPPING = frozenset(
+    {
+        "clip_grad_norm",
+        "clip_grad_norm_",
+        "clip_grad_value_",
+        "clip_grads_with_norm_",
+        "get_total_norm",
+    }
+)
 READY_GELU = frozenset(
     {
         "GELU",
@@ -82,6 +91,20 @@ READY_NORM = frozenset(
         "native_group_norm",
         "native_layer_norm",
         "rms_norm",
+    }
+)
+READY_OPTIMIZER = frozenset(
+    {
+        "Adadelta",
+        "Adagrad",
+        "Adam",
+        "AdamW",
+        "LBFGS",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "SGD",
+        "optim",
     }
 )
 HEADS = "MultiHeadAttention"
@@ -252,7 +275,7 @@ def heads_of(student, probe, d_in, H, change=None):
 # MultiHeadAttention
 
 
-@check(HEADS, points=0.07, layer="probe")
+@check(HEADS, points=0, layer="probe")
 def test_heads_still_attend(student, reference, probe):
     """The copied class gives the right results for several sizes and lengths."""
     for d_in, d_out, context, H, qkv_bias in ((7, 6, 9, 2, False), (5, 12, 6, 3, True)):
@@ -264,7 +287,7 @@ def test_heads_still_attend(student, reference, probe):
             agrees(yours(x), ours(x), "The context")
 
 
-@check(HEADS, points=0.02, layer="laws")
+@check(HEADS, points=0, layer="laws")
 def test_heads_still_see_the_past_and_not_the_future(student, probe):
     """A token affects the tokens after it, and none before it."""
 
@@ -281,7 +304,7 @@ def test_heads_still_see_the_past_and_not_the_future(student, probe):
     has_effect(before[:, 4:], after[:, 4:], "an earlier token")
 
 
-@check(HEADS, points=0.02, layer="laws")
+@check(HEADS, points=0, layer="laws")
 def test_heads_still_have_weights_that_sum_to_one(student, probe):
     """If all values are equal, every context vector before out_proj is this value."""
     value = probe.normal(8)
@@ -296,7 +319,7 @@ def test_heads_still_have_weights_that_sum_to_one(student, probe):
     agrees(heads_of(student, probe, 8, 4, equal_values)(x), value.expand_as(x), "The context")
 
 
-@check(HEADS, points=0.02, layer="laws")
+@check(HEADS, points=0, layer="laws")
 def test_heads_still_keep_the_items_of_a_batch_apart(student, probe):
     """Each item of a batch gets the same result as it would alone, and items differ."""
     yours, x = heads_of(student, probe, 6, 3), probe.normal(3, 5, 6)
@@ -336,7 +359,7 @@ def read(context):
     return answer.view(B, T, H, 2, T).permute(3, 0, 2, 1, 4)
 
 
-@check(HEADS, points=0.03, layer="laws")
+@check(HEADS, points=0, layer="laws")
 def test_heads_still_drop_weights(student, probe):
     """In training some weights are dropped and the others are rescaled; in eval mode none is."""
     yours, x = readable(student, probe)
@@ -365,7 +388,7 @@ def test_heads_still_drop_weights(student, probe):
     expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
 
 
-@check(HEADS, points=0.02, layer="laws", rules=("refuses",))
+@check(HEADS, points=0, layer="laws", rules=("refuses",))
 def test_heads_still_refuse_what_does_not_fit(student, probe):
     """An uneven split and a text of more than context_length tokens raise an error."""
     yours = student.new(HEADS, 7, 8, 12, 0.0, 2, NO_BIAS)
@@ -376,7 +399,7 @@ def test_heads_still_refuse_what_does_not_fit(student, probe):
     is_refused(refused, "A d_out that num_heads does not divide")
 
 
-@check(HEADS, points=0.02, layer="forbidden", rules=("no_ready_attention",))
+@check(HEADS, points=0, layer="forbidden", rules=("no_ready_attention",))
 def test_heads_are_still_built_by_hand(student, probe):
     """Attention is computed step by step, not by torch's ready-made attention."""
     yours, x = heads_of(student, probe, 6, 2), probe.normal(3, 5, 6)
@@ -398,7 +421,7 @@ def norm_weights(probe, d_model):
 # LayerNorm
 
 
-@check("LayerNorm", points=0.07, layer="probe")
+@check("LayerNorm", points=0, layer="probe")
 def test_layer_norm_still_normalizes(student, reference, probe):
     """The copied class gives the right results, even for small features or a different eps."""
     for shape, eps, size in (
@@ -412,7 +435,7 @@ def test_layer_norm_still_normalizes(student, reference, probe):
         agrees(yours(x), ours(x), "The result of LayerNorm")
 
 
-@check("LayerNorm", points=0.02, layer="laws")
+@check("LayerNorm", points=0, layer="laws")
 def test_layer_norm_still_gives_mean_0_and_variance_1(student, probe):
     """With a scale of 1 and a shift of 0, each token gets features with mean 0 and variance 1."""
     norm = layer_norm(student, {"scale": torch.ones(8), "shift": torch.zeros(8)})
@@ -422,7 +445,7 @@ def test_layer_norm_still_gives_mean_0_and_variance_1(student, probe):
     agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The variance of each token's features")
 
 
-@check("LayerNorm", points=0.02, layer="laws")
+@check("LayerNorm", points=0, layer="laws")
 def test_layer_norm_still_treats_each_token_alone(student, probe):
     """A token gets the same result alone and in a batch, and other tokens get other results."""
     norm = layer_norm(student, norm_weights(probe, 8))
@@ -430,7 +453,7 @@ def test_layer_norm_still_treats_each_token_alone(student, probe):
     treats_tokens_apart(norm, 3.0 * probe.normal(3, 5, 8) + 2.0)
 
 
-@check("LayerNorm", points=0.02, layer="laws")
+@check("LayerNorm", points=0, layer="laws")
 def test_layer_norm_still_scales_and_then_shifts(student, probe):
     """The result is that of a scale of 1 and a shift of 0, times scale, plus shift."""
     weights, x = norm_weights(probe, 8), 3.0 * probe.normal(3, 5, 8) + 2.0
@@ -441,7 +464,7 @@ def test_layer_norm_still_scales_and_then_shifts(student, probe):
     has_effect(normalized, result, "scale and shift")
 
 
-@check("LayerNorm", points=0.02, layer="forbidden", rules=("no_ready_norm",))
+@check("LayerNorm", points=0, layer="forbidden", rules=("no_ready_norm",))
 def test_layer_norm_is_still_written_by_hand(student, probe):
     """The norm is computed step by step, not by torch's ready-made norms."""
     norm, x = layer_norm(student, norm_weights(probe, 6)), probe.normal(3, 5, 6)
@@ -466,7 +489,7 @@ def feed_forward(student, weights, activation):
 # FeedForward
 
 
-@check("FeedForward", points=0.05, layer="probe")
+@check("FeedForward", points=0, layer="probe")
 def test_feed_forward_still_transforms(student, reference, probe):
     """The copied class gives the right results with GELU and with ReLU."""
     for d_model, hidden, activation in ((4, 7, "gelu"), (5, 9, "relu"), (3, 8, "gelu")):
@@ -476,7 +499,7 @@ def test_feed_forward_still_transforms(student, reference, probe):
         agrees(yours(x), ours(x), "The result of FeedForward")
 
 
-@check("FeedForward", points=0.02, layer="laws")
+@check("FeedForward", points=0, layer="laws")
 def test_feed_forward_still_treats_each_token_alone(student, probe):
     """A token gets the same result alone and in a batch, and other tokens get other results."""
     network = feed_forward(student, drawn_weights(probe, FF_SHAPES), "relu")
@@ -484,7 +507,7 @@ def test_feed_forward_still_treats_each_token_alone(student, probe):
     treats_tokens_apart(network, 1.4 * probe.normal(2, 5, 4))
 
 
-@check("FeedForward", points=0.02, layer="laws")
+@check("FeedForward", points=0, layer="laws")
 def test_feed_forward_still_ends_with_its_second_layer(student, probe):
     """Twice the weight and bias of linear2 give twice the result."""
     weights, x = drawn_weights(probe, FF_SHAPES), 1.4 * probe.normal(2, 5, 4)
@@ -495,7 +518,7 @@ def test_feed_forward_still_ends_with_its_second_layer(student, probe):
     has_effect(before, after, "linear2")
 
 
-@check("FeedForward", points=0.02, layer="laws")
+@check("FeedForward", points=0, layer="laws")
 def test_feed_forward_still_drops_negative_features(student, probe):
     """If all hidden features are far below 0, the result is the bias of linear2."""
     weights, x = drawn_weights(probe, FF_SHAPES), probe.normal(2, 5, 4, scale=0.5)
@@ -506,7 +529,7 @@ def test_feed_forward_still_drops_negative_features(student, probe):
         agrees(result, weights["linear2.bias"].expand(2, 5, 4), "The result")
 
 
-@check("FeedForward", points=0.02, layer="laws", rules=("refuses",))
+@check("FeedForward", points=0, layer="laws", rules=("refuses",))
 def test_feed_forward_still_refuses_other_activations(student):
     """The constructor accepts "gelu" and "relu" and raises an error for other names."""
     for activation in ("gelu", "relu"):
@@ -517,7 +540,7 @@ def test_feed_forward_still_refuses_other_activations(student):
         is_refused(refused, "An unknown activation")
 
 
-@check("FeedForward", points=0.02, layer="forbidden", rules=("no_ready_gelu",))
+@check("FeedForward", points=0, layer="forbidden", rules=("no_ready_gelu",))
 def test_feed_forward_still_uses_your_gelu(student, probe):
     """The activation is your gelu, not torch's."""
     network = feed_forward(student, drawn_weights(probe, FF_SHAPES), "gelu")
@@ -559,7 +582,7 @@ def block_shapes(d_model, hidden):
 # TransformerBlock
 
 
-@check(BLOCK, points=0.08, layer="probe", needs=("FeedForward",))
+@check(BLOCK, points=0, layer="probe", needs=("FeedForward",))
 def test_block_still_stacks(student, reference, probe):
     """The copied class gives the right results, with pre-norm and with post-norm."""
     for norm_first, d_model, hidden in ((PRE_NORM, 5, 9), (POST_NORM, 4, 7)):
@@ -569,7 +592,7 @@ def test_block_still_stacks(student, reference, probe):
         agrees(yours(x), ours(x), "The result of the block")
 
 
-@check(BLOCK, points=0.03, layer="laws", needs=("FeedForward",))
+@check(BLOCK, points=0, layer="laws", needs=("FeedForward",))
 def test_block_of_dead_parts_is_still_the_identity(student, probe):
     """If both parts return zeros, a pre-norm block returns its input, and otherwise it does not."""
     x = 1.3 * probe.normal(3, 6, 5) + 0.4
@@ -580,7 +603,7 @@ def test_block_of_dead_parts_is_still_the_identity(student, probe):
     computes(alive, x)
 
 
-@check(BLOCK, points=0.03, layer="laws", needs=("FeedForward",))
+@check(BLOCK, points=0, layer="laws", needs=("FeedForward",))
 def test_block_still_treats_each_token_alone(student, probe):
     """Without attention, a token gets the same result alone and in a batch."""
     (block,) = blocks(probe, 5, 9, PRE_NORM, student)
@@ -588,7 +611,7 @@ def test_block_still_treats_each_token_alone(student, probe):
     treats_tokens_apart(block, 1.3 * probe.normal(3, 6, 5) + 0.4)
 
 
-@check(BLOCK, points=0.03, layer="laws", needs=("FeedForward",))
+@check(BLOCK, points=0, layer="laws", needs=("FeedForward",))
 def test_block_with_post_norm_still_gives_normalized_tokens(student, probe):
     """If norm2 does not scale or shift, a post-norm block gives each token mean 0, variance 1."""
     (block,) = blocks(probe, 8, 9, POST_NORM, student)
@@ -599,7 +622,7 @@ def test_block_with_post_norm_still_gives_normalized_tokens(student, probe):
     agrees(result.square().mean(dim=-1), torch.ones(3, 6), "The variance of each token's features")
 
 
-@check(BLOCK, points=0.03, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
+@check(BLOCK, points=0, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
 def test_block_is_still_built_from_your_parts(student, probe):
     """The norms and GELU are your own, not torch's."""
     network = student.new("FeedForward", 5, 6, "relu")
@@ -619,7 +642,7 @@ def test_block_is_still_built_from_your_parts(student, probe):
 # BigramModel
 
 
-@check("BigramModel", points=0.05, layer="shapes")
+@check("BigramModel", points=0.04, layer="shapes")
 def test_bigram_gives_a_row_for_each_token(student):
     """A batch of 2 texts with 4 tokens each gives logits (2, 4, 5)."""
     model = student.new("BigramModel", 5)
@@ -627,7 +650,7 @@ def test_bigram_gives_a_row_for_each_token(student):
     tensor_like(model(torch.ones(2, 4).long()), (2, 4, 5), "The logits of BigramModel(5)")
 
 
-@check("BigramModel", points=0.06, layer="parameters")
+@check("BigramModel", points=0.04, layer="parameters")
 def test_bigram_is_one_table(student):
     """The only parameter is table."""
     yours = student.new("BigramModel", 6)
@@ -635,7 +658,7 @@ def test_bigram_is_one_table(student):
     named(yours, {"table.weight": (6, 6)}, "BigramModel has a parameter outside table.")
 
 
-@check("BigramModel", points=0.05, layer="parameters")
+@check("BigramModel", points=0.04, layer="parameters")
 def test_bigram_draws_its_table(student, reference, probe):
     """The table has the initial weights of an nn.Embedding and is trainable."""
     yours = student.new("BigramModel", 6, seed=probe.seed).named("table.weight")["table.weight"]
@@ -645,7 +668,7 @@ def test_bigram_draws_its_table(student, reference, probe):
     expect(yours.requires_grad, "table is not trainable.")
 
 
-@check("BigramModel", points=0.15, layer="documented")
+@check("BigramModel", points=0.11, layer="documented")
 def test_bigram_has_the_documented_loss(student, reference, documented):
     """With the table of seed 1337, the model has the documented loss on the documented batch."""
     ids, targets = documented["gptdev.ids"].tensor, documented["gptdev.targets"].tensor
@@ -657,7 +680,7 @@ def test_bigram_has_the_documented_loss(student, reference, documented):
     documented["gptdev.bigram.loss"].matches(loss, "The loss of BigramModel(65)")
 
 
-@check("BigramModel", points=0.15, layer="probe")
+@check("BigramModel", points=0.11, layer="probe")
 def test_bigram_looks_up_any_table(student, reference, probe):
     """For any table and any ids, the logits are the rows of the table for these ids."""
     for B, T, V in ((3, 5, 7), (1, 6, 4)):
@@ -672,7 +695,7 @@ def bigram(student, table):
     return student.new("BigramModel", len(table)).load({"table.weight": table})
 
 
-@check("BigramModel", points=0.05, layer="laws")
+@check("BigramModel", points=0.04, layer="laws")
 def test_bigram_sees_one_token_only(student, probe):
     """A change of one token changes the logits at its position, and no others."""
     model, ids = bigram(student, 2 * probe.normal(7, 7)), draw_ids(probe, 3, 5, 7)
@@ -685,7 +708,7 @@ def test_bigram_sees_one_token_only(student, probe):
     has_effect(before[:, 2], after[:, 2], "a token")
 
 
-@check("BigramModel", points=0.05, layer="laws")
+@check("BigramModel", points=0.03, layer="laws")
 def test_bigram_predicts_the_same_everywhere(student, probe):
     """The same token has the same logits at every position, and other tokens have others."""
     model = bigram(student, 2 * probe.normal(7, 7))
@@ -695,7 +718,7 @@ def test_bigram_predicts_the_same_everywhere(student, probe):
     has_effect(logits[0, 0], logits[0, 1], "the token")
 
 
-@check("BigramModel", points=0.05, layer="laws")
+@check("BigramModel", points=0.03, layer="laws")
 def test_bigram_has_one_row_for_each_token(student, probe):
     """A change of row i of the table changes the logits of token i, and of no other token."""
     table, ids = 2 * probe.normal(7, 7), torch.arange(7)[None]
@@ -708,7 +731,7 @@ def test_bigram_has_one_row_for_each_token(student, probe):
     has_effect(before[:, 3], after[:, 3], "a row")
 
 
-@check("BigramModel", points=0.03, layer="laws", rules=("inputs_unchanged",))
+@check("BigramModel", points=0.02, layer="laws", rules=("inputs_unchanged",))
 def test_bigram_leaves_the_ids_alone(student, probe):
     """The ids are unchanged, but they have an effect."""
     model, ids = bigram(student, 2 * probe.normal(7, 7)), torch.arange(7)[None]
@@ -717,7 +740,7 @@ def test_bigram_leaves_the_ids_alone(student, probe):
     has_effect(*(logits_of(model, one, 7) for one in (ids, 6 - ids)), "the ids")
 
 
-@check("BigramModel", points=0.06, layer="gradients", rules=("gradients",))
+@check("BigramModel", points=0.04, layer="gradients", rules=("gradients",))
 def test_bigram_can_be_trained(student, reference, probe):
     """The gradient of the table is right."""
     yours, ours = both(student, reference, probe, "BigramModel", 7)
@@ -746,7 +769,7 @@ def gpt_shapes(s, *, qkv_bias=False):
 # GPT
 
 
-@check("GPT", points=0.05, layer="signature")
+@check("GPT", points=0.04, layer="signature")
 def test_gpt_is_built_by_the_names_of_its_arguments(student):
     """The constructor takes the documented arguments; qkv_bias and tied are optional."""
     sizes = {"vocab_size": 5, "context_length": 7, "d_model": 4, "num_heads": 2, "num_layers": 1}
@@ -755,7 +778,7 @@ def test_gpt_is_built_by_the_names_of_its_arguments(student):
     student.new("GPT", **sizes, qkv_bias=True, tied=True)
 
 
-@check("GPT", points=0.05, layer="signature")
+@check("GPT", points=0.04, layer="signature")
 def test_gpt_has_no_biases_and_no_tied_head_by_default(student):
     """Without the last two arguments, qkv_bias and tied are false."""
     default, *others = (
@@ -769,7 +792,7 @@ def test_gpt_has_no_biases_and_no_tied_head_by_default(student):
     expect(fewer < 0, "A tied GPT has as many parameters as an untied one.")
 
 
-@check("GPT", points=0.05, layer="shapes")
+@check("GPT", points=0.04, layer="shapes")
 def test_gpt_gives_a_row_for_each_token(student):
     """Two texts of 6, 3 or 1 tokens give logits (2, 6, 5), (2, 3, 5) or (2, 1, 5)."""
     model = student.new("GPT", 5, 6, 4, 2, 1)
@@ -778,7 +801,7 @@ def test_gpt_gives_a_row_for_each_token(student):
         tensor_like(model(torch.ones(2, T).long()), (2, T, 5), "The logits of GPT(5, 6, 4, 2, 1)")
 
 
-@check("GPT", points=0.15, layer="parameters")
+@check("GPT", points=0.11, layer="parameters")
 def test_gpt_consists_of_the_documented_layers(student):
     """The parameters are those of the documented layers, with and without qkv_bias."""
     for s, qkv_bias in ((TWO, False), (THREE, True)):
@@ -788,7 +811,7 @@ def test_gpt_consists_of_the_documented_layers(student):
         named(model, wanted, "The GPT has a parameter outside its documented layers.")
 
 
-@check("GPT", points=0.1, layer="parameters")
+@check("GPT", points=0.07, layer="parameters")
 def test_gpt_draws_its_layers_in_order(student, reference, probe):
     """All layers are created in the documented order, so a seed gives the expected weights."""
     ours = reference.new("GPT", *TWO, NO_BIAS, UNTIED, seed=probe.seed).parameters()
@@ -799,7 +822,7 @@ def test_gpt_draws_its_layers_in_order(student, reference, probe):
         expect(yours[name].requires_grad, f"{name} is not trainable.")
 
 
-@check("GPT", points=0.18, layer="parameters")
+@check("GPT", points=0.13, layer="parameters")
 def test_tied_gpt_has_one_tensor_less(student):
     """In a tied GPT, the weight of the head is the parameter of tok_emb, not a second one."""
     tied, untied = (
@@ -813,7 +836,7 @@ def test_tied_gpt_has_one_tensor_less(student):
     expect(sorted(tied) == sorted([(TWO.V, TWO.d_model), *kept]), sentence)
 
 
-@check("GPT", points=0.65, layer="probe")
+@check("GPT", points=0.46, layer="probe")
 def test_gpt_gives_the_right_logits(student, reference, probe):
     """For several sizes and lengths, the logits are right."""
     for s in (ONE, TWO, THREE):
@@ -824,7 +847,7 @@ def test_gpt_gives_the_right_logits(student, reference, probe):
             agrees(yours(ids), ours(ids), "The logits")
 
 
-@check("GPT", points=0.4, layer="probe")
+@check("GPT", points=0.28, layer="probe")
 def test_gpt_reads_a_single_text(student, reference, probe):
     """A single text, of many tokens or of one token, gets the right logits."""
     for s in (TWO, THREE):
@@ -843,13 +866,13 @@ def same_logits(student, reference, probe, s, *options):
     agrees(yours(ids), ours(ids), "The logits")
 
 
-@check("GPT", points=0.2, layer="probe")
+@check("GPT", points=0.14, layer="probe")
 def test_gpt_uses_its_biases(student, reference, probe):
     """The logits are right with qkv_bias."""
     same_logits(student, reference, probe, ONE, QKV_BIAS, UNTIED)
 
 
-@check("GPT", points=0.25, layer="probe")
+@check("GPT", points=0.18, layer="probe")
 def test_gpt_ties_its_head(student, reference, probe):
     """The logits are right with tied, with and without qkv_bias."""
     same_logits(student, reference, probe, TWO, NO_BIAS, TIED)
@@ -866,7 +889,7 @@ def untied_gpt(student, s, weights):
     return student.new("GPT", *s, NO_BIAS, UNTIED).load(weights)
 
 
-@check("GPT", points=0.15, layer="laws")
+@check("GPT", points=0.11, layer="laws")
 def test_gpt_sees_the_past_and_not_the_future(student, probe):
     """A change of a token changes the logits at later positions, and none before it."""
     s = THREE
@@ -879,7 +902,7 @@ def test_gpt_sees_the_past_and_not_the_future(student, probe):
     has_effect(before[:, 4:], after[:, 4:], "an earlier token")
 
 
-@check("GPT", points=0.15, layer="laws")
+@check("GPT", points=0.11, layer="laws")
 def test_tied_gpt_shares_its_weights(student, probe):
     """A tied GPT gives the logits of an untied GPT whose head holds the vectors of the tokens."""
     s = ONE
@@ -892,7 +915,7 @@ def test_tied_gpt_shares_its_weights(student, probe):
     has_effect(wanted, logits_of(untied, s.V - 1 - ids, s.V), "the ids")
 
 
-@check("GPT", points=0.06, layer="laws")
+@check("GPT", points=0.04, layer="laws")
 def test_new_gpt_knows_nothing(student, probe):
     """The loss of a new GPT is near ln V, the loss if all tokens are equally likely."""
     sizes = (33, 16, 32, 4, 2, NO_BIAS, UNTIED)
@@ -906,7 +929,7 @@ def test_new_gpt_knows_nothing(student, probe):
     expect(3.0 < loss < 4.0, "The loss of a new GPT is not near ln V.")
 
 
-@check("GPT", points=0.12, layer="laws")
+@check("GPT", points=0.09, layer="laws")
 def test_gpt_reads_each_text_alone(student, probe):
     """A text gets the same logits alone and in a batch, and other texts get other logits."""
     s = TWO
@@ -919,7 +942,7 @@ def test_gpt_reads_each_text_alone(student, probe):
         agrees(model(ids[item : item + 1]), together[item : item + 1], "The logits of one text")
 
 
-@check("GPT", points=0.12, layer="laws")
+@check("GPT", points=0.09, layer="laws")
 def test_gpt_ends_with_its_head(student, probe):
     """Twice the weight of out_head gives twice the logits."""
     s = ONE
@@ -931,7 +954,7 @@ def test_gpt_ends_with_its_head(student, probe):
     has_effect(before, after, "the head")
 
 
-@check("GPT", points=0.12, layer="laws")
+@check("GPT", points=0.08, layer="laws")
 def test_gpt_tells_positions_apart_by_pos_emb_alone(student, probe):
     """If all tokens are the same, logits differ by position only if the rows of pos_emb differ."""
     s = ONE
@@ -945,7 +968,7 @@ def test_gpt_tells_positions_apart_by_pos_emb_alone(student, probe):
     has_effect(logits[:, 1:], logits[:, :-1], "the position")
 
 
-@check("GPT", points=0.12, layer="laws")
+@check("GPT", points=0.08, layer="laws")
 def test_gpt_adds_tokens_and_positions(student, probe):
     """A vector that is added to all rows of tok_emb and taken from all of pos_emb has no effect."""
     s = TWO
@@ -960,7 +983,7 @@ def test_gpt_adds_tokens_and_positions(student, probe):
     has_effect(before, other, "tok_emb")
 
 
-@check("GPT", points=0.08, layer="laws", rules=("refuses",))
+@check("GPT", points=0.06, layer="laws", rules=("refuses",))
 def test_gpt_refuses_texts_that_are_too_long(student, probe):
     """A text of context_length tokens gets logits, and a longer one raises an error."""
     for s in (ONE, TWO):
@@ -974,7 +997,7 @@ def test_gpt_refuses_texts_that_are_too_long(student, probe):
             is_refused(model.refuses(ids), "A text longer than context_length")
 
 
-@check("GPT", points=0.04, layer="laws", rules=("inputs_unchanged",))
+@check("GPT", points=0.03, layer="laws", rules=("inputs_unchanged",))
 def test_gpt_leaves_the_ids_alone(student, probe):
     """The ids are unchanged after a call, but they have an effect."""
     s = ONE
@@ -984,7 +1007,7 @@ def test_gpt_leaves_the_ids_alone(student, probe):
     has_effect(*(logits_of(model, one, s.V) for one in (ids, (ids + 1) % s.V)), "the ids")
 
 
-@check("GPT", points=0.04, layer="laws", rules=("dtype",))
+@check("GPT", points=0.03, layer="laws", rules=("dtype",))
 def test_gpt_keeps_the_precision(student, probe):
     """A GPT in float64 gives logits in float64."""
     s = ONE
@@ -996,7 +1019,7 @@ def test_gpt_keeps_the_precision(student, probe):
     has_effect(one, other, "the ids")
 
 
-@check("GPT", points=0.2, layer="gradients", rules=("gradients",))
+@check("GPT", points=0.14, layer="gradients", rules=("gradients",))
 def test_gpt_can_be_trained(student, reference, probe):
     """The gradient of every parameter is right."""
     for s in (ONE, TWO):
@@ -1006,7 +1029,7 @@ def test_gpt_can_be_trained(student, reference, probe):
         same_gradients(yours.gradients(ids, cotangent=back), ours.gradients(ids, cotangent=back))
 
 
-@check("GPT", points=0.1, layer="gradients", rules=("gradients",))
+@check("GPT", points=0.07, layer="gradients", rules=("gradients",))
 def test_tied_gpt_is_trained_from_both_ends(student, reference, probe):
     """In a tied GPT, tok_emb gets the sum of the gradients of embedding and head."""
     s = ONE
@@ -1034,13 +1057,13 @@ def is_built_by_hand(student, probe, lists):
     has_effect(*(logits_of(model, one, s.V) for one in (ids, (ids + 1) % s.V)), "the ids")
 
 
-@check("GPT", points=0.06, layer="forbidden", rules=("no_ready_attention",))
+@check("GPT", points=0.04, layer="forbidden", rules=("no_ready_attention",))
 def test_gpt_attends_by_your_own_code(student, probe):
     """Attention is computed step by step, not by torch's ready-made attention."""
     is_built_by_hand(student, probe, ((READY_ATTENTION, BY_HAND),))
 
 
-@check("GPT", points=0.06, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
+@check("GPT", points=0.04, layer="forbidden", rules=("no_ready_norm", "no_ready_gelu"))
 def test_gpt_is_built_from_your_parts(student, probe):
     """The norms and GELU are your own, not torch's."""
     is_built_by_hand(student, probe, ((READY_NORM, NORM_BY_HAND), (READY_GELU, GELU_BY_HAND)))
@@ -1057,7 +1080,7 @@ def count(student, *sizes):
 # count_parameters
 
 
-@check("count_parameters", points=0.1, layer="documented")
+@check("count_parameters", points=0.08, layer="documented")
 def test_count_of_the_small_gpt2(student, documented):
     """The smallest GPT-2 with an untied head has the documented number of parameters."""
     found = count(student, 50257, 1024, 768, 12, NO_BIAS, UNTIED)
@@ -1065,7 +1088,7 @@ def test_count_of_the_small_gpt2(student, documented):
     documented["ch04.parameters"].matches(found, "count_parameters(50257, 1024, 768, 12)")
 
 
-@check("count_parameters", points=0.09, layer="documented")
+@check("count_parameters", points=0.07, layer="documented")
 def test_count_of_the_tied_gpt2(student, documented):
     """With a tied head, the smallest GPT-2 has the documented 124 million parameters."""
     found = count(student, 50257, 1024, 768, 12, NO_BIAS, TIED)
@@ -1074,7 +1097,7 @@ def test_count_of_the_tied_gpt2(student, documented):
     documented["ch04.parameters.tied"].matches(found, what)
 
 
-@check("count_parameters", points=0.1, layer="documented")
+@check("count_parameters", points=0.08, layer="documented")
 def test_count_of_the_lecture(student, documented):
     """With 65 head biases added, the counts for the lecture's two models are as documented."""
     for name, sizes in (
@@ -1085,7 +1108,7 @@ def test_count_of_the_lecture(student, documented):
         documented[name].matches(count(student, *sizes, NO_BIAS, UNTIED) + 65, what)
 
 
-@check("count_parameters", points=0.04, layer="documented")
+@check("count_parameters", points=0.03, layer="documented")
 def test_count_of_one_block(student, documented):
     """A layer adds two norms and the documented counts for attention and feed-forward network."""
     twelve, more = (count(student, 50257, 1024, 768, one, NO_BIAS, UNTIED) for one in (12, 13))
@@ -1107,26 +1130,26 @@ def same_counts(student, reference, probe, *options):
         agrees(count(student, *sizes), wanted, "The number of parameters")
 
 
-@check("count_parameters", points=0.1, layer="probe")
+@check("count_parameters", points=0.08, layer="probe")
 def test_count_for_any_sizes(student, reference, probe):
     """The count is right for other sizes."""
     same_counts(student, reference, probe, NO_BIAS, UNTIED)
 
 
-@check("count_parameters", points=0.07, layer="probe")
+@check("count_parameters", points=0.05, layer="probe")
 def test_count_with_biases(student, reference, probe):
     """The count is right with qkv_bias."""
     same_counts(student, reference, probe, QKV_BIAS, UNTIED)
 
 
-@check("count_parameters", points=0.07, layer="probe")
+@check("count_parameters", points=0.05, layer="probe")
 def test_count_of_tied_models(student, reference, probe):
     """The count is right with tied, with and without qkv_bias."""
     same_counts(student, reference, probe, NO_BIAS, TIED)
     same_counts(student, reference, probe, QKV_BIAS, TIED)
 
 
-@check("count_parameters", points=0.04, layer="probe")
+@check("count_parameters", points=0.03, layer="probe")
 def test_count_needs_no_model(student, reference, probe):
     """The parameters are counted even for models that are too large to build."""
     V = 50257 + probe.number % 89
@@ -1144,7 +1167,7 @@ def grows_by(student, sizes, place, wanted, what):
     expect(grown == wanted, f"With {what} more, the number of parameters grows by a wrong number.")
 
 
-@check("count_parameters", points=0.03, layer="laws")
+@check("count_parameters", points=0.02, layer="laws")
 def test_count_grows_equally_with_each_layer(student, probe):
     """Each layer adds the same number of parameters, more than those of its matrices."""
     V, d = 20 + probe.number % 89, 6 + probe.number % 7
@@ -1155,7 +1178,7 @@ def test_count_grows_equally_with_each_layer(student, probe):
     expect(grown[0] > 11 * d * d, "A layer adds too few parameters.")
 
 
-@check("count_parameters", points=0.03, layer="laws")
+@check("count_parameters", points=0.02, layer="laws")
 def test_count_grows_with_each_position(student, probe):
     """Each further position adds one vector of d_model parameters."""
     d = 6 + probe.number % 7
@@ -1164,7 +1187,7 @@ def test_count_grows_with_each_position(student, probe):
     grows_by(student, sizes, 1, d, "one position")
 
 
-@check("count_parameters", points=0.03, layer="laws")
+@check("count_parameters", points=0.02, layer="laws")
 def test_count_grows_with_each_token(student, probe):
     """Each further token adds two vectors of d_model parameters, and one in a tied model."""
     d = 6 + probe.number % 7
@@ -1174,7 +1197,7 @@ def test_count_grows_with_each_token(student, probe):
     grows_by(student, (*sizes, TIED), 0, d, "one token")
 
 
-@check("count_parameters", points=0.03, layer="laws")
+@check("count_parameters", points=0.02, layer="laws")
 def test_count_grows_with_biases_in_each_layer(student, probe):
     """In each layer, qkv_bias adds three vectors of d_model parameters."""
     d = 6 + probe.number % 7
@@ -1185,7 +1208,7 @@ def test_count_grows_with_biases_in_each_layer(student, probe):
         expect(more - plain == 3 * d * layers, "With qkv_bias, the count grows by a wrong number.")
 
 
-@check("count_parameters", points=0.03, layer="laws")
+@check("count_parameters", points=0.02, layer="laws")
 def test_count_shrinks_by_the_tied_head(student, probe):
     """A tied model has one matrix of vocab_size · d_model parameters less."""
     V, d = 20 + probe.number % 89, 6 + probe.number % 7
@@ -1194,7 +1217,7 @@ def test_count_shrinks_by_the_tied_head(student, probe):
     expect(untied - tied == V * d, "A tied model has a wrong number of parameters less.")
 
 
-@check("count_parameters", points=0.04, layer="laws")
+@check("count_parameters", points=0.03, layer="laws")
 def test_count_has_no_biases_and_no_tied_head_by_default(student, probe):
     """Without the last two arguments, qkv_bias and tied are false."""
     sizes = (20 + probe.number % 89, 11, 6, 2)
@@ -1204,6 +1227,674 @@ def test_count_has_no_biases_and_no_tied_head_by_default(student, probe):
     )
     expect(default == given, "The default of qkv_bias or tied is wrong.")
     expect(more > given, "With qkv_bias, there are no more parameters.")
+
+
+BETAS, TINY, DECAY = (0.9, 0.999), 1e-8, 0.01  # the defaults
+OWN_STEP = "Write the two means and the step yourself."
+
+
+def state_of(probe, *shape):
+    """Draw a parameter, a gradient, a mean and a square; no number is near 0."""
+    parameter, gradient, mean = (probe.normal(*shape) for _ in range(3))
+    gradient = gradient + 0.5 * gradient.sign()
+    return parameter, gradient, mean, 0.2 + probe.uniform(*shape)
+
+
+def stepped(student, *arguments):
+    """Return the parameter, the mean and the square after a step of the student's."""
+    found = student.call("adamw_step", *arguments)
+    expect(isinstance(found, tuple | list) and len(found) == 3, "The result is not three tensors.")
+    names = ("The parameter", "The mean", "The square")
+    shape = tuple(arguments[0].shape)
+    return [tensor_like(one, shape, name) for one, name in zip(found, names, strict=True)]
+
+
+def same_step(student, reference, *arguments):
+    """Compare a step of the student's with that of the reference."""
+    found = stepped(student, *arguments)
+    wanted = reference.call("adamw_step", *arguments)
+    for one, other, name in zip(found, wanted, ("parameter", "mean", "square"), strict=True):
+        agrees(one, other, f"The new {name}")
+
+
+# adamw_step
+
+
+@check("adamw_step", points=0.05, layer="signature")
+def test_adamw_has_the_usual_defaults(student, probe):
+    """Without the last three arguments: betas 0.9 and 0.999, eps 1e-8, weight_decay 0.01."""
+    state = state_of(probe, 2, 3)
+
+    given = stepped(student, *state, 3, 0.2, BETAS, TINY, DECAY)
+    for one, other in zip(stepped(student, *state, 3, 0.2), given, strict=True):
+        agrees(one, other, "Without the last three arguments, the result")
+    has_effect(state[0], given[0], "the gradient")
+
+
+@check("adamw_step", points=0.05, layer="shapes")
+def test_adamw_returns_three_tensors(student, probe):
+    """The parameter, the mean and the square have the shape of the parameter."""
+    state = state_of(probe, 4, 3)
+
+    parameter, mean, square = stepped(student, *state, 2, 0.1, (0.5, 0.5), TINY, 0.1)
+    has_effect(parameter, state[0], "the gradient")
+    has_effect(mean, state[2], "the gradient")
+    has_effect(square, state[3], "the gradient")
+
+
+@check("adamw_step", points=0.15, layer="documented")
+def test_adamw_decays_as_documented(student, documented):
+    """Three steps without a gradient, at rate 1 and decay 0.004, give the number from Keras."""
+    zero = torch.zeros(())
+    parameter, mean, square = torch.tensor(2.0), zero, zero
+    for step in (1, 2, 3):
+        found = student.call(
+            "adamw_step", parameter, zero, mean, square, step, 1.0, BETAS, TINY, 0.004
+        )
+        expect(isinstance(found, tuple | list) and len(found) == 3, "A step is not three tensors.")
+        parameter, mean, square = found
+
+    documented["keras.adamw.decayed"].matches(parameter, "The parameter after three steps")
+
+
+@check("adamw_step", points=0.1, layer="documented")
+def test_adamw_descends_as_documented(student, documented):
+    """On a sum of squares that begins at 14, five steps give the numbers from optax."""
+    start = torch.tensor([1.0, 2.0, 3.0])
+    parameter, mean, square = start, torch.zeros(3), torch.zeros(3)
+    sums = []
+    for step in (1, 2, 3, 4, 5):
+        gradient = 2 * (start - 0.003 * (step - 1))  # each step has moved every number by the rate
+        found = student.call(
+            "adamw_step", parameter, gradient, mean, square, step, 0.003, BETAS, TINY, 1e-4
+        )
+        expect(isinstance(found, tuple | list) and len(found) == 3, "A step is not three tensors.")
+        parameter, mean, square = found
+        sums.append(tensor_like(parameter, (3,), "The parameter").square().sum())
+
+    documented["optax.adamw.sums"].matches(torch.stack(sums), "The sums of squares")
+
+
+@check("adamw_step", points=0.15, layer="probe")
+def test_adamw_takes_its_first_step(student, reference, probe):
+    """In step 1 the means are zero; tensors with one, two and three axes get the right step."""
+    for shape in ((5,), (3, 4), (2, 3, 2)):
+        parameter, gradient, *_ = state_of(probe, *shape)
+        zeros = torch.zeros(shape)
+        same_step(student, reference, parameter, gradient, zeros, zeros, 1, 0.3, BETAS, TINY, 0.2)
+
+
+@check("adamw_step", points=0.13, layer="probe")
+def test_adamw_goes_on_from_its_means(student, reference, probe):
+    """In later steps, with other betas and without decay, the three results are right."""
+    for step, betas in ((2, (0.8, 0.95)), (7, (0.6, 0.9)), (40, (0.95, 0.99))):
+        state = state_of(probe, 3, 4)
+        same_step(student, reference, *state, step, 0.2, betas, TINY, 0.0)
+
+
+@check("adamw_step", points=0.2, layer="probe")
+def test_adamw_adds_eps_to_the_root(student, reference, probe):
+    """With a large eps and a large decay, the results are right."""
+    for step, eps in ((1, 0.05), (3, 0.4)):
+        state = state_of(probe, 2, 5)
+        same_step(student, reference, *state, step, 0.4, (0.7, 0.8), eps, 0.5)
+
+
+@check("adamw_step", points=0.06, layer="laws")
+def test_adamw_first_moves_by_the_rate(student, probe):
+    """In step 1, a gradient of any size moves each number by the learning rate, without decay."""
+    parameter, gradient, *_ = state_of(probe, 3, 4)
+    zeros = torch.zeros(3, 4)
+    for factor in (0.01, 1.0, 1000.0):
+        pulled = factor * gradient
+        found, *_ = stepped(
+            student, parameter, pulled, zeros, zeros, 1, 0.25, (0.8, 0.9), TINY, 0.0
+        )
+        agrees(parameter - found, 0.25 * gradient.sign(), "In step 1, the change of the parameter")
+
+
+@check("adamw_step", points=0.06, layer="laws")
+def test_adamw_decays_whatever_the_gradient_is(student, probe):
+    """With a decay, every number loses the same share of itself, for any gradient."""
+    parameter, gradient, mean, square = state_of(probe, 3, 4)
+    for one in (gradient, -3.0 * gradient):
+        state = (parameter, one, mean, square, 3, 0.3, BETAS, TINY)
+        (without, *_), (found, *_) = (stepped(student, *state, decay) for decay in (0.0, 0.4))
+        agrees(without - found, 0.3 * 0.4 * parameter, "What the decay subtracts")
+
+
+@check("adamw_step", points=0.06, layer="laws")
+def test_adamw_treats_each_number_alone(student, probe):
+    """Every number gets the step that it would get alone."""
+    state, rest = state_of(probe, 4), (2, 0.3, BETAS, TINY, 0.1)
+
+    together = stepped(student, *state, *rest)
+    for place in range(4):
+        alone = stepped(student, *(one[place : place + 1] for one in state), *rest)
+        for one, other in zip(alone, together, strict=True):
+            agrees(one, other[place : place + 1], "The result of a number alone")
+    has_effect(state[0], together[0], "the gradient")
+
+
+@check("adamw_step", points=0.06, layer="laws")
+def test_adamw_without_a_rate_changes_only_the_means(student, probe):
+    """With a learning rate of 0, the parameter stays, and the mean and the square follow."""
+    state = state_of(probe, 3, 2)
+
+    parameter, mean, square = stepped(student, *state, 3, 0.0, (0.5, 0.5), TINY, 0.2)
+    agrees(parameter, state[0], "With a learning rate of 0, the parameter")
+    has_effect(mean, state[2], "the gradient")
+    has_effect(square, state[3], "the gradient")
+
+
+@check("adamw_step", points=0.06, layer="laws")
+def test_adamw_keeps_the_means_of_equal_gradients(student, probe):
+    """The means stay if the gradient always was the same, and follow another gradient."""
+    parameter, gradient, *_ = state_of(probe, 3, 2)
+    rest = (gradient, gradient**2, 4, 0.1, (0.75, 0.5), TINY, 0.0)
+
+    _, mean, square = stepped(student, parameter, gradient, *rest)
+    agrees(mean, gradient, "The mean of equal gradients")
+    agrees(square, gradient**2, "The mean of equal squares")
+    _, mean, square = stepped(student, parameter, 2 * gradient, *rest)
+    has_effect(mean, gradient, "the gradient")
+    has_effect(square, gradient**2, "the gradient")
+
+
+@check("adamw_step", points=0.05, layer="laws", rules=("refuses",))
+def test_adamw_refuses_a_step_below_1(student, probe):
+    """Steps count from 1: step 0 and step -1 raise an error."""
+    state = state_of(probe, 3)
+
+    stepped(student, *state, 1, 0.1, BETAS, TINY, DECAY)
+    for step in (0, -1):
+        refused = student.refuses("adamw_step", *state, step, 0.1, BETAS, TINY, DECAY)
+        is_refused(refused, "A step below 1")
+
+
+@check("adamw_step", points=0.03, layer="laws", rules=("inputs_unchanged",))
+def test_adamw_leaves_its_tensors_alone(student, probe):
+    """The caller's four tensors are unchanged, but the results differ from them."""
+    state = state_of(probe, 3, 2)
+
+    unchanged = student.keeps_inputs("adamw_step", *state, 2, 0.3, BETAS, TINY, DECAY)
+    expect(unchanged, "adamw_step changes a tensor that you pass to it.")
+    found, *_ = stepped(student, *state, 2, 0.3, BETAS, TINY, DECAY)
+    has_effect(state[0], found, "the gradient")
+
+
+@check("adamw_step", points=0.04, layer="laws", rules=("dtype",))
+def test_adamw_keeps_the_dtype(student, probe):
+    """The results have the dtype of the tensors."""
+    for dtype in (torch.float64, torch.float32):
+        state = [one.to(dtype) for one in state_of(probe, 3, 2)]
+        found = stepped(student, *state, 2, 0.3, BETAS, TINY, DECAY)
+        for one in found:
+            same_dtype(one, dtype, "A result")
+        has_effect(state[0], found[0], "the gradient")
+
+
+@check("adamw_step", points=0.05, layer="forbidden", rules=("no_ready_optimizer",))
+def test_adamw_needs_no_optimizer(student, probe):
+    """The step is your own code, not torch.optim."""
+    avoids(student, "adamw_step", READY_OPTIMIZER, OWN_STEP)
+    state = state_of(probe, 3)
+    found, *_ = stepped(student, *state, 2, 0.3, BETAS, TINY, DECAY)
+    has_effect(state[0], found, "the gradient")
+
+
+OWN_NORM = "Compute the norm and the factor yourself."
+
+
+def clipped(student, gradients, max_norm):
+    """Return the gradients that the student has clipped, and the norm before."""
+    found = student.call("clip_gradients", gradients, max_norm)
+    expect(isinstance(found, tuple | list) and len(found) == 2, "The result is not a pair.")
+    tensors, norm = found
+    is_list = isinstance(tensors, tuple | list) and len(tensors) == len(gradients)
+    expect(is_list, "The first result is not a list of as many tensors.")
+    shapes = [tuple(one.shape) for one in gradients]
+    clipped_ = [
+        tensor_like(one, shape, "A gradient") for one, shape in zip(tensors, shapes, strict=True)
+    ]
+    return clipped_, number(norm, "The norm")
+
+
+def joint(gradients):
+    """Return all numbers of the gradients as one vector."""
+    return torch.cat([one.flatten() for one in gradients])
+
+
+def drawn_gradients(probe):
+    """Draw three gradients whose joint norm is about 7, each of them far above 1."""
+    return [probe.normal(3, 4) + 1.0, 1.5 * probe.normal(5) + 1.0, probe.normal(2, 2, 2) - 1.0]
+
+
+# clip_gradients
+
+
+@check("clip_gradients", points=0.04, layer="shapes")
+def test_clipping_returns_a_list_and_a_float(student, probe):
+    """Three gradients give a list of three tensors of these shapes, and a Python float."""
+    gradients = drawn_gradients(probe)
+
+    found, _ = clipped(student, gradients, 1.0)
+    _, norm = student.call("clip_gradients", gradients, 1.0)
+    expect(isinstance(norm, float), "The norm is not a Python float.")
+    has_effect(joint(found), joint(gradients), "max_norm")
+
+
+@check("clip_gradients", points=0.1, layer="documented")
+def test_clipping_gives_the_documented_gradients(student, documented):
+    """The book's gradients 1, 2, 2 and 4 have the norm 5 and are divided by it."""
+    gradients = documented["appendix_d.gradients"].tensor
+
+    (found,), norm = clipped(student, [gradients], 1.0)
+    documented["appendix_d.clipped"].matches(found, "The clipped gradient")
+    documented["appendix_d.norm"].matches(norm, "The norm")
+
+
+@check("clip_gradients", points=0.2, layer="probe")
+def test_clipping_shortens_long_gradients(student, reference, probe):
+    """Gradients whose joint norm is above max_norm are right, and so is the norm."""
+    for dtype, max_norm in ((torch.float32, 1.0), (torch.float64, 0.3), (torch.float32, 2.5)):
+        gradients = [one.to(dtype) for one in drawn_gradients(probe)]
+        found, norm = clipped(student, gradients, max_norm)
+        wanted, before = reference.call("clip_gradients", gradients, max_norm)
+        agrees(found, wanted, "The clipped gradients")
+        agrees(norm, before, "The norm before")
+
+
+@check("clip_gradients", points=0.12, layer="probe")
+def test_clipping_keeps_short_gradients(student, reference, probe):
+    """Gradients whose joint norm is below max_norm keep their values."""
+    for gradients, max_norm in (
+        (drawn_gradients(probe), 100.0),
+        ([0.01 * one for one in drawn_gradients(probe)], 1.0),
+    ):
+        found, norm = clipped(student, gradients, max_norm)
+        _, before = reference.call("clip_gradients", gradients, max_norm)
+        agrees(found, gradients, "The short gradients")
+        agrees(norm, before, "The norm before")
+
+
+@check("clip_gradients", points=0.06, layer="laws")
+def test_the_norm_is_at_most_the_largest(student, probe):
+    """Afterwards the joint norm is max_norm, or that before if it was smaller."""
+    gradients = drawn_gradients(probe)
+    before = joint(gradients).norm()
+    for share in (0.1, 0.7, 1.6):
+        found, norm = clipped(student, gradients, float(share * before))
+        agrees(norm, float(before), "The norm before")
+        agrees(joint(found).norm(), min(1.0, share) * before, "The joint norm afterwards")
+
+
+@check("clip_gradients", points=0.06, layer="laws")
+def test_the_direction_stays(student, probe):
+    """All numbers of all gradients are multiplied by the same factor, which is below 1."""
+    gradients = drawn_gradients(probe)
+
+    found, _ = clipped(student, gradients, 1.0)
+    factor = joint(found).norm() / joint(gradients).norm()
+    agrees(joint(found), factor * joint(gradients), "The clipped gradients")
+    expect(bool(0 < factor < 0.9), "Long gradients are not made shorter.")
+
+
+@check("clip_gradients", points=0.06, layer="laws")
+def test_cutting_a_gradient_changes_nothing(student, probe):
+    """A tensor in two parts gets the same numbers as in one; a second clipping changes nothing."""
+    gradients = drawn_gradients(probe)
+
+    whole, _ = clipped(student, [joint(gradients)], 2.0)
+    parts, _ = clipped(student, gradients, 2.0)
+    agrees(joint(parts), joint(whole), "The gradients in several tensors")
+    again, _ = clipped(student, parts, 2.0001)
+    agrees(joint(again), joint(parts), "After a second clipping, the gradients")
+    has_effect(joint(parts), joint(gradients), "max_norm")
+
+
+@check("clip_gradients", points=0.06, layer="laws")
+def test_zeros_stay_zeros(student, probe):
+    """Zeros stay zeros, alone and next to a long gradient."""
+    zeros, long = torch.zeros(2, 3), drawn_gradients(probe)[0]
+
+    (alone,), norm = clipped(student, [zeros], 1.0)
+    agrees(alone, zeros, "A gradient of zeros")
+    agrees(norm, 0.0, "The norm of zeros")
+    (still, shorter), _ = clipped(student, [zeros, long], 1.0)
+    agrees(still, zeros, "Zeros next to a long gradient")
+    agrees(shorter.norm(), torch.tensor(1.0), "The norm of the long gradient")
+
+
+@check("clip_gradients", points=0.04, layer="laws", rules=("refuses",))
+def test_clipping_refuses_a_norm_of_0(student, probe):
+    """A max_norm of 0 or below raises an error."""
+    gradients = drawn_gradients(probe)
+
+    clipped(student, gradients, 0.1)
+    for max_norm in (0.0, -1.0):
+        refused = student.refuses("clip_gradients", gradients, max_norm)
+        is_refused(refused, "A max_norm that is not above 0")
+
+
+@check("clip_gradients", points=0.03, layer="laws", rules=("inputs_unchanged",))
+def test_clipping_leaves_the_gradients_alone(student, probe):
+    """The caller's gradients are unchanged, and the results are shorter."""
+    gradients = drawn_gradients(probe)
+
+    unchanged = student.keeps_inputs("clip_gradients", gradients, 1.0)
+    expect(unchanged, "clip_gradients changes the gradients that you pass to it.")
+    found, _ = clipped(student, gradients, 1.0)
+    has_effect(joint(found), joint(gradients), "max_norm")
+
+
+@check("clip_gradients", points=0.03, layer="forbidden", rules=("no_ready_clipping",))
+def test_clipping_is_your_own(student, probe):
+    """The norm and the factor are your own code, not torch's clipping."""
+    avoids(student, "clip_gradients", READY_CLIPPING, OWN_NORM)
+    gradients = drawn_gradients(probe)
+    found, _ = clipped(student, gradients, 1.0)
+    has_effect(joint(found), joint(gradients), "max_norm")
+
+
+def rate(student, *arguments):
+    """Return the student's rate as a number."""
+    return number(student.call("rate_at", *arguments), "The rate")
+
+
+def schedule(probe):
+    """Draw the numbers of a schedule: steps, peak, warm-up and floor."""
+    seed = probe.seed
+    return 24 + 2 * (seed % 9), 0.5 + seed % 7, 4 + 2 * (seed % 4), 0.1 + seed % 3 / 10
+
+
+def same_rates(student, reference, steps, *rest):
+    """Compare the rates of many steps."""
+    for step in (0, 1, 3, 4, 9, 12, 17, steps - 1, steps, steps + 3):
+        wanted = reference.call("rate_at", step, steps, *rest)
+        agrees(rate(student, step, steps, *rest), wanted, "The rate")
+
+
+# rate_at
+
+
+@check("rate_at", points=0.04, layer="signature")
+def test_the_rate_has_no_warmup_and_no_floor_by_default(student, probe):
+    """Without the last two arguments, the rate begins at the peak and ends at 0."""
+    steps, peak, *_ = schedule(probe)
+
+    for step in (0, 5, steps // 2, steps):
+        given = rate(student, step, steps, peak, 0, 0.0)
+        agrees(rate(student, step, steps, peak), given, "Without the last two arguments, the rate")
+    agrees(rate(student, 0, steps, peak), peak, "The first rate")
+
+
+@check("rate_at", points=0.03, layer="shapes")
+def test_the_rate_is_a_float(student, probe):
+    """The rate is a Python float, which differs from step to step."""
+    steps, peak, warmup, floor = schedule(probe)
+
+    found = [student.call("rate_at", step, steps, peak, warmup, floor) for step in (1, 3, 12)]
+    expect(all(isinstance(one, float) for one in found), "The rate is not a Python float.")
+    expect(len(set(found)) == 3, "The rate is the same in different steps.")
+
+
+@check("rate_at", points=0.08, layer="documented")
+def test_the_rate_is_that_of_the_course_cs336(student, documented):
+    """Seven of 21 steps warm up, from 0 to 1, and the floor is 0.1: the 25 documented rates."""
+    found = torch.tensor([rate(student, step, 21, 1.0, 7, 0.1) for step in range(25)])
+
+    documented["cs336.rates"].matches(found, "The rates of 25 steps")
+
+
+@check("rate_at", points=0.05, layer="documented")
+def test_the_rate_is_that_of_transformers(student, documented):
+    """Two of ten steps warm up, to a peak of 10, without a floor: the ten documented rates."""
+    found = torch.tensor([rate(student, step, 10, 10.0, 2, 0.0) for step in range(10)])
+
+    documented["transformers.rates"].matches(found, "The rates of ten steps")
+
+
+@check("rate_at", points=0.1, layer="probe")
+def test_the_rate_falls_without_a_warmup(student, reference, probe):
+    """Without a warm-up, the rates are right, with a floor and without one."""
+    steps, peak, _, floor = schedule(probe)
+
+    same_rates(student, reference, steps, peak, 0, 0.0)
+    same_rates(student, reference, steps + 5, peak, 0, floor)
+
+
+@check("rate_at", points=0.1, layer="probe")
+def test_the_rate_rises_and_falls(student, reference, probe):
+    """With a warm-up, the rates are right, with a floor and without one."""
+    steps, peak, warmup, floor = schedule(probe)
+
+    same_rates(student, reference, steps, peak, warmup, floor)
+    same_rates(student, reference, steps + 5, peak, warmup + 1, 0.0)
+
+
+@check("rate_at", points=0.04, layer="laws")
+def test_the_rate_begins_at_0_and_passes_the_peak(student, probe):
+    """Step 0 has the rate 0, half the warm-up half the peak, and its end the peak."""
+    steps, peak, warmup, floor = schedule(probe)
+
+    for step, wanted in ((0, 0.0), (warmup // 2, peak / 2), (warmup, peak)):
+        agrees(rate(student, step, steps, peak, warmup, floor), wanted, "In the warm-up, the rate")
+
+
+@check("rate_at", points=0.03, layer="laws")
+def test_the_rate_stays_at_the_floor(student, probe):
+    """The last step and all steps after it have the floor, and none before it has."""
+    steps, peak, warmup, floor = schedule(probe)
+
+    for step in (steps, steps + 1, steps + 11, 3 * steps):
+        found = rate(student, step, steps, peak, warmup, floor)
+        agrees(found, floor, "After the last step, the rate")
+    before = rate(student, steps - 2, steps, peak, warmup, floor)
+    expect(before > floor, "The rate reaches the floor before the last step.")
+
+
+@check("rate_at", points=0.03, layer="laws")
+def test_the_rate_falls_alike_before_and_after_the_middle(student, probe):
+    """Rates as far before as after the middle of the fall add up to peak and floor."""
+    steps, peak, warmup, floor = schedule(probe)
+
+    rest = (steps, peak, warmup, floor)
+    for far in (0, 2, 5):
+        pair = [rate(student, warmup + far, *rest), rate(student, steps - far, *rest)]
+        agrees(sum(pair), peak + floor, "The sum of two rates")
+
+
+@check("rate_at", points=0.03, layer="laws")
+def test_twice_the_steps_have_the_same_curve(student, probe):
+    """With twice the steps and twice the warm-up, twice the step has the same rate."""
+    steps, peak, warmup, floor = schedule(probe)
+
+    found = []
+    for step in (1, warmup, warmup + 3, steps - 1):
+        found.append(rate(student, step, steps, peak, warmup, floor))
+        twice = rate(student, 2 * step, 2 * steps, peak, 2 * warmup, floor)
+        agrees(twice, found[-1], "With twice the steps, the rate")
+    expect(max(found) - min(found) > EFFECT, "The rate is the same in different steps.")
+
+
+@check("rate_at", points=0.03, layer="laws")
+def test_the_rate_grows_with_peak_and_floor(student, probe):
+    """With three times the peak and three times the floor, every rate is three times as large."""
+    steps, peak, warmup, floor = schedule(probe)
+
+    found = []
+    for step in (2, warmup + 2, steps - 3, steps):
+        found.append(rate(student, step, steps, peak, warmup, floor))
+        larger = rate(student, step, steps, 3 * peak, warmup, 3 * floor)
+        agrees(larger, 3 * found[-1], "With three times the peak and the floor, the rate")
+    expect(max(found) - min(found) > EFFECT, "The rate is the same in different steps.")
+
+
+@check("rate_at", points=0.04, layer="laws", rules=("refuses",))
+def test_the_rate_refuses_a_warmup_that_does_not_fit(student, probe):
+    """A warm-up below 0, or not shorter than the training, raises an error."""
+    steps, peak, *_ = schedule(probe)
+
+    rate(student, 1, steps, peak, steps - 1, 0.0)
+    for warmup in (-1, steps, steps + 1):
+        refused = student.refuses("rate_at", 1, steps, peak, warmup, 0.0)
+        is_refused(refused, "A warm-up that does not fit")
+
+
+def loss_of(student, model, ids, length):
+    """Return the student's loss as a number."""
+    return number(student.call("estimate_loss", model, ids, length), "The loss")
+
+
+def reads_the_ids(student, V, length):
+    """Fail the check if a text that the model knows has the same loss as one that it does not."""
+    model, counting = chain(student, V), torch.arange(3 * length) % V
+    one, other = (loss_of(student, model, each, length) for each in (counting, 0 * counting))
+    expect(abs(one - other) > EFFECT, "The text has no effect on the loss.")
+
+
+def forgetful(student, V, p=0.4):
+    """Build a table whose logits drop out in training mode."""
+    table = student.new("nn.Embedding", V, V).load({"weight": 3.0 * torch.eye(V).roll(1, dims=1)})
+    return student.new("nn.Sequential", table, student.new("nn.Dropout", p))
+
+
+# estimate_loss
+
+
+@check("estimate_loss", points=0.03, layer="shapes")
+def test_the_loss_is_a_float(student, probe):
+    """The loss is a Python float, which depends on the text."""
+    model, ids = chain(student, 7), draw_ids(probe, 1, 20, 7)[0]
+
+    found = student.call("estimate_loss", model, ids, 6)
+    expect(isinstance(found, float), "The loss is not a Python float.")
+    reads_the_ids(student, 7, 6)
+
+
+@check("estimate_loss", points=0.1, layer="documented")
+def test_the_loss_is_the_documented_one(student, documented):
+    """The lecture's untrained table of pairs has the documented loss on the four texts."""
+    model = student.new("nn.Embedding", 65, 65, seed=1337)
+    last = documented["gptdev.targets"].tensor[:, -1:]
+    texts = torch.cat((documented["gptdev.ids"].tensor, last), dim=1)
+
+    losses = [loss_of(student, model, text, 8) for text in texts]
+    documented["gptdev.bigram.loss"].matches(sum(losses) / 4, "The mean loss of the four texts")
+
+
+@check("estimate_loss", points=0.15, layer="probe")
+def test_the_loss_is_that_of_all_pieces(student, reference, probe):
+    """With a model that uses its whole input, several pieces and a rest give the right loss."""
+    for length, N, V in ((6, 25, 7), (7, 50, 9)):
+        yours, ours = both_transformers(student, reference, probe, V)
+        ids = draw_ids(probe, 1, N, V)[0]
+        wanted = reference.call("estimate_loss", ours, ids, length)
+        agrees(loss_of(student, yours, ids, length), wanted, "The loss")
+
+
+@check("estimate_loss", points=0.1, layer="probe")
+def test_the_loss_is_that_of_a_single_piece(student, reference, probe):
+    """With a model that uses its whole input, one piece or two give the right loss."""
+    for length, N, V in ((12, 25, 8), (19, 20, 7), (9, 18, 6)):
+        yours, ours = both_transformers(student, reference, probe, V)
+        ids = draw_ids(probe, 1, N, V)[0]
+        wanted = reference.call("estimate_loss", ours, ids, length)
+        agrees(loss_of(student, yours, ids, length), wanted, "The loss")
+
+
+@check("estimate_loss", points=0.06, layer="laws")
+def test_equal_logits_lose_the_logarithm(student, probe):
+    """A model that gives every token the same logit has a loss of ln V."""
+    for V, length in ((5, 4), (11, 6)):
+        zeros = student.new("nn.Embedding", V, V).load({"weight": torch.zeros(V, V)})
+        ids = draw_ids(probe, 1, 30, V)[0]
+        found = loss_of(student, zeros, ids, length)
+        agrees(found, float(torch.tensor(float(V)).log()), "With equal logits, the loss")
+
+
+@check("estimate_loss", points=0.06, layer="laws")
+def test_a_table_does_not_notice_the_pieces(student, reference, probe):
+    """A table of pairs has the same loss for every length that leaves no rest."""
+    yours, _ = both_tables(student, reference, probe, 7)
+    ids = draw_ids(probe, 1, 25, 7)[0]
+
+    whole = loss_of(student, yours, ids, 24)
+    for length in (1, 4, 6, 12):
+        agrees(loss_of(student, yours, ids, length), whole, "With other pieces, the loss")
+    reads_the_ids(student, 7, 6)
+
+
+@check("estimate_loss", points=0.06, layer="laws")
+def test_the_loss_is_small_where_the_model_is_right(student):
+    """A model that knows the next token loses nearly nothing, and one that errs loses much."""
+    model, ids = chain(student, 6), torch.arange(31) % 6
+
+    right, wrong = loss_of(student, model, ids, 5), loss_of(student, model, ids.flip(0), 5)
+    expect(0 <= right < 0.01, "A model that predicts every token has a loss far from 0.")
+    expect(wrong > 5, "A model that is always wrong has a small loss.")
+
+
+@check("estimate_loss", points=0.06, layer="laws")
+def test_the_loss_is_measured_without_dropout(student, probe):
+    """In training mode, a model with dropout has the same loss twice, and that of eval mode."""
+    yours, ids = forgetful(student, 7), draw_ids(probe, 1, 40, 7)[0]
+
+    yours.train()
+    first, second = (loss_of(student, yours, ids, 6) for _ in range(2))
+    yours.eval()
+    agrees(second, first, "The loss of the same text")
+    agrees(first, loss_of(student, yours, ids, 6), "In training mode, the loss")
+    reads_the_ids(student, 7, 6)
+
+
+@check("estimate_loss", points=0.06, layer="laws")
+def test_the_mode_of_the_model_stays(student, probe):
+    """Afterwards the model is in the mode in which it was: training or eval."""
+    yours, ids = forgetful(student, 9), draw_ids(probe, 1, 40, 9)[0]
+    reads_the_ids(student, 9, 6)
+
+    yours.train()
+    loss_of(student, yours, ids, 6)
+    one, other = (logits_of(yours, ids[None], 9) for _ in range(2))
+    expect(not torch.equal(one, other), "Afterwards a model in training mode is in eval mode.")
+    yours.eval()
+    loss_of(student, yours, ids, 6)
+    one, other = (logits_of(yours, ids[None], 9) for _ in range(2))
+    expect(torch.equal(one, other), "Afterwards a model in eval mode is in training mode.")
+
+
+@check("estimate_loss", points=0.05, layer="laws", rules=("no_graph",))
+def test_the_loss_builds_no_graph(student):
+    """The model runs under torch.no_grad() or an equivalent."""
+    reads_the_ids(student, 7, 6)
+
+    uses = student.uses("estimate_loss")
+    stated = any(WITHOUT_GRAPH.intersection(use.name.split(".")) for use in uses)
+    expect(stated, "estimate_loss builds a graph: the model runs outside torch.no_grad().")
+
+
+@check("estimate_loss", points=0.04, layer="laws", rules=("refuses",))
+def test_the_loss_refuses_a_short_text(student, probe):
+    """A text without a piece and the token after it raises an error."""
+    model = chain(student, 7)
+
+    reads_the_ids(student, 7, 6)
+    loss_of(student, model, torch.arange(7), 6)
+    for N in (6, 5, 1):
+        refused = student.refuses("estimate_loss", model, draw_ids(probe, 1, N, 7)[0], 6)
+        is_refused(refused, "A text that is too short")
+
+
+@check("estimate_loss", points=0.03, layer="laws", rules=("inputs_unchanged",))
+def test_the_loss_leaves_the_ids_alone(student, probe):
+    """The caller's ids are unchanged, and they have an effect."""
+    model, ids = chain(student, 7), draw_ids(probe, 1, 20, 7)[0]
+
+    unchanged = student.keeps_inputs("estimate_loss", model, ids, 6)
+    expect(unchanged, "estimate_loss changes the ids that you pass to it.")
+    reads_the_ids(student, 7, 6)
 
 
 def top_k(student, logits, k):
@@ -1224,7 +1915,7 @@ def spread_logits(probe, *shape):
 # top_k_logits
 
 
-@check("top_k_logits", points=0.25, layer="documented")
+@check("top_k_logits", points=0.15, layer="documented")
 def test_top_k_gives_the_documented_probabilities(student, documented):
     """The three largest of nine documented logits have the documented probabilities."""
     logits = documented["ch05.next_token_logits"].tensor
@@ -1240,21 +1931,21 @@ def same_top_k(student, reference, logits, k):
     agrees(student.call("top_k_logits", logits, k), ours, "The logits that are kept")
 
 
-@check("top_k_logits", points=0.12, layer="probe", rules=("minus_infinity",))
+@check("top_k_logits", points=0.07, layer="probe", rules=("minus_infinity",))
 def test_top_k_of_one_row(student, reference, probe):
     """For logits with one axis, the k largest logits are kept."""
     for V, k in ((7, 3), (5, 1), (9, 8)):
         same_top_k(student, reference, 2 * probe.normal(V) - 1, k)
 
 
-@check("top_k_logits", points=0.1, layer="probe", rules=("minus_infinity",))
+@check("top_k_logits", points=0.06, layer="probe", rules=("minus_infinity",))
 def test_top_k_works_on_each_row(student, reference, probe):
     """For logits with two and three axes, each row keeps its own k largest logits."""
     for *shape, k in ((4, 6, 2), (3, 2, 5, 4), (5, 3, 1)):
         same_top_k(student, reference, 2 * probe.normal(*shape) - 1, k)
 
 
-@check("top_k_logits", points=0.16, layer="probe")
+@check("top_k_logits", points=0.09, layer="probe")
 def test_top_k_keeps_ties(student, reference, probe):
     """All logits equal to the k-th largest one are kept."""
     base = torch.tensor([2.0, 5.0, 2.0, 7.0, 2.0, 1.0]) + probe.normal(3, 1).round()
@@ -1264,7 +1955,7 @@ def test_top_k_keeps_ties(student, reference, probe):
         agrees(found, reference.call("top_k_logits", base, k), "With ties, the logits")
 
 
-@check("top_k_logits", points=0.06, layer="laws")
+@check("top_k_logits", points=0.04, layer="laws")
 def test_top_k_keeps_k_logits(student, probe):
     """If all logits of a row differ, exactly k of them stay as they are."""
     logits = spread_logits(probe, 4, 7)
@@ -1274,7 +1965,7 @@ def test_top_k_keeps_k_logits(student, probe):
         agrees(counts, torch.full((4,), k), "The number of logits that are kept in each row")
 
 
-@check("top_k_logits", points=0.06, layer="laws")
+@check("top_k_logits", points=0.04, layer="laws")
 def test_top_k_leaves_the_largest_on_top(student, probe):
     """The largest logit of each row stays the largest, and the smallest does not stay as it is."""
     logits = spread_logits(probe, 4, 7)
@@ -1285,7 +1976,7 @@ def test_top_k_leaves_the_largest_on_top(student, probe):
     expect(bool((smallest < -1.1).all()), "The smallest logit of a row is kept.")
 
 
-@check("top_k_logits", points=0.06, layer="laws")
+@check("top_k_logits", points=0.04, layer="laws")
 def test_top_k_moves_with_its_logits(student, probe):
     """A number that is added to all logits does not change which of them are kept."""
     logits = spread_logits(probe, 4, 7)
@@ -1296,7 +1987,7 @@ def test_top_k_moves_with_its_logits(student, probe):
     expect(not bool(before.all()), "All logits are kept.")
 
 
-@check("top_k_logits", points=0.06, layer="laws")
+@check("top_k_logits", points=0.04, layer="laws")
 def test_top_k_knows_no_order_of_tokens(student, probe):
     """If the tokens are in another order, so are the logits that are kept."""
     logits, order = spread_logits(probe, 4, 7), torch.tensor([3, 6, 0, 5, 1, 4, 2])
@@ -1306,7 +1997,7 @@ def test_top_k_knows_no_order_of_tokens(student, probe):
     expect(not bool((before == before[:, order]).all()), "The order of the tokens has no effect.")
 
 
-@check("top_k_logits", points=0.06, layer="laws", rules=("refuses",))
+@check("top_k_logits", points=0.03, layer="laws", rules=("refuses",))
 def test_top_k_refuses_a_wrong_k(student, probe):
     """A k of 1 or V gives logits, and a k below 1 or above V raises an error."""
     logits = spread_logits(probe, 3, 5)
@@ -1317,7 +2008,7 @@ def test_top_k_refuses_a_wrong_k(student, probe):
         is_refused(student.refuses("top_k_logits", logits, k), "A k below 1 or above V")
 
 
-@check("top_k_logits", points=0.04, layer="laws", rules=("inputs_unchanged",))
+@check("top_k_logits", points=0.02, layer="laws", rules=("inputs_unchanged",))
 def test_top_k_leaves_its_logits_alone(student, probe):
     """The caller's tensor is unchanged, but some of the returned logits differ."""
     logits = spread_logits(probe, 3, 6)
@@ -1327,7 +2018,7 @@ def test_top_k_leaves_its_logits_alone(student, probe):
     expect(int(kept(student, logits, 2).sum()) == 6, "A wrong number of logits is kept.")
 
 
-@check("top_k_logits", points=0.03, layer="laws", rules=("dtype",))
+@check("top_k_logits", points=0.02, layer="laws", rules=("dtype",))
 def test_top_k_keeps_the_dtype(keeps_dtype, student, probe):
     """Float64 logits give a float64 result, and float32 logits give float32."""
     logits = spread_logits(probe, 3, 6)
@@ -1345,7 +2036,7 @@ def sampled(student, logits, *options, seed=SEED):
 # sample_next
 
 
-@check("sample_next", points=0.06, layer="signature")
+@check("sample_next", points=0.04, layer="signature")
 def test_sampling_has_a_temperature_of_1_by_default(student, probe):
     """Without the last two arguments, the temperature is 1 and all tokens can be drawn."""
     logits = 2 * probe.normal(200, 7)
@@ -1355,7 +2046,7 @@ def test_sampling_has_a_temperature_of_1_by_default(student, probe):
     expect(not torch.equal(found, sampled(student, -logits)), "The logits have no effect.")
 
 
-@check("sample_next", points=0.04, layer="shapes")
+@check("sample_next", points=0.03, layer="shapes")
 def test_sampling_gives_one_id_for_each_item(student):
     """Logits (3, 5) give ids (3, 1) in int64."""
     found = student.call("sample_next", torch.zeros(3, 5), 1.0, None)
@@ -1375,26 +2066,26 @@ def fits_probabilities(student, probe, temperature, top_k):
     frequencies_fit(counts, shares, "At a temperature above 0")
 
 
-@check("sample_next", points=0.17, layer="probe")
+@check("sample_next", points=0.11, layer="probe")
 def test_tokens_are_drawn_by_their_probabilities(student, probe):
     """In two thousand draws, the share of each token is close to its probability."""
     fits_probabilities(student, probe, 1.0, None)
 
 
-@check("sample_next", points=0.14, layer="probe")
+@check("sample_next", points=0.09, layer="probe")
 def test_temperature_changes_the_probabilities(student, probe):
     """At low and high temperatures, the share of each token is close to its probability."""
     for temperature in (0.6, 1.8):
         fits_probabilities(student, probe, temperature, None)
 
 
-@check("sample_next", points=0.12, layer="probe")
+@check("sample_next", points=0.08, layer="probe")
 def test_tokens_are_drawn_among_the_top_k(student, probe):
     """With top_k, the share of each token that can be drawn is close to its probability."""
     fits_probabilities(student, probe, 1.3, 3)
 
 
-@check("sample_next", points=0.16, layer="probe")
+@check("sample_next", points=0.11, layer="probe")
 def test_temperature_zero_takes_the_largest(student, reference, probe):
     """At temperature 0 each item gets its most likely token, with and without top_k."""
     for B, V, limit in ((4, 7, None), (1, 5, None), (3, 6, 2)):
@@ -1411,7 +2102,7 @@ def ordered(probe):
     return 3.0 * order.float(), order.argmax(dim=-1, keepdim=True)
 
 
-@check("sample_next", points=0.06, layer="laws")
+@check("sample_next", points=0.04, layer="laws")
 def test_cold_sampling_takes_the_largest(student, probe):
     """At a temperature near 0, the most likely token is drawn."""
     logits, largest = ordered(probe)
@@ -1421,7 +2112,7 @@ def test_cold_sampling_takes_the_largest(student, probe):
         agrees(found, largest, "At a temperature near 0, the ids")
 
 
-@check("sample_next", points=0.06, layer="laws")
+@check("sample_next", points=0.04, layer="laws")
 def test_sampling_of_one_choice_takes_the_largest(student, probe):
     """With top_k = 1, the most likely token is drawn at any temperature."""
     logits, largest = ordered(probe)
@@ -1431,7 +2122,7 @@ def test_sampling_of_one_choice_takes_the_largest(student, probe):
         agrees(found, largest, "With top_k = 1, the ids")
 
 
-@check("sample_next", points=0.07, layer="laws")
+@check("sample_next", points=0.05, layer="laws")
 def test_sampling_ignores_what_all_logits_share(student, probe):
     """With the same seed, a number that is added to all logits does not change the ids."""
     logits = (2 * probe.normal(90, 7)).round()
@@ -1442,7 +2133,7 @@ def test_sampling_ignores_what_all_logits_share(student, probe):
     expect(not torch.equal(found, other), "The logits have no effect.")
 
 
-@check("sample_next", points=0.07, layer="laws")
+@check("sample_next", points=0.05, layer="laws")
 def test_sampling_never_draws_what_is_impossible(student, probe):
     """Tokens with a logit of minus infinity are never drawn, and all others are."""
     row = 0.3 * probe.normal(6)
@@ -1452,7 +2143,7 @@ def test_sampling_never_draws_what_is_impossible(student, probe):
     expect(set(found.flatten().tolist()) == {0, 2, 3, 5}, "The wrong tokens are drawn.")
 
 
-@check("sample_next", points=0.06, layer="laws")
+@check("sample_next", points=0.04, layer="laws")
 def test_sampling_limits_its_choice(student, probe):
     """With top_k = 2, the two most likely tokens are drawn, and no others."""
     row = 0.2 * probe.uniform(6).argsort().float()
@@ -1464,7 +2155,7 @@ def test_sampling_limits_its_choice(student, probe):
     )
 
 
-@check("sample_next", points=0.08, layer="laws", rules=("refuses",))
+@check("sample_next", points=0.05, layer="laws", rules=("refuses",))
 def test_sampling_refuses_wrong_arguments(student, probe):
     """A temperature below 0 or a top_k outside 1 to V raises an error, even at temperature 0."""
     logits = probe.normal(3, 5)
@@ -1479,7 +2170,7 @@ def test_sampling_refuses_wrong_arguments(student, probe):
         is_refused(refused, "A top_k below 1 or above V")
 
 
-@check("sample_next", points=0.04, layer="laws", rules=("no_seeding",))
+@check("sample_next", points=0.03, layer="laws", rules=("no_seeding",))
 def test_sampling_leaves_the_seed_to_the_caller(student, probe):
     """Two seeds give different draws."""
     logits = torch.zeros(40, 9)
@@ -1494,7 +2185,7 @@ def test_sampling_leaves_the_seed_to_the_caller(student, probe):
     )
 
 
-@check("sample_next", points=0.02, layer="laws", rules=("inputs_unchanged",))
+@check("sample_next", points=0.01, layer="laws", rules=("inputs_unchanged",))
 def test_sampling_leaves_its_logits_alone(student, probe):
     """The caller's logits are unchanged, but they have an effect."""
     logits, largest = ordered(probe)
@@ -1528,7 +2219,7 @@ def follows(student, model, V, ids, *options):
 # generate
 
 
-@check("generate", points=0.05, layer="signature")
+@check("generate", points=0.04, layer="signature")
 def test_generate_chooses_the_most_likely_token_by_default(student, reference, probe):
     """Without the last two arguments, the temperature is 0."""
     yours, _ = both_tables(student, reference, probe, 9)
@@ -1540,7 +2231,7 @@ def test_generate_chooses_the_most_likely_token_by_default(student, reference, p
     follows(student, model, 9, ids, 6, 4)
 
 
-@check("generate", points=0.05, layer="shapes")
+@check("generate", points=0.04, layer="shapes")
 def test_generate_appends_tokens(student):
     """Two texts of 3 tokens, continued by 4, have 7 tokens and begin with the given ids."""
     ids = torch.tensor([[1, 0, 2], [2, 2, 1]])
@@ -1550,7 +2241,7 @@ def test_generate_appends_tokens(student):
     agrees(found[:, :3], ids, "The beginning of the result")
 
 
-@check("generate", points=0.25, layer="documented")
+@check("generate", points=0.18, layer="documented")
 def test_generate_writes_the_documented_text(student, documented):
     """The lecture's untrained model generates the 100 documented characters."""
     model = student.new("nn.Embedding", 65, 65, seed=1337)  # the draws of BigramModel
@@ -1560,7 +2251,7 @@ def test_generate_writes_the_documented_text(student, documented):
     documented["gptdev.generated"].matches(text, "generate(model, [[0]], 100, 8, 1.0)")
 
 
-@check("generate", points=0.2, layer="documented")
+@check("generate", points=0.14, layer="documented")
 def test_generate_draws_as_often_as_documented(student, documented):
     """In 1000 draws at each of three temperatures, tokens appear as often as documented."""
     logits = documented["ch05.next_token_logits"].tensor
@@ -1578,7 +2269,7 @@ def test_generate_draws_as_often_as_documented(student, documented):
         documented[name].matches(counts, f"The counts of tokens at temperature {temperature}")
 
 
-@check("generate", points=0.26, layer="probe")
+@check("generate", points=0.19, layer="probe")
 def test_generate_follows_a_table(student, reference, probe):
     """With a table as its model, each new token follows from the one before it."""
     for B, T, V, more in ((3, 4, 7, 6), (1, 1, 9, 8), (2, 5, 6, 1)):
@@ -1590,7 +2281,7 @@ def test_generate_follows_a_table(student, reference, probe):
         agrees(found, wanted, "The continued texts")
 
 
-@check("generate", points=0.3, layer="probe")
+@check("generate", points=0.21, layer="probe")
 def test_generate_shows_the_last_context_to_the_model(student, reference, probe):
     """With a model that uses its whole input, the tokens of short and long texts are right."""
     for B, T, V, context, more in ((3, 4, 11, 6, 9), (2, 8, 9, 3, 5), (1, 5, 13, 5, 7)):
@@ -1602,7 +2293,7 @@ def test_generate_shows_the_last_context_to_the_model(student, reference, probe)
         agrees(found, wanted, "The continued texts")
 
 
-@check("generate", points=0.15, layer="probe")
+@check("generate", points=0.11, layer="probe")
 def test_generate_passes_temperature_and_top_k_on(student, probe):
     """At a temperature above 0, only the top_k tokens are drawn, with their probabilities."""
     row = torch.tensor([0.3, 1.6, -0.4, 1.1, 0.0, 0.8]) + 0.1 * probe.uniform(6)
@@ -1620,7 +2311,7 @@ def test_generate_passes_temperature_and_top_k_on(student, probe):
         frequencies_fit(counts, shares, "In the continued texts")
 
 
-@check("generate", points=0.1, layer="laws")
+@check("generate", points=0.07, layer="laws")
 def test_generate_goes_on_where_it_ended(student, probe):
     """Three and then four new tokens give the same text as seven; 0 new tokens give the ids."""
     model, ids = chain(student, 11), draw_ids(probe, 2, 3, 11)
@@ -1633,7 +2324,7 @@ def test_generate_goes_on_where_it_ended(student, probe):
     follows(student, model, 11, ids, 7, 4, 0.0)
 
 
-@check("generate", points=0.1, layer="laws")
+@check("generate", points=0.07, layer="laws")
 def test_generate_forgets_what_is_before_the_context(student, reference, probe):
     """Texts whose last context_length tokens are the same are continued in the same way."""
     yours, _ = both_transformers(student, reference, probe, 11)
@@ -1646,7 +2337,7 @@ def test_generate_forgets_what_is_before_the_context(student, reference, probe):
     follows(student, yours, 11, ids, 5, 3, 3.0)
 
 
-@check("generate", points=0.06, layer="laws")
+@check("generate", points=0.04, layer="laws")
 def test_generate_with_one_choice_is_greedy(student, probe):
     """With top_k = 1, the tokens are those of a temperature of 0."""
     model, ids = chain(student, 8), draw_ids(probe, 3, 2, 8)
@@ -1656,7 +2347,7 @@ def test_generate_with_one_choice_is_greedy(student, probe):
     follows(student, model, 8, ids, 6, 4, 1.5, 1)
 
 
-@check("generate", points=0.06, layer="laws")
+@check("generate", points=0.04, layer="laws")
 def test_generate_continues_each_text_alone(student, probe):
     """A text is continued in the same way alone and in a batch."""
     model, ids = chain(student, 9), draw_ids(probe, 3, 4, 9)
@@ -1668,7 +2359,7 @@ def test_generate_continues_each_text_alone(student, probe):
     follows(student, model, 9, ids, 5, 6, 0.0)
 
 
-@check("generate", points=0.12, layer="laws", rules=("no_graph",))
+@check("generate", points=0.09, layer="laws", rules=("no_graph",))
 def test_generate_builds_no_graph(student, probe):
     """The model runs under torch.no_grad() or an equivalent."""
     ids = draw_ids(probe, 2, 3, 7)
@@ -1680,7 +2371,7 @@ def test_generate_builds_no_graph(student, probe):
     follows(student, chain(student, 7), 7, ids, 4, 5, 0.0)
 
 
-@check("generate", points=0.05, layer="laws", rules=("no_seeding",))
+@check("generate", points=0.04, layer="laws", rules=("no_seeding",))
 def test_generate_leaves_the_seed_to_the_caller(student, probe):
     """Two seeds give different texts."""
     model = student.new("nn.Embedding", 9, 9).load({"weight": torch.zeros(9, 9)})
@@ -1695,7 +2386,7 @@ def test_generate_leaves_the_seed_to_the_caller(student, probe):
     expect(not same, "After a call, torch's random numbers do not depend on the seed.")
 
 
-@check("generate", points=0.05, layer="laws", rules=("inputs_unchanged",))
+@check("generate", points=0.03, layer="laws", rules=("inputs_unchanged",))
 def test_generate_leaves_the_ids_alone(student, probe):
     """The caller's ids are unchanged, and new tokens follow them."""
     model, ids = chain(student, 9), draw_ids(probe, 2, 3, 9)

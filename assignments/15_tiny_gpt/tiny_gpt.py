@@ -1,4 +1,4 @@
-"""A GPT in one file: embeddings, a stack of blocks, logits, and a loop that generates text.
+"""A GPT in one file: embeddings, a stack of blocks, logits, its training, and text from it.
 
 Shapes in this stage: B items in the batch, T tokens in each, V tokens in the vocabulary, d_model
 features per token. The id of a token is an int64 number from 0 to V - 1. Each position has a logit
@@ -15,13 +15,14 @@ Rules for this stage, which are graded like the results:
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 
 class MultiHeadAttention(nn.Module):
-    """Your causal attention from stage 10: copy the class and the functions it uses to this file.
+    """Your causal attention from stage 10, which the kit copies once it has passed there.
 
     Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
     features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
@@ -53,7 +54,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class LayerNorm(nn.Module):
-    """Your norm from stage 14: copy the class to this file.
+    """Your norm from stage 14, which the kit copies once it has passed there.
 
     There are two parameters of shape (d_model,): scale, initially all ones, and shift, initially
     all zeros. The variance is the mean squared distance from the mean, so the sum of the squares is
@@ -72,7 +73,7 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Your feed-forward network from stage 14: copy the class and your ``gelu`` to this file.
+    """Your feed-forward network from stage 14, which the kit copies with your ``gelu``.
 
     Layers, created in this order, both ``nn.Linear`` with a bias: linear1 from d_model to d_hidden
     features, and linear2 from d_hidden to d_model features. *activation* is "gelu" (your ``gelu``)
@@ -91,7 +92,7 @@ class FeedForward(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Your block from stage 14: copy the class to this file.
+    """Your block from stage 14, which the kit copies once it has passed there.
 
     Parts: att is the module *attention* itself, which maps (B, T, d_model) to (B, T, d_model);
     norm1 and norm2 are your ``LayerNorm`` with the default eps; ff is your ``FeedForward`` with
@@ -191,6 +192,68 @@ def count_parameters(
 
     Compute the number by a formula, without building a module or a tensor. A parameter that two
     layers share counts once. The number of heads makes no difference.
+    """
+    raise NotImplementedError
+
+
+def adamw_step(
+    parameter: Tensor,
+    gradient: Tensor,
+    mean: Tensor,
+    square: Tensor,
+    step: int,
+    learning_rate: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return *parameter*, *mean* and *square* after one step of AdamW, as new tensors.
+
+    All five tensors have the same shape, and every number in them is changed independently of the
+    others. The new mean is betas[0] times *mean* plus 1 - betas[0] times *gradient*. The new square
+    is betas[1] times *square* plus 1 - betas[1] times the squared gradient. Both start at zero in
+    step 1, so the step uses them divided by 1 - betas[0]**step and 1 - betas[1]**step. These two
+    quotients are not returned. The parameter is first multiplied by 1 - learning_rate ·
+    weight_decay. Then learning_rate times the first quotient, divided by (the root of the second
+    quotient, plus *eps*), is subtracted. Raises ``ValueError`` if *step* is below 1. Torch's own
+    optimizers (`torch.optim`) are not allowed here.
+    """
+    raise NotImplementedError
+
+
+def clip_gradients(gradients: Sequence[Tensor], max_norm: float) -> tuple[list[Tensor], float]:
+    """Return the gradients with a joint norm of at most *max_norm*, and their norm before.
+
+    *gradients* is a list of tensors of any shapes. Their joint norm is the root of the sum of the
+    squares of all numbers of all tensors. If it is greater than *max_norm*, each tensor is
+    multiplied by max_norm / norm. Otherwise the tensors keep their values, so zeros stay zeros. The
+    first result is a list of as many tensors, and the second is the norm of the given gradients as
+    a Python float. Raises ``ValueError`` if *max_norm* is not above 0. Torch's own clipping
+    (`clip_grad_norm_`, `clip_grad_value_`, `get_total_norm`) is not allowed here.
+    """
+    raise NotImplementedError
+
+
+def rate_at(step: int, steps: int, peak: float, warmup: int = 0, floor: float = 0.0) -> float:
+    """Return the learning rate of a *step*, as a Python float.
+
+    It rises on a straight line from 0 at step 0 to *peak* at step *warmup*. From there it falls to
+    *floor* at step *steps*, on the first half of a cosine wave: slowly, then fast, then slowly.
+    After step *steps* it stays at *floor*. Without a warm-up, the rate of step 0 is *peak*. Raises
+    ``ValueError`` unless 0 <= warmup < steps.
+    """
+    raise NotImplementedError
+
+
+def estimate_loss(model: nn.Module, ids: Tensor, length: int) -> float:
+    """Return the mean loss of *model* for all predictions in a text of *ids* (N,), as a float.
+
+    The text is cut into as many pieces of *length* tokens as have a token after them. Piece k
+    consists of the tokens k · length to (k + 1) · length - 1, and *model* turns the pieces into
+    logits: (B, T) -> (B, T, V). The target of each position is the token after it. The loss is the
+    mean cross-entropy of all positions of all pieces. ``F.cross_entropy`` is allowed. The model
+    runs in eval mode, and afterwards it is in the mode in which it was before. No graph is built:
+    the code runs under ``torch.no_grad()`` or similar. Raises ``ValueError`` if no piece fits.
     """
     raise NotImplementedError
 

@@ -1745,29 +1745,29 @@ def test_the_loss_is_small_where_the_model_is_right(student):
 @check("estimate_loss", points=0.06, layer="laws")
 def test_the_loss_is_measured_without_dropout(student, probe):
     """In training mode, a model with dropout has the same loss twice, and that of eval mode."""
-    model, ids = forgetful(student, 7), draw_ids(probe, 1, 40, 7)[0]
+    yours, ids = forgetful(student, 7), draw_ids(probe, 1, 40, 7)[0]
 
-    model.train()
-    first, second = (loss_of(student, model, ids, 6) for _ in range(2))
-    model.eval()
+    yours.train()
+    first, second = (loss_of(student, yours, ids, 6) for _ in range(2))
+    yours.eval()
     agrees(second, first, "The loss of the same text")
-    agrees(first, loss_of(student, model, ids, 6), "In training mode, the loss")
+    agrees(first, loss_of(student, yours, ids, 6), "In training mode, the loss")
     reads_the_ids(student, 7, 6)
 
 
 @check("estimate_loss", points=0.06, layer="laws")
 def test_the_mode_of_the_model_stays(student, probe):
     """Afterwards the model is in the mode in which it was: training or eval."""
-    model, ids = forgetful(student, 9), draw_ids(probe, 1, 40, 9)[0]
+    yours, ids = forgetful(student, 9), draw_ids(probe, 1, 40, 9)[0]
     reads_the_ids(student, 9, 6)
 
-    model.train()
-    loss_of(student, model, ids, 6)
-    one, other = (logits_of(model, ids[None], 9) for _ in range(2))
+    yours.train()
+    loss_of(student, yours, ids, 6)
+    one, other = (logits_of(yours, ids[None], 9) for _ in range(2))
     expect(not torch.equal(one, other), "Afterwards a model in training mode is in eval mode.")
-    model.eval()
-    loss_of(student, model, ids, 6)
-    one, other = (logits_of(model, ids[None], 9) for _ in range(2))
+    yours.eval()
+    loss_of(student, yours, ids, 6)
+    one, other = (logits_of(yours, ids[None], 9) for _ in range(2))
     expect(torch.equal(one, other), "Afterwards a model in eval mode is in training mode.")
 
 
