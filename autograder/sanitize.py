@@ -15,6 +15,7 @@ MAX_FILE_NAME = 120  # the same as in `submission.files`
 MAX_SENTENCE = 400
 MAX_MESSAGE = 2000  # about a screenful, enough for an exception with its message
 MAX_LINES = 30  # a screenful
+MAX_BYTES = 9  # of a text beyond ASCII in a table, whose cells are many
 MAX_DIGITS = 12  # "-1234.567890" fits below a token of a sentence
 MAX_MARKS = 3  # accents on one letter; more of them would cover the lines above
 
@@ -97,7 +98,8 @@ def digits(entry: str) -> str:
     try:
         return f"{float(entry[:400]):.3e}"  # the largest double has 309 digits before the point
     except ValueError:
-        return line(entry, MAX_DIGITS)
+        text = line(entry, MAX_DIGITS)
+        return text if text.isascii() else text.encode()[:MAX_BYTES].decode(errors="ignore")
 
 
 def _visible(text: str, limit: int) -> str:

@@ -43,7 +43,7 @@ SUMMARIES: Final = {
         "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
         "reset": "Reset an exercise to the version you received; a copy of your file is kept.",
         "solution": "Show the solution of an exercise that you have solved; needs the course.",
-        "story": "Let the course's companion write with the code that you have finished so far.",
+        "story": "Let the course's companion write with the code that passes.",
         "hunt": "Hunt a bug planted in your own code: see it, fix it, write a test that catches "
         "it.",
     },
@@ -56,7 +56,7 @@ SUMMARIES: Final = {
         ),
         "copies": "Compare the code of a class by compare50, and write its pages.",
         "extend": "Give a student more time for a stage, before or after the submission.",
-        "export": "Export grades: Canvas, Moodle, Gradescope, CSV.",
+        "export": "Export grades of a record, or with --gradebook of nbgrader's database.",
         "feedback": "Pack the students' pages into a zip that Canvas or Moodle distributes.",
         "bundle": "Pack the course for a platform that runs the grader itself: a zip for "
         "Gradescope.",

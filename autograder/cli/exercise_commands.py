@@ -127,7 +127,7 @@ def story(
         float, Option("--temperature", min=0, help="0 is the likeliest; 1 draws as it has learned.")
     ] = 0.0,
 ) -> None:
-    """Let the course's companion write with the code that you have finished so far.
+    """Let the course's companion write with the code that passes.
 
     It grades nothing, and your progress does not change.
     """

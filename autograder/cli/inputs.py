@@ -9,8 +9,8 @@ import typer
 
 from autograder.course import Course, Handout, Stage, find_root, load
 from autograder.errors import UsageError
-from autograder.student import learner_folder, place
-from autograder.student.place import Place
+from autograder.student import learner_folder, learner_place
+from autograder.student.learner_place import Place
 from autograder.student.progress import AmbiguousNameError, Task
 from autograder.submission.roster import Roster
 
@@ -48,9 +48,9 @@ def find_place(word: str) -> Place:
     """
     here = Path.cwd()
     try:
-        return place.find_place(word, here)
+        return learner_place.find_place(word, here)
     except AmbiguousNameError as error:
-        return place.find_place(choose(word, error).key, here)
+        return learner_place.find_place(choose(word, error).key, here)
 
 
 def choose(name: str, error: AmbiguousNameError) -> Task:

@@ -31,7 +31,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
 from autograder.student.oldest_python import newer_syntax
 from autograder.student.own_names import used_names
-from autograder.student.place import find_exercise, stage_around, unknown
+from autograder.student.learner_place import find_exercise, stage_around, unknown
 from autograder.student.progress import Progress, Task, first_open, tasks
 from autograder.submission import Submission, collect
 from autograder.submission.collect import SUBMITTED

@@ -18,7 +18,7 @@ from autograder.student.exercise_cell import (
     replaced_names,
     written,
 )
-from autograder.student.place import find_exercise
+from autograder.student.learner_place import find_exercise
 from autograder.student.progress import Progress, Task
 from autograder.submission.exercise_cells import MAGIC
 

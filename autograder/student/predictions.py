@@ -49,7 +49,7 @@ class Prediction(NamedTuple):
         return f"{HOW} guess={len(self.choices)}, sure=70"
 
 
-class Answer(NamedTuple):
+class RightChoice(NamedTuple):
     """The number of the right choice, from 1, and a *text* in Markdown about the reason."""
 
     right: int
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 class AnswerShown:
     """An answer after a guess, as Markdown if it can be rendered."""
 
-    def __init__(self, answer: Answer, made: Prediction) -> None:
+    def __init__(self, answer: RightChoice, made: Prediction) -> None:
         right = made.choices[answer.right - 1]
         verdict = "right" if made.guess == answer.right else f"not right; it is “{right}”"
         self._text = f"Your guess “{made.choices[made.guess - 1]}” was {verdict}.\n\n{answer.text}"
@@ -124,7 +124,7 @@ def offer(made: Prediction, store: Callable[[Prediction], None]) -> None:
     display(choice, sure, button)  # type: ignore[no-untyped-call]
 
 
-def answers(stage: Path) -> dict[str, Answer]:
+def answers(stage: Path) -> dict[str, RightChoice]:
     """Return the answers of the stage in the folder *stage*, by name; none without the file.
 
     Raises ``CourseError`` if the file can't be read.
@@ -133,7 +133,8 @@ def answers(stage: Path) -> dict[str, Answer]:
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
         return {
-            name: Answer(int(table["right"]), str(table["text"])) for name, table in tables.items()
+            name: RightChoice(int(table["right"]), str(table["text"]))
+            for name, table in tables.items()
         }
     except FileNotFoundError:
         return {}

@@ -21,7 +21,7 @@ from autograder.submission.files import (
     CODE,
     MAX_LISTED,
     NOTEBOOK,
-    Fault,
+    PlacedFault,
     StudentWork,
     SubmittedFile,
     UnusableFile,
@@ -292,7 +292,7 @@ def _for_stage(
 
 def _may_concern(fault: str, stage: Stage, resolver: StageResolver) -> bool:
     """Whether the file of *fault* is not in the folder of another stage."""
-    parts = fault.path.parts if isinstance(fault, Fault) else ()
+    parts = fault.path.parts if isinstance(fault, PlacedFault) else ()
     named = [found for part in parts if (found := resolver.stage_named(part))]
     return not named or stage in named
 

@@ -54,7 +54,7 @@ class SubmittedFile(msgspec.Struct, frozen=True, kw_only=True):
         return self.path.suffix.lower()
 
 
-class Fault(str):
+class PlacedFault(str):
     """A sentence about a file that could not be opened, with its *path* in the submission."""
 
     __slots__ = ("path",)

@@ -17,7 +17,7 @@ from autograder.submission.archive import ArchiveBudget, PackedEntry, open_archi
 from autograder.submission.download_names import ParsedName, parse_download_name
 from autograder.submission.files import (
     CODE,
-    Fault,
+    PlacedFault,
     Listing,
     StudentWork,
     SubmittedFile,
@@ -132,13 +132,13 @@ def _open_archives(originals: list[SubmittedFile]) -> Listing:
         packed, more = open_archive(archive, budget)
         folder, upload = archive.path.parent, archive.upload
         files += [replace(file, path=folder / file.path, upload=upload) for file in packed]
-        faults += [Fault.at(archive.path, one) for one in more]
+        faults += [PlacedFault.at(archive.path, one) for one in more]
         if not more:
             opened.add(archive.path)
     files = [file for file in originals if file.path not in opened] + files
     code = [file.path for file in files if file.suffix in CODE]
     faults += [
-        Fault.at(file.path, repack(file.label))
+        PlacedFault.at(file.path, repack(file.label))
         for file in originals
         if _is_other(file.path.name)
         and not any(path.is_relative_to(file.path.parent) for path in code)
@@ -160,7 +160,7 @@ def open_folder(root: Path) -> Listing:
             if not entry.is_dir(follow_symlinks=False):
                 files.append(_file_at(Path(entry.path), path))
                 is_file = entry.is_file(follow_symlinks=False)
-                faults += [] if is_file else [Fault.at(path, not_regular(label))]
+                faults += [] if is_file else [PlacedFault.at(path, not_regular(label))]
             elif len(path.parts) <= MAX_DEPTH:
                 waiting.append(path)
             else:

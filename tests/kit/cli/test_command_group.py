@@ -16,7 +16,7 @@ from typer.main import get_group
 
 from autograder import __main__ as program
 from autograder import __version__
-from autograder.cli.command_group import MODULES, SUMMARIES, load_command
+from autograder.cli.command_group import MODULES, SUMMARIES, learners_overview, load_command
 from autograder.course import Course
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
@@ -78,6 +78,7 @@ def test_without_a_command_a_learner_sees_their_own(invoke: Invoke):
     lines = result.output.splitlines()
 
     assert result.exit_code == 0
+    assert result.output.rstrip() == learners_overview()
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     assert [line.split()[0] for line in lines if line.startswith("  ")] == [*SUMMARIES["Learners"]]

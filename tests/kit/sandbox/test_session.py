@@ -9,7 +9,7 @@ import torch
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NotFinished
-from autograder.sandbox.protocol import Statement
+from autograder.sandbox.protocol import OpaqueValue, Statement
 from autograder.sandbox.session import Session
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import decode, encode_tensor
@@ -508,15 +508,20 @@ def test_bytes_written_into_the_connection_are_bad_output(open_session, data: st
     assert fault.status is Status.BAD_OUTPUT
 
 
-@pytest.mark.parametrize("name", ["too_much", "no_unicode"])
-def test_an_answer_that_cannot_be_sent_is_bad_output(open_session, name: str):
-    """A worker reports an answer that cannot be sent, and continues."""
+def test_a_text_that_is_too_long_arrives_as_its_type(open_session):
+    """A worker says what could not be sent, and continues."""
     session = open_session(BREAKING, answer_mib=1)
-    problem = session.ask("call", name=name).problem
+    answer = session.ask("call", name="too_much").value
 
-    assert problem is not None
-    assert problem.kind == "bad-output"
+    assert answer == OpaqueValue("text of length 4194304, too long to send")
     assert session.ask("call", name="double").value == 2
+
+
+def test_half_a_surrogate_pair_arrives_as_it_is(open_session):
+    """A text that is not valid Unicode is sent like any other."""
+    answer = open_session(BREAKING).ask("call", name="no_unicode").value
+
+    assert decode(answer, lambda _handle: None) == chr(0xD800)
 
 
 @pytest.mark.parametrize(

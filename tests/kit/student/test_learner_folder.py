@@ -11,7 +11,8 @@ from autograder.cli import app
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.student import learner_folder
-from autograder.student.place import find_exercise
+from autograder.student.check import changed_stages
+from autograder.student.learner_place import find_exercise
 from autograder.student.progress import PROGRESS_FILE, Progress, tasks
 
 WORK = "def double(x):\n    return x + x  # mine\n"
@@ -92,13 +93,13 @@ def test_an_update_replaces_only_what_is_not_begun(run, course: Course, own: Pat
     assert begun in [path.read_text() for path in (own / "copies").rglob("tiny-*.py")]
 
 
-def test_a_newer_course_is_mentioned_once(run, course: Course):
+def test_a_newer_course_is_mentioned_once(run, course: Course, own: Path):
     """`next` says that the course is newer than the folder, once for each update."""
     assert "newer" not in run("next")[1]
     change(course, "class Scale(nn.Module):", "class Scale(nn.Module):  # new")
 
     assert "The course is newer than your folder (1 file)." in run("next")[1]
-    assert "newer" not in run("next")[1]
+    assert learner_folder.newer_course(learner_folder.find(own)) == ""
     run("start")
     assert "newer" not in run("next")[1]
 
@@ -379,8 +380,10 @@ def test_a_check_in_the_folder_checks_what_has_changed(run, own: Path, course: C
     for stage, solved in zip(learner_folder.find(own).stages, course.stages, strict=True):
         text = solved.solution.read_text("utf-8")
         stage.stub.write_text(text if stage.name == "01_tiny" else "x = 1\n", "utf-8")
+    changed = changed_stages(own)
     code, output = run("check")
 
+    assert [stage.name for stage in changed] == ["01_tiny", "02_more"]
     assert code == 1
     assert output.startswith(
         "2 stages have changed since their last check.\n1 of 2  ✓ 01_tiny  2 of"

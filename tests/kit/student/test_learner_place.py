@@ -6,7 +6,7 @@ import pytest
 
 from autograder.errors import UsageError
 from autograder.student import learner_folder
-from autograder.student.place import find_place
+from autograder.student.learner_place import find_place
 from autograder.student.progress import AmbiguousNameError, Progress
 
 
