@@ -99,7 +99,8 @@ def digits(entry: str) -> str:
         return f"{float(entry[:400]):.3e}"  # the largest double has 309 digits before the point
     except ValueError:
         text = line(entry, MAX_DIGITS)
-        return text if text.isascii() else text.encode()[:MAX_BYTES].decode(errors="ignore")
+        short = text.encode()[:MAX_BYTES].decode(errors="ignore")
+        return text if entry.isascii() else line(short, MAX_DIGITS)
 
 
 def _visible(text: str, limit: int) -> str:

@@ -29,9 +29,9 @@ from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
+from autograder.student.learner_place import find_exercise, stage_around, unknown
 from autograder.student.oldest_python import newer_syntax
 from autograder.student.own_names import used_names
-from autograder.student.learner_place import find_exercise, stage_around, unknown
 from autograder.student.progress import Progress, Task, first_open, tasks
 from autograder.submission import Submission, collect
 from autograder.submission.collect import SUBMITTED

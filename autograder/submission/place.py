@@ -17,8 +17,8 @@ from autograder.submission.archive import ArchiveBudget, PackedEntry, open_archi
 from autograder.submission.download_names import ParsedName, parse_download_name
 from autograder.submission.files import (
     CODE,
-    PlacedFault,
     Listing,
+    PlacedFault,
     StudentWork,
     SubmittedFile,
     is_hidden_or_generated,
