@@ -1315,7 +1315,7 @@ def test_adamw_descends_as_documented(student, documented):
     documented["optax.adamw.sums"].matches(torch.stack(sums), "The sums of squares")
 
 
-@check("adamw_step", points=0.15, layer="probe")
+@check("adamw_step", points=0.12, layer="probe")
 def test_adamw_takes_its_first_step(student, reference, probe):
     """In step 1 the means are zero; tensors with one, two and three axes get the right step."""
     for shape in ((5,), (3, 4), (2, 3, 2)):
@@ -1423,7 +1423,7 @@ def test_adamw_leaves_its_tensors_alone(student, probe):
     has_effect(state[0], found, "the gradient")
 
 
-@check("adamw_step", points=0.04, layer="laws", rules=("dtype",))
+@check("adamw_step", points=0.07, layer="laws", rules=("dtype",))
 def test_adamw_keeps_the_dtype(student, probe):
     """The results have the dtype of the tensors."""
     for dtype in (torch.float64, torch.float32):
@@ -1494,7 +1494,7 @@ def test_clipping_gives_the_documented_gradients(student, documented):
     documented["appendix_d.norm"].matches(norm, "The norm")
 
 
-@check("clip_gradients", points=0.2, layer="probe")
+@check("clip_gradients", points=0.18, layer="probe")
 def test_clipping_shortens_long_gradients(student, reference, probe):
     """Gradients whose joint norm is above max_norm are right, and so is the norm."""
     for dtype, max_norm in ((torch.float32, 1.0), (torch.float64, 0.3), (torch.float32, 2.5)):
@@ -1577,7 +1577,7 @@ def test_clipping_refuses_a_norm_of_0(student, probe):
         is_refused(refused, "A max_norm that is not above 0")
 
 
-@check("clip_gradients", points=0.03, layer="laws", rules=("inputs_unchanged",))
+@check("clip_gradients", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_clipping_leaves_the_gradients_alone(student, probe):
     """The caller's gradients are unchanged, and the results are shorter."""
     gradients = drawn_gradients(probe)

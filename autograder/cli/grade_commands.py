@@ -17,7 +17,7 @@ from typer import Argument, Option
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, course_secret
 from autograder.errors import ClusterError, UsageError
-from autograder.grading import copies as copies_of
+from autograder.grading import class_copies as copies_of
 from autograder.grading import run as term
 from autograder.grading.journal import Journal
 from autograder.grading.run import Run, RunOptions, on_cluster

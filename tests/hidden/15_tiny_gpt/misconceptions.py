@@ -361,7 +361,7 @@ MISCONCEPTIONS = (
             ),
             ("(size + eps)", "size"),
         ),
-        explanation="eps is added under the root: it must be added to the root.",
+        explanation="The term eps is added under the root: it must be added to the root.",
         question="What is the root of eps, if eps is 0.0001?",
     ),
     Misconception(
@@ -375,8 +375,8 @@ MISCONCEPTIONS = (
             ("(size + eps)", "size"),
         ),
         explanation=(
-            "eps is added before the correction of the squares, as in some libraries; here it is "
-            "added to the corrected root."
+            "The term eps is added before the correction of the squares, as in some libraries: "
+            "here it is added to the corrected root."
         ),
         question="Is eps divided by anything in the docstring?",
     ),

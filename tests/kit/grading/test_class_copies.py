@@ -7,8 +7,8 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import GraderError, UsageError
-from autograder.grading import copies
-from autograder.grading.copies import Pair
+from autograder.grading import class_copies as copies
+from autograder.grading.class_copies import Pair
 from tests.kit.factories import SOLUTION, Submit
 
 PAGE = (
