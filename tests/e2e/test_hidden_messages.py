@@ -124,8 +124,8 @@ def hidden_results() -> Iterator[Results]:
             return opened.enter_context(open_suites(COURSE, COURSE.stages, diagnose=diagnose))
 
         @cache
-        def solution(stage: courses.Stage) -> ReferenceChannel:
-            return ReferenceChannel(solution_channel(stage.solution))
+        def channel(solution: Path) -> ReferenceChannel:
+            return ReferenceChannel(solution_channel(solution))
 
         def grade(
             answer: object, *, diagnose: bool, stages: Sequence[courses.Stage] = COURSE.stages
@@ -134,7 +134,7 @@ def hidden_results() -> Iterator[Results]:
             return [
                 check
                 for stage in stages
-                for check in graded(suites, stage, Talker(solution(stage), stage, answer))
+                for check in graded(suites, stage, Talker(channel(stage.solution), stage, answer))
             ]
 
         yield grade
