@@ -18,6 +18,7 @@ from autograder.errors import AutograderError, UsageError
 from autograder.exports.export_file import write_file
 from autograder.exports.grade_table import lms_number
 from autograder.exports.review_csv import review_csv
+from autograder.grading.class_guesses import class_guesses
 from autograder.grading.journal import Journal, grade_with_journal
 from autograder.grading.term_record import (
     Key,
@@ -27,6 +28,7 @@ from autograder.grading.term_record import (
     read_earlier,
     without,
 )
+from autograder.reports.class_report import NO_GUESSES, Guesses
 from autograder.reports.feedback import counted
 from autograder.reports.html import other_pages, write_pages
 from autograder.reports.page_names import page_names
@@ -179,12 +181,15 @@ class Run:
         if writer is not None and written is None and record is None:  # grades would be lost
             with _noting(faults):
                 _write_elsewhere(results, "These grades are not in the gradebook.")
-        people = ClassList()
+        people, guesses = ClassList(), NO_GUESSES
         with _noting(faults):
             people = self.people()
         if report is not None:
             with _noting(faults):
-                messages.append(f"report: {write_report(self.course, whole, report, people)}")
+                guesses = class_guesses(self.course.stages, self.submissions)
+            with _noting(faults):
+                page = write_report(self.course, whole, report, people, guesses)
+                messages.append(f"report: {page}")
         return Saved(messages, faults, written, people, changes, whole)
 
     def _with_groups(self, results: Results) -> Results:
@@ -227,10 +232,16 @@ class Run:
         return read_record(file) if _is_file_to_be(file) else merged.results
 
 
-def write_report(course: Course, whole: Results, folder: Path, people: ClassList) -> Path:
+def write_report(
+    course: Course,
+    whole: Results,
+    folder: Path,
+    people: ClassList,
+    guesses: Guesses = NO_GUESSES,
+) -> Path:
     """Write the pages and the review list into *folder*; return the path of the class report."""
     people = dataclasses.replace(people, groups=whole.groups)
-    index = write_pages(course, whole, folder, people)
+    index = write_pages(course, whole, folder, people, guesses)
     review_csv(whole, people.names).write(folder / REVIEW)
     return index
 

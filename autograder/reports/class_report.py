@@ -3,9 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean, median
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from rich.table import Table
 from rich.text import Text
 
@@ -39,6 +41,30 @@ class ExerciseShare(msgspec.Struct, frozen=True):
     name: str
     full: int
     of: int
+
+
+class GuessedChoice(msgspec.Struct, frozen=True):
+    """A choice of a question, with the confidence of each student who guessed it, in percent."""
+
+    text: str
+    sure: tuple[int, ...]
+    is_right: bool
+
+
+class GuessedQuestion(msgspec.Struct, frozen=True):
+    """A question of the course's lab, with the guesses of the class."""
+
+    question: str
+    choices: tuple[GuessedChoice, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of students who guessed."""
+        return sum(len(choice.sure) for choice in self.choices)
+
+
+Guesses = Mapping[str, Sequence[GuessedQuestion]]  # by stage
+NO_GUESSES: Final[Guesses] = MappingProxyType({})
 
 
 class SubmissionRow(msgspec.Struct, frozen=True):
@@ -83,6 +109,7 @@ class StageReport(msgspec.Struct, frozen=True):
     mistakes: list[MistakeCount]
     similar: list[SimilarGroup]
     rows: Sequence[SubmissionRow]
+    guesses: Sequence[GuessedQuestion] = ()
 
     @property
     def review(self) -> list[SubmissionRow]:
@@ -91,11 +118,11 @@ class StageReport(msgspec.Struct, frozen=True):
 
 
 def build_stage_reports(
-    course: Course, results: Results, names: Mapping[str, str]
+    course: Course, results: Results, names: Mapping[str, str], guesses: Guesses = NO_GUESSES
 ) -> Iterator[StageReport]:
     """Yield a summary of each stage, in the order of the course; read one result at a time.
 
-    *names* maps ids to the known names of students.
+    *names* maps ids to the known names of students. *guesses* come from the labs of the class.
     """
     titles = {stage.name: stage.title for stage in course.stages}
     pages = page_names(scores_of(results))
@@ -105,7 +132,8 @@ def build_stage_reports(
     for name in dict.fromkeys((*titles, *indices)):  # stages that are not in the course come last
         if name in indices:
             found = ((pages[index], results.submissions[index]) for index in indices[name])
-            yield _stage(name, titles.get(name) or name, found, names)
+            stage = _stage(name, titles.get(name) or name, found, names)
+            yield replace(stage, guesses=guesses.get(name, ()))
 
 
 def _stage(

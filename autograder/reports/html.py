@@ -25,7 +25,13 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.reports.blocks import LEAD
 from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
-from autograder.reports.class_report import OPEN_MISTAKES, StageReport, build_stage_reports
+from autograder.reports.class_report import (
+    NO_GUESSES,
+    OPEN_MISTAKES,
+    Guesses,
+    StageReport,
+    build_stage_reports,
+)
 from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.page_names import page_names
@@ -54,12 +60,18 @@ def feedback_page(
     return render("feedback.html", feedback=build_feedback(course, result, name=name, grade=grade))
 
 
-def class_page(course: Course, results: Results, names: Mapping[str, str] = NO_NAMES) -> str:
+def class_page(
+    course: Course,
+    results: Results,
+    names: Mapping[str, str] = NO_NAMES,
+    guesses: Guesses = NO_GUESSES,
+) -> str:
     """Return the page about all results, with links to the students' pages.
 
-    *names* maps ids to the known names of students.
+    *names* maps ids to the known names of students. *guesses* come from the labs of the class.
     """
-    return _class_page(course, results, list(build_stage_reports(course, results, names)))
+    stages = list(build_stage_reports(course, results, names, guesses))
+    return _class_page(course, results, stages)
 
 
 def _class_page(course: Course, results: Results, stages: Sequence[StageReport]) -> str:
@@ -88,10 +100,17 @@ def _script_and_hash() -> dict[str, str]:
     return {"script": script, "script_hash": f"sha256-{digest}"}
 
 
-def write_pages(course: Course, results: Results, folder: Path, people: ClassList = NOBODY) -> Path:
+def write_pages(
+    course: Course,
+    results: Results,
+    folder: Path,
+    people: ClassList = NOBODY,
+    guesses: Guesses = NO_GUESSES,
+) -> Path:
     """Write a page for each submission and two for the class into *folder*.
 
-    Return the path of the class report. Pages of an earlier report about other results are removed.
+    Return the path of the class report, which shows the *guesses*. Pages of an earlier report about
+    other results are removed.
     Raises ``UsageError`` if a file can't be written.
     """
     index = folder / "index.html"
@@ -103,7 +122,7 @@ def write_pages(course: Course, results: Results, folder: Path, people: ClassLis
             name = people.names.get(result.student, "")
             page = feedback_page(course, result, name=name, grade=grade)
             (folder / file).write_text(page, "utf-8")
-        stages = list(build_stage_reports(course, results, people.names))
+        stages = list(build_stage_reports(course, results, people.names, guesses))
         index.write_text(_class_page(course, results, stages), "utf-8")
         (folder / TERM_PAGE).write_text(term_page(course, stages, people), "utf-8")
         for name in other_pages(folder, pages):

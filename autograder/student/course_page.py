@@ -14,12 +14,31 @@ from autograder.errors import UsageError
 from autograder.reports.html import render
 from autograder.reports.tensor_tables import TensorCell, TensorRow, TensorTable, shade
 from autograder.student.lab_outputs import Output, outputs_after_exercises
+from autograder.student.predictions import calibration, saved_guesses
 from autograder.student.progress import Progress, Task, first_open, tasks
+from autograder.submission.guesses import Prediction, answered_questions
 
 if TYPE_CHECKING:  # it imports torch
     from autograder.student.stage_picture import PictureRows
 
 Draw = Callable[[Stage], "PictureRows | None"]
+
+
+class Guess(NamedTuple):
+    """A guess of the learner, with the text of the right choice."""
+
+    made: Prediction
+    right: str
+
+    @property
+    def text(self) -> str:
+        """The choice that the learner guessed."""
+        return self.made.choices[self.made.guess - 1]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the guess was right."""
+        return self.text == self.right
 
 
 class Chapter(NamedTuple):
@@ -29,6 +48,7 @@ class Chapter(NamedTuple):
     passed: tuple[str, ...]
     table: TensorTable | None
     outputs: tuple[Output, ...]
+    guesses: tuple[Guess, ...]
 
     @property
     def is_done(self) -> bool:
@@ -45,8 +65,10 @@ def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Pa
     if not any(chapter.passed for chapter in chapters):
         msg = "No exercise passes yet, so there is nothing to show. Begin with: autograder next"
         raise UsageError(msg)
+    compared = [(one.made, one.is_right) for chapter in chapters for one in chapter.guesses]
     page = render(
         "course_page.html",
+        calibration=calibration(compared) if compared else "",
         chapters=[chapter for chapter in chapters if chapter.passed],
         done=sum(chapter.is_done for chapter in chapters),
         stages=len(chapters),
@@ -73,7 +95,17 @@ def _chapter(stage: Stage, progress: Progress, draw: Draw) -> Chapter:
     )
     weights = draw(stage) if progress.is_done(stage) else None
     outputs = outputs_after_exercises(stage.lab) if passed else []
-    return Chapter(stage, passed, _table(stage, weights) if weights else None, tuple(outputs))
+    guesses = _guesses(stage) if passed else ()
+    table = _table(stage, weights) if weights else None
+    return Chapter(stage, passed, table, tuple(outputs), tuple(guesses))
+
+
+def _guesses(stage: Stage) -> Iterator[Guess]:
+    """Yield the guesses in the saved lab of *stage*, in the order of its questions."""
+    made = saved_guesses(stage.lab)
+    for question in answered_questions(stage):
+        if found := question.latest(made):
+            yield Guess(found, found.choices[question.right - 1])
 
 
 def _table(stage: Stage, weights: "PictureRows") -> TensorTable | None:

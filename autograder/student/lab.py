@@ -40,8 +40,6 @@ from autograder.student.notebook_place import stage_folder, without_traceback
 from autograder.student.pictures import curves, heatmap_panels, heatmaps, shapes, side_by_side
 from autograder.student.predictions import (
     AnswerShown,
-    Prediction,
-    answers,
     calibration,
     checked,
     offer,
@@ -49,6 +47,7 @@ from autograder.student.predictions import (
 )
 from autograder.student.progress import digest_of
 from autograder.submission import collect
+from autograder.submission.guesses import Prediction, answers
 from autograder.submission.notebook import cell_name
 
 if TYPE_CHECKING:  # imports torch

@@ -41,10 +41,10 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
 
 
 def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
-    """Return the kind, source, metadata and attachments of every cell, or raise ``UnusableFile``.
+    """Return what every cell holds, by its key in a notebook, or raise ``UnusableFile``.
 
-    Each kind is ``code``, ``markdown`` or ``raw``. Metadata and attachments come from the student,
-    so their values may have any type.
+    Each kind is ``code``, ``markdown`` or ``raw``. Metadata, attachments and outputs come from the
+    student, so their values may have any type.
     """
     return [
         {
@@ -52,6 +52,7 @@ def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
             "source": _source(cell).decode(),
             "metadata": metadata if isinstance(metadata := cell.get("metadata"), dict) else {},
             "attachments": cell.get("attachments"),
+            "outputs": cell.get("outputs"),
         }
         for cell in _parse_cells(data, label)[:MAX_CELLS]
     ]

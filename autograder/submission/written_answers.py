@@ -13,12 +13,17 @@ from autograder.course import LAB, Stage
 from autograder.results import Flag, FlagKind
 from autograder.submission.exercise_cells import is_for_browser
 from autograder.submission.files import SubmittedFile, UnusableFile
+from autograder.submission.guesses import PREDICT
 from autograder.submission.names import is_lab
 from autograder.submission.notebook import MAX_NOTEBOOK, cell_name, student_cells
 
 NO_LAB = f"No {LAB} was submitted"  # begins a notice
 WAITS = "for your instructor, who reads the file."  # ends a notice
 _ADDRESS: Final = re.compile(r"\]\([^()\s]*\)")
+_GUESS: Final = re.compile(
+    r"""\b(?:guess|sure)\s*=\s*(?:(?P<quote>["']?)[\d.]+\s*%?(?P=quote)|(?P<text>"[^"\n]*"|'[^'\n]*'))"""
+    r"(?=\s*[,)])"
+)
 _MAX_NAMED = 5  # answers in a sentence
 
 
@@ -109,12 +114,29 @@ def _foreign(
     names: Collection[str], released: Sequence[dict[str, Any]], cells: Sequence[dict[str, Any]]
 ) -> Iterator[str]:
     """Yield the texts in *cells* that are neither *released* nor in the cell of an answer."""
-    known = {"", *(_without_links(cell) for cell in released)}
+    known = {"", *(_comparable(cell) for cell in released)}
     for cell in cells:
-        if cell_name(cell) not in names and (text := _without_links(cell)) not in known:
+        if cell_name(cell) not in names and (text := _comparable(cell)) not in known:
             yield text
 
 
-def _without_links(cell: Mapping[str, Any]) -> str:
-    """Return the text of *cell* without addresses, which differ in a lab for a browser."""
-    return _ADDRESS.sub("]()", cell["source"].strip())
+def _comparable(cell: Mapping[str, Any]) -> str:
+    """Return the text of *cell* without a guess, and without addresses.
+
+    Addresses differ in a lab for a browser.
+    """
+    source = cell["source"].strip()
+    if PREDICT in source:
+        return _without_guess(source)
+    return _ADDRESS.sub("]()", source)
+
+
+def _without_guess(source: str) -> str:
+    """Return *source* without numbers or choices as a guess, without commas and spaces.
+
+    A guess in other words may be an answer, so it stays.
+    """
+    rest = _GUESS.sub("", source)
+    texts = [found["text"] or "" for found in _GUESS.finditer(source)]
+    kept = rest if all(text[1:-1] in rest for text in texts) else source
+    return "".join(kept.replace(",", "").split())

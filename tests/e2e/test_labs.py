@@ -24,7 +24,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from autograder import course as courses
 from autograder.course import SHARED, Stage
 from autograder.grading.suite_runner import open_suites
-from autograder.student.predictions import answers
+from autograder.submission.guesses import answered_questions, answers
 
 COURSE = courses.load(Path(__file__).parents[2])
 CELL_SECONDS = 120  # a kernel's first check waits for torch, on a busy machine
@@ -571,6 +571,7 @@ def test_each_prediction_has_an_answer_behind_it(stage: Stage, lab: NotebookNode
         (question,) = [one for one in sources if f'name="{name}"' in one]
         assert sources.index(f'lab.answer("{name}")') > sources.index(question)
     assert ("lab.guesses()" in sources) == bool(known)
+    assert len(answered_questions(stage)) == len(known)
 
 
 def test_a_lab_needs_exercises_that_exist(stage: Stage, lab: NotebookNode):

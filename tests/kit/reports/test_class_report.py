@@ -7,7 +7,13 @@ import pytest
 from rich.console import Console
 
 from autograder.course import Course
-from autograder.reports.class_report import build_stage_reports, class_table, missing_labs
+from autograder.reports.class_report import (
+    GuessedChoice,
+    GuessedQuestion,
+    build_stage_reports,
+    class_table,
+    missing_labs,
+)
 from autograder.reports.html import class_page
 from autograder.reports.page_names import page_names
 from autograder.results import (
@@ -307,3 +313,16 @@ def test_a_class_of_three_hundred_is_a_small_page(tiny: Course, large_class: Res
     assert page.count("data-states=") == 300
     assert all(name in page for name in names.values())
     assert len(page.encode()) < 300_000
+
+
+def test_guesses_are_counted_for_each_choice(tiny: Course, graded_class: Results):
+    """Each choice has its number of guesses and their confidence; without guesses there is none."""
+    choices = (
+        GuessedChoice("<all>", (60, 80), is_right=False),
+        GuessedChoice("one", (), is_right=True),
+    )
+    page = class_page(tiny, graded_class, guesses={"01_tiny": [GuessedQuestion("Which?", choices)]})
+
+    assert "Which? Choice Share Guesses Sure" in words(page)
+    assert "&lt;all&gt; 2 of 2 70 % one the right choice 0 of 2" in words(page)
+    assert "Guesses before" not in class_page(tiny, graded_class)

@@ -8,7 +8,9 @@ from autograder.authoring.release import build
 from autograder.course import Course, Handout, Stage, handouts, load
 from autograder.errors import UsageError
 from autograder.student.course_page import write_page
+from autograder.student.predictions import checked
 from autograder.student.progress import Progress, Task, tasks
+from tests.kit.factories import cell, notebook
 
 WEIGHTS = ((1.0, 0.0), (0.25, 0.75))
 PICTURE = """
@@ -86,3 +88,28 @@ def test_the_page_runs_no_script_and_needs_no_network(own: Handout, tmp_path: Pa
 
     assert "<script" not in shown
     assert "default-src 'none'" in shown
+
+
+def test_guesses_are_compared_with_the_answers(own: Handout, tmp_path: Path):
+    """Each guess has its confidence and says whether it was right; a sentence sums them up."""
+    [stage] = own.stages
+    choices = ("<b>all</b>", "none")
+    made = checked("Which?", choices, 1, 80)
+    asking = cell("code", f'lab.predict("Which?", {list(choices)}, name="moved")')
+    output = {"output_type": "display_data", "data": {"text/plain": repr(made)}}
+    stage.lab.write_bytes(notebook({**asking, "outputs": [output]}))
+    (stage.source / "predictions.toml").write_text("[moved]\nright = 2\ntext = 'So.'\n")
+
+    shown = write_page(own, progress(own, *tasks(own)), tmp_path, draw).read_text("utf-8")
+
+    assert (
+        "You guessed “&lt;b&gt;all&lt;/b&gt;” and were 80 % sure: not right; it is “none”." in shown
+    )
+    assert "0 of 1 guesses were right (0 %), and you were 80 % sure on average" in shown
+
+
+def test_without_guesses_nothing_is_said_about_them(own: Handout, tmp_path: Path):
+    """The page has no empty section."""
+    shown = write_page(own, progress(own, *tasks(own)), tmp_path, draw).read_text("utf-8")
+
+    assert "guess" not in shown.partition("<main")[2]

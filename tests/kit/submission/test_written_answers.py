@@ -182,3 +182,34 @@ def test_a_stage_without_questions_has_no_answers(tmp_path: Path):
     stage: Any = SimpleNamespace(assignment=tmp_path, written_answers={})
 
     assert written_answers(stage, None) == WrittenAnswers()
+
+
+PREDICT = """lab.predict(
+    "Which, if any?",
+    ["all of them", "one"],
+    name="which",
+)"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_blank"),
+    [
+        pytest.param('"which",', '"which", guess=2, sure=70', True, id="number"),
+        pytest.param('"which",', '"which",\n    guess = 2,\n    sure = 70.5,', True, id="lines"),
+        pytest.param('"which",', "\"which\", guess='all of them', sure=70", True, id="choice"),
+        pytest.param('name="which",', 'guess="2", sure="70 %", name="which",', True, id="quotes"),
+        pytest.param('"which",', '"which", guess="Because.", sure=70', False, id="words"),
+        pytest.param('"which",', '"which", guess=2, sure=70)  # Because.', False, id="comment"),
+        pytest.param('"which",', '"which", guess=2 or "Because."', False, id="expression"),
+        pytest.param("Which", "Because", False, id="question"),
+    ],
+)
+def test_a_guess_is_no_answer_to_a_written_question(
+    answers: Answers, tmp_path: Path, old: str, new: str, *, is_blank: bool
+):
+    """A guess in a cell of the lab leaves blank answers blank, but other words may be an answer."""
+    (tmp_path / "lab.ipynb").write_bytes(notebook(*LAB, cell("code", PREDICT)))
+    found = answers(*LAB, cell("code", PREDICT.replace(old, new)))
+
+    assert bool(found.blank) is is_blank
+    assert bool(found.flag) is not is_blank
