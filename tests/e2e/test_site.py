@@ -9,10 +9,13 @@ from types import ModuleType
 
 import pytest
 
+from autograder.student.watch_keys import BY_KEY
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-MOST_LINES = 120  # of a page about one task of an instructor
+MOST_LINES = 120  # of a page about one task
+READERS = ("instructor", "student")  # each has an overview and a folder of pages
 NEEDED = ("mkdocs", "material", "mkdocstrings")
 
 
@@ -38,11 +41,26 @@ def test_every_page_is_in_the_navigation_and_has_lists_that_the_site_reads(page:
     assert lists is None
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "instructor").glob("*.md")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page",
+    [page for reader in READERS for page in sorted((DOCS / reader).glob("*.md"))],
+    ids=lambda page: page.relative_to(DOCS).as_posix(),
+)
 def test_a_page_about_a_task_is_short_and_in_the_overview(page: Path):
-    """Each task of an instructor has one short page, which the overview links."""
+    """Each task of an instructor or a student has one short page, which the overview links."""
+    overview = page.parent.with_suffix(".md")
+
     assert len(page.read_text("utf-8").splitlines()) <= MOST_LINES
-    assert f"(instructor/{page.name})" in (DOCS / "instructor.md").read_text("utf-8")
+    assert f"({overview.stem}/{page.name})" in overview.read_text("utf-8")
+
+
+def test_the_table_of_keys_for_students_has_every_key_of_watch():
+    """A key that is added to `watch`, or removed, is also changed on its page."""
+    page = (DOCS / "student" / "watch.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\S(?:, \S)*) \|", page, re.MULTILINE)
+    keys = [key for row in rows for key in row.split(", ")]
+
+    assert sorted(keys) == sorted(BY_KEY)
 
 
 @pytest.mark.slow
