@@ -509,9 +509,12 @@ def files_for_students(semester: Semester) -> Iterator[tuple[str, str]]:
 
 
 def text_for_students(path: Path) -> str:
-    """Return the text of a file; that of records is the decompressed one."""
+    """Return the text of a file; that of records and of packed numbers is the decompressed one."""
     if path.name == RECORDS:
         return str(records.plain(path))
+    if path.suffix == ".npz":
+        with zipfile.ZipFile(path) as packed:
+            return "\n".join(packed.read(name).decode("latin-1") for name in packed.namelist())
     return path.read_text("utf-8")
 
 
