@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from autograder.course import Course, Stage
-from autograder.results import ExerciseResult, Status, SubmissionResult
+from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
 from tools.wrong_programs import with_kind, with_misconception
@@ -993,10 +993,18 @@ def results(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResu
     return {result.student: result for result in graded}
 
 
+def share_of(exercise: ExerciseResult) -> float:
+    """Return the share of its points that an exercise earns, or that of its checks without any."""
+    if exercise.max_score:
+        return exercise.score / exercise.max_score
+    passed = [check.outcome is Outcome.PASSED for check in exercise.checks]
+    return sum(passed) / len(passed)
+
+
 def verdict(exercise: ExerciseResult, case: Case) -> str:
     """Return how an exercise differs from what a person would say; "" if it does not."""
     words, (least, most) = case.loses.get(exercise.name, ("", (1, 1)))
-    said, share = texts_of(exercise), exercise.score / exercise.max_score
+    said, share = texts_of(exercise), share_of(exercise)
     if not least <= round(share, 6) <= most:
         return f"{exercise.name} earns {share:.0%}"
     if exercise.name not in case.loses and any(said) and not exercise.given:

@@ -98,7 +98,7 @@ def test_watch_and_hunt_work_alone(copy: Path):
     solution = (ROOT / "solutions" / STAGE / "self_attention.py").read_text("utf-8")
     (own / STAGE / "self_attention.py").write_text(solution.replace(" ** 0.5", "", 3))
     with contextlib.closing(PseudoTerminal(own / STAGE, environment(copy))) as terminal:
-        terminal.read_until("Write mix and save")
+        terminal.read_until("✗ SelfAttentionV1")
         terminal.save(own / STAGE / "self_attention.py", solution)
         finished = terminal.read_until("every row sums to one.")
         terminal.type("q")

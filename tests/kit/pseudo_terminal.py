@@ -22,6 +22,11 @@ CLEAR = "\x1b[H\x1b[2J"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\")  # and OSC 8, a link
 
 
+def _without_size() -> dict[str, str]:
+    """Return the environment without a size, which would hide that of the terminal."""
+    return {key: word for key, word in os.environ.items() if key not in {"COLUMNS", "LINES"}}
+
+
 class PseudoTerminal:
     """`autograder watch` in a separate terminal: types keys, and reads what is shown."""
 
@@ -43,7 +48,7 @@ class PseudoTerminal:
             stdout=self.slave,
             stderr=self.slave,
             start_new_session=True,
-            env={**os.environ, "TERM": "xterm", **(environment or {})},
+            env={**_without_size(), "TERM": "xterm", **(environment or {})},
         )
 
     @property
