@@ -101,8 +101,9 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
             f"{', '.join(differing)}. Grade them again, with --gradebook and --json together"
         )
     pages = {
-        page.file: _page(course, stage, results.submissions[page.index], request, page.students)
+        page.file: _page(course, stage, result, request, page.students, scored.get(result.student))
         for page in planned
+        for result in [results.submissions[page.index]]
     }
     people = sum(len(page.students) for page in planned)
     if people > len(planned):
@@ -278,10 +279,9 @@ def _page(
     result: SubmissionResult,
     request: FeedbackRequest,
     students: Sequence[str],
+    score: Score | None,
 ) -> str:
     """Return the page about *result* for *students*, who submitted together."""
-    scores = {row.student: row.scores[stage.name] for row in _rows_with_scores(request, stage)}
-    score = scores.get(result.student)
     names = [line(request.name_of(student), MAX_WORD) for student in students]
     return feedback_page(
         course,
