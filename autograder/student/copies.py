@@ -14,7 +14,7 @@ from autograder.sandbox.source_parts import bound_names
 from autograder.student.exercise_cell import parts_of, written
 from autograder.student.learner_folder import ORIGINALS, solved_stage, source_text, write_text
 from autograder.student.progress import Progress, Task
-from autograder.submission.source_lines import lines_of, lines_of_node, span_of
+from autograder.submission.source_lines import definition_in, lines_of, lines_of_node
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def is_open(own: Handout, task: Task) -> bool:
     """Whether *task* is a copy that is still the stub that the learner received."""
     name = task.exercise.name
     received = own.root / ORIGINALS / task.stage.stub.relative_to(own.root)
-    stub, now = (_definition(source_text(file), name) for file in (received, task.stage.stub))
+    stub, now = (definition_in(source_text(file), name) for file in (received, task.stage.stub))
     return bool(task.exercise.copied_from and stub) and stub == now
 
 
@@ -110,7 +110,8 @@ def _write(task: Task, source: str) -> bool:
 
 def _cell(source: str, module: str, name: str, others: Collection[str]) -> str:
     """Return the statements of *source* that *name* needs and *module* lacks, in their order."""
-    by_name = {one: node for node in ast.parse(source).body for one in bound_names(node)}
+    body = ast.parse(source).body
+    by_name = {one: node for node in body for one in bound_names(node)}
     present = {one for node in ast.parse(module).body for one in bound_names(node)} | {*others}
     wanted, found = [name] if name in by_name else [], {name}
     while wanted:
@@ -120,12 +121,6 @@ def _cell(source: str, module: str, name: str, others: Collection[str]) -> str:
                 found.add(used)
                 wanted.append(used)
     lines = lines_of(source)
-    nodes = [node for node in ast.parse(source).body if {*bound_names(node)} & found]
+    nodes = [node for node in body if {*bound_names(node)} & found]
     spans = [lines_of_node(node) for node in nodes]
     return "\n\n".join("".join(lines[first - 1 : last]) for first, last in spans)
-
-
-def _definition(text: str, name: str) -> str:
-    """Return the last definition of *name* in *text*; empty if there is none."""
-    lines = span_of(text, name)
-    return "".join(lines_of(text)[lines[0] - 1 : lines[1]]) if lines else ""

@@ -1,7 +1,10 @@
 """Finds which names a definition in a learner's module uses."""
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+
+from autograder.submission.source_lines import DEFINITION
 
 
 def used_names(text: str, name: str, others: Collection[str]) -> tuple[str, ...]:
@@ -9,12 +12,7 @@ def used_names(text: str, name: str, others: Collection[str]) -> tuple[str, ...]
 
     It is empty if *text* is not valid Python.
     """
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    uses = {node.name: _loaded(node) for node in body if isinstance(node, kinds)}
+    uses = _uses(text)
     found: list[str] = []
     left = [name]
     seen = {name}
@@ -24,6 +22,16 @@ def used_names(text: str, name: str, others: Collection[str]) -> tuple[str, ...]
                 seen.add(one)
                 (found if one in others else left).append(one)
     return tuple(found)
+
+
+@lru_cache(maxsize=1)  # a check asks about every exercise of a module, and a screen again
+def _uses(text: str) -> Mapping[str, Sequence[str]]:
+    """Map each definition in *text* to the names that it reads; empty for an invalid module."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return {node.name: _loaded(node) for node in body if isinstance(node, DEFINITION)}
 
 
 def _loaded(node: ast.AST) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from autograder.course import Stage
-from autograder.submission.source_lines import lines_of, span_of
+from autograder.submission.source_lines import definition_in, lines_of, span_of
 
 MAGIC: Final = "exercise"
 # The first line of the cell with which a lab in a browser begins.
@@ -26,11 +26,8 @@ def exercise_of(cell: bytes) -> str:
 
 def exercise_cell(stub: str, exercise: str) -> str:
     """Return the cell that writes *exercise*, with its definition in *stub*; "" without one."""
-    span = span_of(stub, exercise)
-    if span is None:
-        return ""
-    text = "".join(lines_of(stub)[span[0] - 1 : span[1]])
-    return f"%%{MAGIC} {exercise}\n{text.rstrip()}"
+    text = definition_in(stub, exercise)
+    return f"%%{MAGIC} {exercise}\n{text.rstrip()}" if text else ""
 
 
 def released_cells(stage: Stage) -> set[bytes]:

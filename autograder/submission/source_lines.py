@@ -21,6 +21,12 @@ def lines_of_node(node: ast.stmt) -> tuple[int, int]:
     return first, node.end_lineno or node.lineno
 
 
+def definition_in(text: str, name: str) -> str:
+    """Return the last definition of *name* in *text*, decorators included; "" without one."""
+    span = span_of(text, name)
+    return "".join(lines_of(text)[span[0] - 1 : span[1]]) if span else ""
+
+
 def span_of(text: str, name: str) -> tuple[int, int] | None:
     """Return the first and last line of the last definition of *name*, decorators included."""
     try:
