@@ -32,9 +32,7 @@ from autograder.exports.grade_table import (
 from autograder.exports.nbgrader_csv import nbgrader_csv
 from autograder.gradebook.registration import outdated_grades
 from autograder.results import add
-from autograder.submission.files import abbreviated_list
-
-MAX_NAMED = 10  # students in a line
+from autograder.submission.files import in_sentence
 
 
 class CsvExport(CsvExportPlugin):
@@ -204,7 +202,7 @@ def _waiting_remark(stage: str, counts: Mapping[str, int]) -> str:
     """Return a sentence on the answers that wait in *stage*; *counts* are by student."""
     count = sum(counts.values())
     answers = "1 answer waits" if count == 1 else f"{count} answers wait"
-    names = ", ".join(abbreviated_list(sorted(counts), MAX_NAMED))
+    names = in_sentence(sorted(counts))
     return f"{stage}: {answers} to be graded by hand and count 0 for now: {names}."
 
 

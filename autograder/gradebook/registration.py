@@ -13,9 +13,8 @@ from autograder.authoring.lab_notebook import Notebook
 from autograder.errors import UsageError
 from autograder.gradebook.score_rows import NOTEBOOK
 from autograder.results import add
-from autograder.submission.files import abbreviated_list
+from autograder.submission.files import in_sentence
 
-_MAX_NAMED = 10  # students in a line
 _KINDS = ("grade", "solution", "task")
 
 
@@ -74,7 +73,7 @@ def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str
             if then and then != now:
                 before.setdefault(add(then.values()), []).append(str(student))
         for points, students in before.items():
-            names = ", ".join(abbreviated_list(students, _MAX_NAMED))
+            names = in_sentence(students)
             yield (
                 f"{assignment.name}: when the submissions of these students were graded, the lab "
                 f"was worth {points:g} points: {names}. Now it is worth {add(now.values()):g} or "

@@ -21,12 +21,11 @@ from autograder import __version__
 from autograder.course import STAGE_FILE, Course, Stage, course_secret
 from autograder.results import Audit, Results, Settings, SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.files import abbreviated_list
+from autograder.submission.files import in_sentence
 
 KIT = Path(__file__).parents[1]
 _KIT_FILES = frozenset({".py", ".ini", ".toml"})  # templates affect pages but no grades
 _INSTALLED = (".dist-info", ".egg-info")  # folders named after a package and its version
-_MAX_NAMED = 10  # students in a sentence
 _CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
 
 
@@ -134,7 +133,7 @@ def outdated_results(course: Course, results: Results) -> Iterator[str]:
         if now[one.stage] and one.audit.suite_sha256 != now[one.stage]:
             found.setdefault(one.stage, []).append(one.student)
     for stage, students in sorted(found.items()):
-        names = ", ".join(abbreviated_list(students, _MAX_NAMED))
+        names = in_sentence(students)
         yield (
             f"{stage}: the suite or the solution has changed since these students were graded: "
             f"{names}. Grade them again, so that the scores are those of the present suite."

@@ -11,10 +11,9 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.results import EarlierRun, Results, SubmissionResult
 from autograder.stored_results import read_record, scores_of
-from autograder.submission.files import abbreviated_list
+from autograder.submission.files import in_sentence
 
 Key = tuple[str, str]  # the student and the stage
-_MAX_NAMED = 10  # students in a sentence
 _Pick = tuple[Sequence[SubmissionResult], int]
 
 
@@ -105,7 +104,7 @@ def not_submitted(kept: Iterable[Key], stages: Collection[str], file: Path) -> I
     for stage in sorted(stages):
         names = sorted({student for student, its in kept if its == stage})
         if names:
-            shown = ", ".join(abbreviated_list(names, _MAX_NAMED))
+            shown = in_sentence(names)
             yield (
                 f"{stage or 'No stage'}: {file} has results of students who are not among these "
                 f"submissions: {shown}. They were kept. To remove one, run `autograder grade "

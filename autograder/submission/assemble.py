@@ -26,6 +26,7 @@ from autograder.submission.files import (
     SubmittedFile,
     UnusableFile,
     abbreviated_list,
+    in_sentence,
     visible,
 )
 from autograder.submission.module_text import module_text
@@ -44,7 +45,6 @@ from autograder.submission.written_answers import written_answers
 MAX_MODULE = 2**20  # bytes; the longest honest module has about 20 KiB
 STAMP = "timestamp.txt"  # nbgrader writes it into every folder that it collects
 FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's key to the feedback page of a submission
-_MAX_NAMED = 10  # names in a sentence; `ignored` has more of them
 LAB_ALONE = Flag(FlagKind.NO_MODULE, "a lab was submitted without its module")
 _TYPED = "A text or a link was entered in the LMS. Only files are graded: upload the module."
 
@@ -187,7 +187,7 @@ def _instead_of_stub(
         flag = Flag(FlagKind.SEVERAL_FILES, found[0].notices[0])
         return msgspec.structs.replace(found[0], code=code, flags=(flag, *found[0].flags))
     if found:
-        names = ", ".join(abbreviated_list([one.file.label for one in found], _MAX_NAMED))
+        names = in_sentence([one.file.label for one in found])
         faults.append(f"{start}, and was graded. Other files define the exercises: {names}.")
         flag = Flag(FlagKind.SEVERAL_FILES, faults[-1])
         stub = msgspec.structs.replace(stub, flags=(*stub.flags, flag))
@@ -406,7 +406,7 @@ def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple
     if others := attempts(selected, files):
         is_newest = all(file.upload < selected.upload or is_earlier(file) for file in others)
         newest = " was uploaded last and" if is_newest else ""
-        shown = ", ".join(abbreviated_list([file.label for file in others], _MAX_NAMED))
+        shown = in_sentence([file.label for file in others])
         found = f"{len(others) + 1} attempts were submitted"
         return (f"{found}: {selected.label}{newest} was graded, not {shown}.",)
     depth, name = len(selected.path.parts), selected.path.name
@@ -428,4 +428,4 @@ def _contents(files: Sequence[SubmittedFile]) -> str:
     names = [file.label for file in files if not _is_nbgraders(file)]
     if not names:
         return "it is empty"
-    return f"there is only {', '.join(abbreviated_list(names, _MAX_NAMED))}"
+    return f"there is only {in_sentence(names)}"

@@ -17,7 +17,7 @@ from autograder.submission.assemble import (
 )
 from autograder.submission.download_names import TITLES, ParsedName, Source
 from autograder.submission.entries import looks_like_class
-from autograder.submission.files import StudentWork, abbreviated_list, visible
+from autograder.submission.files import StudentWork, in_sentence, visible
 from autograder.submission.groups import Groups
 from autograder.submission.names import StageResolver
 from autograder.submission.place import Entry, Named, open_entries
@@ -95,7 +95,7 @@ class ClassDivision:
             if _are_of_one(entries):
                 works.append(open_entries(student, entries))
                 continue
-            shown = ", ".join(abbreviated_list([entry.name for entry, _ in entries], _MAX_NAMED))
+            shown = in_sentence([entry.name for entry, _ in entries], _MAX_NAMED)
             self._set_aside.append(f"{student}: {shown} claim one student. {_LOOK}")
         if self._set_aside and not works:
             raise UnclearDownloadError(" ".join(self._set_aside))
@@ -127,7 +127,7 @@ class ClassDivision:
         self._remarks += self._remarks_on(parsed)
         notes = [entry.name for entry, names in owned if not names and not entry.is_work]
         if notes:
-            shown = ", ".join(abbreviated_list(notes, _MAX_NAMED))
+            shown = in_sentence(notes, _MAX_NAMED)
             self._remarks.append(f"Not submissions, so not read: {shown}")
         return _by_number(claims)
 
@@ -158,11 +158,11 @@ class ClassDivision:
             yield from not_in_roster(name for name in parsed if not self._roster.find(name))
         typed = [name.student for name in parsed if name.is_typed]
         if typed:
-            shown = ", ".join(abbreviated_list(typed, _MAX_NAMED))
+            shown = in_sentence(typed, _MAX_NAMED)
             yield f"A text or a link instead of a file, which is not graded: {shown}"
         edited = [name.student for name in parsed if self._roster.finds_by_name_alone(name)]
         if edited:
-            shown = ", ".join(abbreviated_list(edited, _MAX_NAMED))
+            shown = in_sentence(edited, _MAX_NAMED)
             yield (
                 f"Identified by the name alone, which students may be able to edit in Moodle: "
                 f"{shown}. With Moodle's grading worksheet as a second --roster, the participant's "

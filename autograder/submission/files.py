@@ -16,6 +16,7 @@ NOTEBOOK = ".ipynb"
 CODE = frozenset({MODULE, NOTEBOOK})
 MAX_SHOWN = 120  # characters of one name in a message; file systems allow 255, a line does not
 MAX_LISTED = 50  # names in one list; a student's virtual environment has thousands
+MAX_NAMED = 10  # names in a sentence
 
 # Windows lacks these flags, and it has no FIFOs and, for ordinary accounts, no links.
 _OPEN_FLAGS = (
@@ -153,6 +154,11 @@ def visible(name: str) -> str:
             for one in shown
         )
     return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
+
+
+def in_sentence(names: Sequence[str], most: int = MAX_NAMED) -> str:
+    """Return the first *most* names, safe to print, and the number of the others."""
+    return ", ".join(abbreviated_list(names, most))
 
 
 def abbreviated_list(names: Sequence[str], limit: int = MAX_LISTED) -> tuple[str, ...]:
