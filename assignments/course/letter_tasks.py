@@ -2,7 +2,7 @@
 
 A task draws random texts. It returns their tokens (B, T, d_in) and, for each token, the indices of
 the letters that the model must find (B, T, n), or ``UNKNOWN`` if the token can't see them. Texts
-are held out by a rule that no model is told, so that a held-out text is never drawn for a training.
+are held out by a fixed rule, so that a held-out text is never drawn for a training.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Lets the storyteller write with your code, and teaches it a sentence of your own."""
+"""Lets the storyteller write with your code, and teaches it your own sentence."""
 
 import random
 from pathlib import Path

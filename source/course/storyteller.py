@@ -350,7 +350,7 @@ def unusable(result: object, shape: tuple, symbols: int = 0) -> str:
     if result.dtype not in wanted:
         return f"returned {result.dtype}, not {wanted[0]}"
     if symbols and not ((result >= 0) & (result < symbols)).all():
-        return "returned a number that is no symbol's"
+        return "returned a number that stands for no symbol"
     return "" if result.isfinite().all() else "returned numbers that are not finite"
 
 
