@@ -21,6 +21,7 @@ class Expected(NamedTuple):
     """The texts that pages must show about a wrong submission, by its record and the course."""
 
     score: str
+    shown: str  # the score as formgrader rounds it
     points: str  # of the exercise
     mistake: str
     hint: str
@@ -35,6 +36,7 @@ def expected(root: Path, student: str, exercise: str) -> Expected:
     diagnoses = [check["diagnosis"] for check in graded["checks"] if check["diagnosis"]]
     return Expected(
         score=f"{record['score']:g}",
+        shown=f"{record['score']:.2f}",
         points=f"{graded['score']:g}",
         mistake=diagnoses[0]["title"],
         hint=hints[exercise][0],

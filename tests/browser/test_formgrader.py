@@ -34,7 +34,7 @@ def test_every_submission_is_listed_with_its_score(
     page.goto(f"/formgrader/manage_submissions/{STAGE}")
 
     score(page, "ada", "10 / 14")
-    score(page, "alan", f"{alan.score} / 14")
+    score(page, "alan", f"{alan.shown} / 14")
     score(page, "emmy", "10 / 14")
     score(page, MALLORY, "0 / 14")
     expect(row(page, "ada").locator(".status")).to_have_text("needs manual grading")
@@ -50,7 +50,7 @@ def test_the_gradebook_separates_code_from_written_answers(
     show_names(page)
     wrong = row(page, "alan")
 
-    expect(wrong.locator(".code-score")).to_have_text(f"{alan.score} / 10")
+    expect(wrong.locator(".code-score")).to_have_text(f"{alan.shown} / 10")
     expect(wrong.locator(".written-score")).to_have_text("0 / 4")
     expect(wrong.locator(".tests-failed .glyphicon-ok")).to_be_visible()
     expect(row(page, "ada").locator(".tests-failed .glyphicon-ok")).to_have_count(0)
