@@ -140,7 +140,7 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """Holds the content of ``stage.toml``; a stage that is not *graded* is only for practice.
 
     *minutes* estimates the time for the stage with the rest of its lab; by default it is the sum of
-    its exercises.
+    its exercises. *road* names the path through the course to which the stage belongs.
     """
 
     format_version: Literal[1]
@@ -149,6 +149,7 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     graded: bool = True
     module: Name
     prerequisites: tuple[str, ...] = ()
+    road: str = ""
     picture: Picture | None = None
     read_on: tuple[Link, ...] = ()
     minutes: Minutes = 0

@@ -1,7 +1,7 @@
 """Writes START_HERE.md, which students read first: how to install the kit and to start."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +41,7 @@ def guide(course: Course, stages: Sequence[Stage], wheel: str = "") -> bytes:
         "HUNT": HUNT if any(stage.file.picture for stage in stages) else "",
         "WHEEL": wheel,
         "STAGES": "\n".join(_rows(stages)),
+        "ROADS": "".join(_roads(stages)),
     }
     how = _template("install_wheel" if wheel else "install_clone")
     install = _template("install").replace("HOW", how)
@@ -52,6 +53,25 @@ def guide(course: Course, stages: Sequence[Stage], wheel: str = "") -> bytes:
 
 def _template(name: str) -> str:
     return (TEMPLATES / f"{name}.md").read_text("utf-8").rstrip("\n")
+
+
+def _roads(stages: Sequence[Stage]) -> Iterator[str]:
+    """Yield a text on the roads through *stages*; nothing if they have at most one."""
+    names = list(dict.fromkeys(stage.file.road for stage in stages if stage.file.road))
+    if len(names) < 2:  # noqa: PLR2004  # one road is the course
+        return
+    yield "\nThe stages form several roads. Before a stage, take the stages that it needs:\n\n"
+    for name in names:
+        those = [stage for stage in stages if stage.file.road == name]
+        hours = round(sum(stage.minutes for stage in those) / 60)
+        wanted = {one for stage in those for one in stage.file.prerequisites}
+        needed = _numbers(one for one in stages if one.name in wanted and one not in those)
+        more = f"; needs {needed}" if needed else ""
+        yield f"- *{name}*: {_numbers(those)} (about {hours} hours){more}\n"
+
+
+def _numbers(stages: Iterable[Stage]) -> str:
+    return ", ".join(stage.name.partition("_")[0] for stage in stages)
 
 
 def _rows(stages: Sequence[Stage]) -> Iterator[str]:

@@ -100,6 +100,23 @@ def new_course(
     return NewCourse(made, tuple(_mentions(files, missing)))
 
 
+def stages_of_road(course: Course, road: str, *, only: bool) -> list[str]:
+    """List the stages of *road* and, unless *only*, all stages that they need.
+
+    Raises ``UsageError`` if no stage of *course* belongs to *road*.
+    """
+    found = {stage.name for stage in course.every_stage if stage.file.road == road}
+    if not found:
+        roads = dict.fromkeys(one.file.road for one in course.every_stage if one.file.road)
+        known = f"Its roads: {', '.join(roads)}." if roads else "It has no roads."
+        msg = f"{course.root} has no road {road!r}. {known}"
+        raise UsageError(msg)
+    if not only:
+        for stage in reversed(course.every_stage):
+            found |= {*stage.file.prerequisites} if stage.name in found else set()
+    return [name for name in course.file.stages if name in found]
+
+
 def empty_course(folder: Path) -> Course:
     """Write a course without stages into *folder*; raise ``UsageError`` if it is not empty."""
     _require_empty(folder)

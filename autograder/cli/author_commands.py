@@ -97,6 +97,12 @@ def new_course(
     folder: Annotated[Path, Argument(metavar="DIR", help="The new folder.")],
     *,
     stages: Annotated[str, Option(help="The stages by name or number, such as 01,04,05,10.")] = "",
+    road: Annotated[
+        str, Option(metavar="ROAD", help="The stages of a road, and the stages that they need.")
+    ] = "",
+    only: Annotated[
+        bool, Option("--only", help="With --road: without the stages that they need.")
+    ] = False,
     empty: Annotated[
         bool, Option("--empty", help="Create a course on another topic, without stages.")
     ] = False,
@@ -104,14 +110,18 @@ def new_course(
 ) -> None:
     """Create a new course in a separate folder: some stages of this one, or none."""
     if empty:
-        if stages or course_folder:
-            msg = "--empty needs no course: leave out --stages and --course."
+        if stages or road or course_folder:
+            msg = "--empty needs no course: leave out --stages, --road and --course."
             raise UsageError(msg)
         courses.empty_course(folder)
         typer.echo(f"Next: cd {folder}, then autograder new-stage 01_name. README.md says more.")
         return
+    if only and not road:
+        msg = "--only needs a road: --road ROAD."
+        raise UsageError(msg)
     wanted = [name.strip() for name in stages.split(",") if name.strip()]
     course = inputs.find_course(course_folder)
+    wanted += courses.stages_of_road(course, road, only=only) if road else []
     made = courses.new_course(course, wanted, folder, output.print_progress)
     typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")
     if made.mentions:

@@ -243,7 +243,8 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
         total = len(item.stage.exercises)
         mark = "✓" if item.passed == total else "·"
         minutes = f"  about {_time(item.minutes_left)} left" if item.minutes_left else ""
-        yield f"{mark} {item.stage.name:28} {item.passed} of {total}{minutes}"
+        line = f"{mark} {item.stage.name:28} {item.passed} of {total}{minutes}"
+        yield f"{line:60} {item.stage.file.road}".rstrip()
         left += item.minutes_left
         passed += item.passed
     yield ""

@@ -19,6 +19,27 @@ def test_the_guide_lists_each_stage_with_its_minutes(tiny: Course):
     assert not re.search("TITLE|GRADED|WHEEL|STAGES|WHERE", text)
 
 
+def test_the_guide_shows_the_roads_through_the_course(write_course):
+    """Each road has its stages and those that it needs; one road is not listed."""
+    course = write_course(stages=tuple(f"0{number}_tiny" for number in range(1, 6)))
+    roads = ["main", "main", "main", "side", "side"]
+    stages = [
+        msgspec.structs.replace(
+            stage,
+            file=msgspec.structs.replace(
+                stage.file, road=road, prerequisites=("02_tiny",), minutes=50
+            ),
+        )
+        for stage, road in zip(course.stages, roads, strict=True)
+    ]
+    text = guide(course, stages).decode()
+
+    assert (
+        "- *main*: 01, 02, 03 (about 2 hours)\n- *side*: 04, 05 (about 2 hours); needs 02" in text
+    )
+    assert "road" not in guide(course, stages[:3]).decode()
+
+
 def test_the_guide_names_only_the_stages_of_the_handout(write_course):
     """A class that receives the second stage reads nothing about the first."""
     course = write_course(stages=("01_tiny", "02_more"))

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring import handout_folder, release
-from autograder.authoring.new_course import empty_course, new_course, with_stages
+from autograder.authoring.new_course import (
+    empty_course,
+    new_course,
+    stages_of_road,
+    with_stages,
+)
 from autograder.course import Course, Stage, load
 from autograder.errors import CourseError, UsageError
 from autograder.suite import documented
@@ -66,6 +71,32 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Course:
     with forget_suites():
         three = load(folder / "course")
         return new_course(three, ["3", "01_tiny"], folder / "mine").course
+
+
+def with_roads(course: Course) -> Course:
+    """Put the second stage on another road."""
+    for stage in course.every_stage:
+        path = stage.source / "stage.toml"
+        road = f'module = "tiny"\nroad = "{"side" if stage.name[:2] == "02" else "main"}"'
+        path.write_text(path.read_text("utf-8").replace('module = "tiny"', road), "utf-8")
+    return load(course.root)
+
+
+def test_a_road_brings_the_stages_that_it_needs(three: Course):
+    """Prerequisites of prerequisites come too, in the order of the course; with `only`, none."""
+    course = with_roads(three)
+
+    assert stages_of_road(course, "side", only=False) == ["01_tiny", "02_tiny"]
+    assert stages_of_road(course, "side", only=True) == ["02_tiny"]
+    assert stages_of_road(course, "main", only=False) == [*TITLES]
+
+
+def test_an_unknown_road_is_refused_with_the_roads_of_the_course(three: Course):
+    """The message lists the roads, or says that the course has none."""
+    with pytest.raises(UsageError, match="It has no roads"):
+        stages_of_road(three, "side", only=False)
+    with pytest.raises(UsageError, match=r"no road 'south'\. Its roads: main, side"):
+        stages_of_road(with_roads(three), "south", only=False)
 
 
 def test_the_stages_keep_the_order_of_the_course(made: Course):

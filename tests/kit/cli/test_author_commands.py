@@ -44,6 +44,17 @@ def test_new_course_shows_its_stages(invoke: Invoke, tiny: Course):
     ]
 
 
+def test_a_road_without_stages_to_skip_is_asked_for(invoke: Invoke, tiny: Course):
+    """`--only` needs a road, and an unknown road is an error before anything is written."""
+    alone = invoke("new-course", "mine", "--only", "--stages", "01")
+    unknown = invoke("new-course", "mine", "--road", "south")
+
+    assert (alone.exit_code, unknown.exit_code) == (2, 2)
+    assert "--only needs a road" in alone.output
+    assert "It has no roads" in unknown.output
+    assert not (tiny.root / "mine").exists()
+
+
 def test_release_builds_one_stage_if_asked(invoke: Invoke, write_course: WriteCourse):
     """`release --stage` builds the files of that stage, and the others stay stale."""
     course = write_course(stages=("01_tiny", "02_more"))
