@@ -294,10 +294,8 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     """Holds the result of one student in one stage.
 
     *printed* is the output of importing the file; only results of a public suite contain it.
-    *syntax_sha256* is the digest of the code without its own names, comments, docstrings and
-    formatting, or empty if the code is not valid Python. *flags* are for the instructor. *waiting*
-    are the points of written answers that a person must grade. Older records have no *audit*, no
-    *flags* and no *waiting*.
+    *flags* are for the instructor. *waiting* are the points of written answers that a person must
+    grade. Older records have no *audit*, no *flags* and no *waiting*.
     """
 
     student: str
@@ -312,7 +310,6 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     exercises: tuple[ExerciseResult, ...] = ()
     sha256: str = ""
     printed: str = ""
-    syntax_sha256: str = ""
     audit: Audit | None = None
     waiting: float = 0.0
 
@@ -324,7 +321,6 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "flags", tuple(dict.fromkeys(self.flags))[:MAX_NOTICES])
         force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
-        force_setattr(self, "syntax_sha256", line(self.syntax_sha256, MAX_WORD))
         force_setattr(self, "printed", last_lines(self.printed))
         _make_floats(self, "score", "max_score", "waiting")
 

@@ -142,7 +142,7 @@ def _quick(results: Sequence[SubmissionResult], one: Submission) -> SubmissionRe
 
 def _graded(one: SubmissionResult) -> SubmissionResult:
     """Return the common part of submissions of one kind."""
-    return replace(one, student="", sha256="", syntax_sha256="", audit=None)
+    return replace(one, student="", sha256="", audit=None)
 
 
 def _number(one: Submission | SubmissionResult) -> int:

@@ -17,7 +17,7 @@ from typer import Argument, Option
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, course_secret
 from autograder.errors import ClusterError, UsageError
-from autograder.grading import class_copies as copies_of
+from autograder.grading import class_copies
 from autograder.grading import run as term
 from autograder.grading.journal import Journal
 from autograder.grading.run import Run, RunOptions, on_cluster
@@ -140,9 +140,14 @@ def copies(
         Argument(metavar="PATH...", help="A download, packed or not, or a folder of submissions."),
     ],
     *,
-    out: Annotated[
-        Path, Option("--out", "-o", metavar="DIR", help="A new folder for the pages.")
-    ] = Path("copies"),
+    report: Annotated[
+        Path,
+        Option(
+            "--report",
+            metavar="DIR",
+            help="The folder of the class report, which then links to the pages in DIR/copies.",
+        ),
+    ] = Path("report"),
     source: options.FromOption = None,
     roster: options.RosterOption = None,
     id_column: options.IdColumnOption = "",
@@ -158,9 +163,13 @@ def copies(
     people = inputs.read_roster(roster, None, id_column)
     places = _find_submissions(course, paths, [chosen], _find_options(source, people, None))
     works = [work for place in places for work in place.submissions()]
-    pairs = copies_of.compare(chosen, works, out)
+    page, pairs = class_copies.compare(chosen, works, report)
     output.print_lines(f"{pair.score:4.1f}  {pair.one} and {pair.other}" for pair in pairs)
-    typer.echo(f"{counted(len(pairs), 'pair')}; {out / copies_of.INDEX} shows the similar lines.")
+    if pairs:
+        typer.echo(f"{counted(len(pairs), 'pair')}; {page} shows the similar lines.")
+        typer.echo(f"The class report lists them when `grade --report {report}` writes it again.")
+    else:
+        typer.echo("compare50 found no similar code.")
     _require_none_set_aside(places)
 
 

@@ -3,17 +3,17 @@
 compare50 is a separate program of Harvard's CS50. It parses the files, and runs none of them.
 """
 
-import json
-import re
+import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from autograder.course import Stage
 from autograder.errors import GraderError, UsageError
+from autograder.reports.similar import COPIES, INDEX, SimilarPair, similar_pairs
 from autograder.sanitize import last_lines
 from autograder.submission.assemble import Submission
 
@@ -22,31 +22,22 @@ INSTALL: Final = (
     f"{PROGRAM} is not installed. It needs its own environment: `uv tool install {PROGRAM}` or "
     f"`pipx install {PROGRAM}`. Then run this command again."
 )
-INDEX: Final = "index.html"
 SECONDS: Final = 3600.0  # for a class; four files take a second
-_PAIRS: Final = re.compile(r"var GRAPH = (\{.*\});")
 
 
-class Pair(NamedTuple):
-    """Two students with similar code; *score* is 1 to 10, and 10 is the most similar pair."""
+def compare(
+    stage: Stage, works: Iterable[Submission], report: Path
+) -> tuple[Path, list[SimilarPair]]:
+    """Compare *works* for *stage*, and write pages into the folder *report* of the class report.
 
-    one: str
-    other: str
-    score: float
-
-
-def compare(stage: Stage, works: Iterable[Submission], folder: Path) -> list[Pair]:
-    """Write the pages of compare50 about *works* for *stage* into *folder*; return its pairs.
-
-    Code that all students receive does not count. Raises ``UsageError`` if compare50 is not
-    installed, there are fewer than two modules, or *folder* is not empty.
+    Return the index page and the pairs. Pages of an earlier comparison are replaced; without
+    pairs, there are none. Code that all students receive does not count. Raises ``UsageError`` if
+    compare50 is not installed or there are fewer than two modules, and ``GraderError`` if it fails.
     """
     program = shutil.which(PROGRAM)
     if program is None:
         raise UsageError(INSTALL)
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        msg = f"{folder} exists and is not an empty folder; name another one with --out."
-        raise UsageError(msg)
+    folder = report / COPIES / stage.name
     with tempfile.TemporaryDirectory() as place:
         files = []
         for number, work in enumerate(one for one in works if one.stage == stage.name and one.code):
@@ -57,17 +48,27 @@ def compare(stage: Stage, works: Iterable[Submission], folder: Path) -> list[Pai
         if len(files) < 2:  # noqa: PLR2004  # a pair
             msg = f"There are fewer than two submissions for {stage.name}, so nothing is compared."
             raise UsageError(msg)
-        _run(
-            [program, *files, "-d", str(stage.stub.absolute()), "-o", str(folder.absolute())], place
-        )
-    return pairs_of((folder / INDEX).read_text("utf-8", "replace"))
+        pages = Path(place, "pages")
+        _run([program, *files, "-d", str(stage.stub.absolute()), "-o", str(pages)], place)
+        pairs = similar_pairs(pages)
+        shutil.rmtree(folder, ignore_errors=True)
+        if pairs:
+            shutil.copytree(pages, folder)
+    return folder / INDEX, pairs
 
 
 def _run(command: list[str], place: str) -> None:
     """Run compare50 in *place*; raise ``GraderError`` with its last lines if it fails."""
+    # Its program is a script that runs `python3`, which must be that of its own environment.
+    path = f"{Path(command[0]).resolve().parent}{os.pathsep}{os.environ.get('PATH', '')}"
     try:
         done = subprocess.run(  # noqa: S603  # compare50, with files of this function's caller
-            command, cwd=place, capture_output=True, timeout=SECONDS, check=False
+            command,
+            cwd=place,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         msg = f"{PROGRAM} failed: {error}."
@@ -76,25 +77,3 @@ def _run(command: list[str], place: str) -> None:
         said = last_lines(done.stderr.decode("utf-8", "replace") or "no message")
         msg = f"{PROGRAM} failed with exit code {done.returncode}: {said}"
         raise GraderError(msg)
-
-
-def pairs_of(page: str) -> list[Pair]:
-    """Return the pairs in the index *page* of compare50, the most similar first.
-
-    Raises ``GraderError`` for a page of an unknown form.
-    """
-    found = _PAIRS.search(page)
-    try:
-        links = json.loads(found[1] if found else "")["links"]
-        pairs = [
-            Pair(_student(one["source"]), _student(one["target"]), one["value"]) for one in links
-        ]
-    except (ValueError, KeyError, TypeError):
-        msg = f"This version of {PROGRAM} writes pages of another form; look at {INDEX} itself."
-        raise GraderError(msg) from None
-    return sorted(pairs, key=lambda pair: (-pair.score, pair.one, pair.other))
-
-
-def _student(name: str) -> str:
-    """Return the student of a folder's name, which begins with a number."""
-    return name.partition(" ")[2].partition("/")[0]

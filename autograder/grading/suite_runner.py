@@ -219,7 +219,6 @@ class SuiteRunner:
         unclear = ((GRADED_AGAIN,) if session.quiet else ()) + unclear
         notices = notices_of(session, _exercises(stage), given, unclear)
         result = submission_result(submission, status, message, exercises, notices, flags)
-        result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
     def _unclear(

@@ -17,7 +17,7 @@ from autograder.reports.class_mistakes import MistakeCount, MistakeTally
 from autograder.reports.feedback import counted, percent
 from autograder.reports.manual_review import first_problem, lacks_lab, review_reasons
 from autograder.reports.page_names import page_names
-from autograder.reports.similar import SimilarCode, SimilarGroup
+from autograder.reports.similar import SameFile, SameFiles, SimilarPair
 from autograder.results import LATE, Results, Status, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line, name_and_id
 from autograder.stored_results import scores_of
@@ -107,14 +107,20 @@ class StageReport(msgspec.Struct, frozen=True):
     exercises: list[ExerciseShare]
     checks: list[CheckStatistics]
     mistakes: list[MistakeCount]
-    similar: list[SimilarGroup]
+    same: list[SameFile]
     rows: Sequence[SubmissionRow]
     guesses: Sequence[GuessedQuestion] = ()
+    pairs: Sequence[SimilarPair] = ()  # of an earlier `autograder copies`
 
     @property
     def review(self) -> list[SubmissionRow]:
         """The submissions that need manual review."""
         return [row for row in self.rows if row.review]
+
+    @property
+    def people(self) -> dict[str, SubmissionRow]:
+        """The row of each student."""
+        return {row.student: row for row in self.rows}
 
 
 def build_stage_reports(
@@ -142,14 +148,14 @@ def _stage(
     """Summarize the results of the stage *name*, each with the name of its page."""
     rows: list[SubmissionRow] = []
     exercises: dict[str, list[bool]] = defaultdict(list)  # whether each is right
-    checks, mistakes, code = CheckTally(), MistakeTally(), SimilarCode()
+    checks, mistakes, files = CheckTally(), MistakeTally(), SameFiles()
     for number, (page, result) in enumerate(pages):
         rows.append(_row(result, page, names))
         for exercise in result.exercises:
             exercises[exercise.name].append(exercise.right)
         checks.add(result)
         mistakes.add(number, result)
-        code.add(number, result)
+        files.add(number, result)
     shares = [
         percent(row.score, row.max_score) for row in rows if row.score is not None and row.max_score
     ]
@@ -161,7 +167,7 @@ def _stage(
         exercises=[ExerciseShare(name, sum(full), len(full)) for name, full in exercises.items()],
         checks=checks.statistics(),
         mistakes=mistakes.most_common(),
-        similar=code.groups(),
+        same=files.groups(),
         rows=rows,
     )
 

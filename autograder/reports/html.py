@@ -20,6 +20,7 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import UsageError
@@ -35,6 +36,7 @@ from autograder.reports.class_report import (
 from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.page_names import page_names
+from autograder.reports.similar import COPIES, OPEN_PAIRS, similar_pairs
 from autograder.reports.term_report import ClassList, build_term_report
 from autograder.results import Results, SubmissionResult
 from autograder.stored_results import scores_of
@@ -83,6 +85,8 @@ def _class_page(course: Course, results: Results, stages: Sequence[StageReport])
         least_submissions=LEAST_SUBMISSIONS,
         least_each=LEAST_EACH,
         open_mistakes=OPEN_MISTAKES,
+        copies=COPIES,
+        open_pairs=OPEN_PAIRS,
         **_script_and_hash(),
     )
 
@@ -109,7 +113,8 @@ def write_pages(
 ) -> Path:
     """Write a page for each submission and two for the class into *folder*.
 
-    Return the path of the class report, which shows the *guesses*. Pages of an earlier report about
+    Return the path of the class report, which shows the *guesses*, and the pairs that
+    `autograder copies` has found. Pages of an earlier report about
     other results are removed.
     Raises ``UsageError`` if a file can't be written.
     """
@@ -122,7 +127,10 @@ def write_pages(
             name = people.names.get(result.student, "")
             page = feedback_page(course, result, name=name, grade=grade)
             (folder / file).write_text(page, "utf-8")
-        stages = list(build_stage_reports(course, results, people.names, guesses))
+        stages = [
+            replace(stage, pairs=similar_pairs(folder / COPIES / stage.name))
+            for stage in build_stage_reports(course, results, people.names, guesses)
+        ]
         index.write_text(_class_page(course, results, stages), "utf-8")
         (folder / TERM_PAGE).write_text(term_page(course, stages, people), "utf-8")
         for name in other_pages(folder, pages):

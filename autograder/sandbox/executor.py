@@ -6,7 +6,6 @@ forged, because student code runs in the same process. The supervisor therefore 
 none for any statement except returned tensors.
 """
 
-import contextlib
 import inspect
 import linecache
 import operator
@@ -44,7 +43,6 @@ from autograder.sandbox.protocol import (
 )
 from autograder.sandbox.source_parts import SourceParts, read_parts
 from autograder.sandbox.statements import StatementRunner, is_definition
-from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode, differs, has_array
 from autograder.sandbox.unused_compiler import postpone_compiler
 
@@ -112,11 +110,7 @@ class RequestExecutor:
         """Parse *cells* without running them, and keep their parts for ``run``."""
         parts = self._read_parts(cells)
         self._parsed = {cells: parts}
-        trees = [None if one.broken else one.tree for one in parts]
-        digest = ""
-        with contextlib.suppress(Exception):  # no digest, no comparison
-            digest = syntax_digest(trees)
-        return SourceValue(static_names.definitions([one.tree for one in parts]), digest)
+        return SourceValue(static_names.definitions([one.tree for one in parts]))
 
     def run(self, cells: tuple[bytes, ...], left_out: Sequence[object] = ()) -> list[object]:
         """Run *cells* as the module without some statements, and return their problems."""

@@ -131,13 +131,9 @@ class OpaqueValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 class SourceValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="source"):
-    """The contents of a source that a worker reads before any of it runs.
-
-    *syntax_sha256* is a digest of the code without names, comments and formatting, or "".
-    """
+    """The contents of a source that a worker reads before any of it runs."""
 
     definitions: tuple[Definition, ...]
-    syntax_sha256: str
 
 
 Collection = ListValue | TupleValue | DictValue | MappingValue | SetValue

@@ -78,7 +78,6 @@ class Session:
         self.quiet = quiet
         self.transcript: Transcript | None = None  # of the running check
         self.problems: tuple[Problem, ...] = ()
-        self.syntax_sha256 = ""  # of the code without its names, comments and formatting
         self.was_killed = False  # whether a worker ended by SIGKILL, perhaps from outside
         self.lost: LostProcessError | None = None  # kept because the check would seem to fail
         self.received = 0  # bytes of all replies
@@ -292,7 +291,7 @@ class Session:
         seconds = server.limits.import_seconds
         source = self._load(worker, seconds, "read")
         if isinstance(source, SourceValue):  # `read_reply` accepts nothing else
-            self._definitions, self.syntax_sha256 = source.definitions, source.syntax_sha256
+            self._definitions = source.definitions
         try:
             value = self._load(worker, seconds, "run")
         except Fault as fault:

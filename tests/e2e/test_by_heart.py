@@ -38,7 +38,6 @@ class ByHeart:
 
     notebook = quiet = False
     problems = ()
-    syntax_sha256 = ""
     printed = printed_by_import = ""
 
     def attempts(self) -> tuple[()]:

@@ -44,7 +44,7 @@ def record_of(text: str) -> Results:
     submission = SubmissionResult(
         student=text, stage=text, status=Status.GRADED, score=0.0, max_score=1.0, message=text,
         notices=(text,) * 99, ignored=(text,) * 99, exercises=(ExerciseResult.of(text, (check,)),),
-        sha256=text, printed=text, syntax_sha256=text,
+        sha256=text, printed=text,
         audit=Audit(graded=text, seconds=0.0, isolation=text, suite_sha256=text, key=text),
     )  # fmt: skip
     settings = Settings(
@@ -239,11 +239,11 @@ def test_points_with_the_solutions_code_are_counted_apart(results: Results):
     assert result.given == 0
 
 
-def test_an_older_record_has_no_digest_of_its_syntax(results: Results):
-    """A record that is older than the field `syntax_sha256` is read with an empty digest."""
-    older = to_json(results).replace(b',\n      "syntax_sha256": ""', b"")
+def test_a_field_that_is_no_longer_used_is_ignored(results: Results):
+    """A record of a kit that also wrote `syntax_sha256` is read without it."""
+    older = to_json(results).replace(b'"printed": ""', b'"syntax_sha256": "91be", "printed": ""')
 
-    assert b"syntax_sha256" not in older
+    assert b"syntax_sha256" in older
     assert from_json(older) == results
 
 

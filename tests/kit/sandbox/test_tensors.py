@@ -253,7 +253,7 @@ def test_a_value_that_is_nested_too_deep_is_refused():
 def test_only_a_source_that_is_read_has_definitions():
     """Definitions in the answer to any request except `read` are refused."""
     with pytest.raises(BadMessageError, match="without a request"):
-        decode(ListValue((SourceValue((), ""),)), lambda handle: handle)
+        decode(ListValue((SourceValue(()),)), lambda handle: handle)
 
 
 @pytest.mark.parametrize(
