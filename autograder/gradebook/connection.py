@@ -114,8 +114,9 @@ _SERVER_ADVICE = (
     "Results in the record are kept."
 )
 _DRIVER_ADVICE = (
-    "Install the driver of the database; for PostgreSQL: pip install 'psycopg[binary]'. An address "
-    "that begins with postgresql+psycopg:// names this driver."
+    "Install the driver of the database; for PostgreSQL: pip install "
+    "'attention-course-kit[server]'. An address that begins with postgresql+psycopg:// names this "
+    "driver."
 )
 
 

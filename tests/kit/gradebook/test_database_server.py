@@ -20,7 +20,7 @@ from tests.kit.factories import STAGE, Made, WriteBook, add_settings
 FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 PASSWORD = "pass/word 1"  # noqa: S105  # of a server that lives as long as the test
 ENCODED = "pass%2Fword%201"
-MISSING = "needs PostgreSQL (Debian's package postgresql) and psycopg (psycopg[binary])"
+MISSING = "needs PostgreSQL (Debian's package postgresql) and psycopg (the extra server)"
 
 
 class Server:
