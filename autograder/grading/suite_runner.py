@@ -9,17 +9,15 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import pytest
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis.diagnostician import Diagnostician, diagnose
-from autograder.diagnosis.observation import Failure, Observation, Submitted, status_of
+from autograder.diagnosis.observation import Failure, Observation, Submitted
 from autograder.diagnosis.programs import SolvedCheck
 from autograder.diagnosis.recorded import RecordedSource, recorded_source
-from autograder.diagnosis.source_signs import has_leftover
 from autograder.diagnosis.student_code import StudentCode
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading.context import SuiteContext
@@ -43,12 +41,12 @@ from autograder.grading.pytest_session import (
     collected_suites,
     require_all_checks,
 )
+from autograder.grading.start import Start, is_written, needs_of, to_run_again
 from autograder.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
     Outcome,
-    Status,
     SubmissionResult,
     add,
 )
@@ -97,22 +95,6 @@ def open_suites(
             if public:
                 require_all_checks(stage, add(runner.points(stage).values()))
         yield runner
-
-
-@dataclass
-class Start:
-    """The *code* of a submission, why its exercises can't be graded, and its first observations."""
-
-    code: StudentCode
-    missing: dict[str, Fault | None] = field(default_factory=dict)
-    observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
-    doubts: list[str] = field(default_factory=list)  # of all checks so far
-    right: list[str] = field(default_factory=list)  # the exercises that passed every check so far
-    faults: list[Raised] = field(default_factory=list)  # exceptions of all checks so far
-
-    def fault(self, check: CollectedCheck) -> Fault | None:
-        """Return the reason why *check* can't run, or None."""
-        return next((self.missing[need] for need in _needs(check) if self.missing[need]), None)
 
 
 class SuiteRunner:
@@ -265,9 +247,11 @@ class SuiteRunner:
     ) -> tuple[ExerciseResult, ...]:
         """Return the results of the exercises with their points; public suites give none."""
         if self._public:
+            graded = [self._diagnosed(stage, one, session, start) for one in graded]
             return tuple(ExerciseResult.of(one.exercise, tuple(one.results)) for one in graded)
         if self.course.grading.right_neighbours:
             graded = self._with_right_neighbours(stage, graded, session, start)
+        graded = [self._diagnosed(stage, one, session, start) for one in graded]
         return tuple(priced(one, self.course.grading) for one in graded)
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
@@ -334,7 +318,7 @@ class SuiteRunner:
         """
         checks = [check for checks in by_exercise.values() for check in checks]
         start = Start(code)
-        for need in dict.fromkeys(need for check in checks for need in _needs(check)):
+        for need in dict.fromkeys(need for check in checks for need in needs_of(check)):
             session.begin(need)
             fault = import_fault or missing_exercise(session, need, _exercises(stage))
             start.missing[need] = fault
@@ -346,10 +330,9 @@ class SuiteRunner:
     def _grade_exercise(
         self, stage: Stage, checks: list[CollectedCheck], session: Session, start: Start
     ) -> Graded:
-        """Run the checks of one exercise, then diagnose the failed ones."""
-        results: list[tuple[CheckOutcome, CheckResult]] = []
-        failures: list[Failure] = []
-        passed: list[pytest.Item] = []
+        """Run the checks of one exercise."""
+        results: list[CheckResult] = []
+        failures = start.failures.setdefault(checks[0].spec.exercise, [])
         reveal = self.course.reveal
         if session.quiet:  # values of its answers may be hidden inputs
             reveal = replace(reveal, documented_values=False)
@@ -357,31 +340,38 @@ class SuiteRunner:
             outcome = CheckOutcome(check, reveal, session.problems, public=self._public)
             fault = start.fault(check)
             if fault is not None:
-                results.append((outcome, outcome.skipped(fault)))
+                results.append(outcome.skipped(fault))
                 continue
             observation = start.observed.get(check) or self.run(check.item, session)
             start.doubts += observation.doubts
             start.faults += [observation.error] if isinstance(observation.error, Raised) else []
             result = self._result(outcome, session.module, observation)
-            results.append((outcome, outcome.add_printed(result, session.printed)))
-            if observation.error is None:
-                passed += [] if observation.uncompared else [check.item]
-            elif _is_written(
-                observation, start.code, check.spec.exercise
-            ) and not is_import_missing(observation.error, session.problems):
+            results.append(outcome.add_printed(result, session.printed))
+            if observation.uncompared:
+                start.uncompared.add(check)
+            if (
+                observation.error is not None
+                and is_written(observation, start.code, check.spec.exercise)
+                and not is_import_missing(observation.error, session.problems)
+            ):
                 failures.append(Failure(check.item, observation, outcome.shows_values))
-        with session.charged(DIAGNOSIS_SECONDS):
-            exercise = checks[0].spec.exercise
-            found = self._examine(
-                stage, Submitted(exercise, failures, passed, start.code, start.right)
-            )
-        if len(passed) == len(checks):
-            start.right.append(exercise)
-        graded = tuple(outcome.add_diagnosis(result, found) for outcome, result in results)
+        compared = start.uncompared.isdisjoint(checks)
+        if compared and all(result.outcome is Outcome.PASSED for result in results):
+            start.right.append(checks[0].spec.exercise)
         if self._public:
-            return Graded(checks, graded, {})
+            return Graded(checks, results, {})
         uncompared = frozenset(check.name for check in checks if self._is_uncompared(check))
-        return Graded(checks, graded, {}, uncompared, breaks_point(stage, checks, graded))
+        return Graded(checks, results, {}, uncompared, breaks_point(stage, checks, results))
+
+    def _diagnosed(self, stage: Stage, graded: Graded, session: Session, start: Start) -> Graded:
+        """Name the mistakes in an exercise that remain with right neighbours."""
+        with session.charged(DIAGNOSIS_SECONDS):
+            found = self._examine(stage, start.submitted(graded))
+        results = [
+            CheckOutcome(check, self.course.reveal, public=self._public).add_diagnosis(one, found)
+            for check, one in zip(graded.checks, graded.results, strict=True)
+        ]
+        return dataclasses.replace(graded, results=results)
 
     def _examine(self, stage: Stage, submitted: Submitted) -> Mapping[str, Diagnosis]:
         """Name the mistakes in an exercise; a student's machine has only records for this."""
@@ -406,7 +396,7 @@ class SuiteRunner:
         for one in graded:
             used = [name for name in neighbours.of(one.exercise) if name in wrong]
             passed: list[str] = []
-            if used and (failed := _to_run_again(one, start)):
+            if used and (failed := to_run_again(one, start)):
                 with session.followed_by(neighbours.code(used)) as second:
                     passed = [check.name for check in failed if self._passes(check, second)]
             found.append(dataclasses.replace(one, given=dict.fromkeys(passed, " and ".join(used))))
@@ -472,27 +462,5 @@ class SuiteRunner:
         return self._sources[stage.name]
 
 
-def _needs(check: CollectedCheck) -> tuple[str, ...]:
-    """Return the exercises without which *check* can't run."""
-    return check.spec.exercise, *check.spec.needs
-
-
 def _exercises(stage: Stage) -> tuple[str, ...]:
     return tuple(exercise.name for exercise in stage.exercises)
-
-
-def _is_written(observation: Observation, code: StudentCode, exercise: str) -> bool:
-    """Whether a student wrote more than the stub: unwritten code is not wrong."""
-    unwritten = status_of(observation.error) == Status.NOT_IMPLEMENTED
-    return not unwritten or has_leftover(code, exercise)
-
-
-def _to_run_again(graded: Graded, start: Start) -> list[CollectedCheck]:
-    """List the checks that may pass with right neighbours, which excuse no broken rule."""
-    return [
-        check
-        for check, result in zip(graded.checks, graded.results, strict=True)
-        if result.outcome is not Outcome.PASSED
-        and result.status is not Status.FORBIDDEN
-        and start.missing[check.spec.exercise] is None
-    ]
