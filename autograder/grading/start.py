@@ -29,7 +29,7 @@ class Start:
         return next((self.missing[need] for need in needs_of(check) if self.missing[need]), None)
 
     def submitted(self, graded: Graded) -> Submitted:
-        """Return the evidence about an exercise; checks that pass with right neighbours are right."""
+        """Return the evidence about an exercise; a check may pass with right neighbours."""
         failed = self.failures[graded.exercise]
         pairs = zip(graded.checks, graded.results, strict=True)
         right = [check for check, result in pairs if graded.holds(result)]
