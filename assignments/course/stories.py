@@ -1,7 +1,7 @@
 """Reads the stories: the text of every lab that trains a model on characters.
 
 ``TRAIN`` and ``HELD`` are the whole split. Models are trained on the first and measured on the
-second, which holds other stories of the same small world.
+second, which holds other stories of the same small world. ``POEMS`` is a text from elsewhere.
 """
 
 from pathlib import Path
@@ -11,10 +11,10 @@ from torch import Tensor
 
 
 def _text(name: str) -> str:
-    return (Path(__file__).parent / f"stories_{name}.txt").read_text("utf-8")
+    return (Path(__file__).parent / f"{name}.txt").read_text("utf-8")
 
 
-SYMBOLS = "".join(sorted(set(_text("train"))))
+SYMBOLS = "".join(sorted(set(_text("stories_train"))))
 _NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
 
@@ -28,8 +28,9 @@ def decode(ids: Tensor) -> str:
     return "".join(SYMBOLS[number] for number in ids.tolist())
 
 
-TRAIN = encode(_text("train"))  # 106,917 characters
-HELD = encode(_text("held"))  # 11,169 characters
+TRAIN = encode(_text("stories_train"))  # 106,917 characters
+HELD = encode(_text("stories_held"))  # 11,169 characters
+POEMS = encode(_text("poems"))  # Jabberwocky and The Tyger
 
 
 def pieces(ids: Tensor, starts: Tensor, length: int) -> tuple[Tensor, Tensor]:
@@ -41,7 +42,42 @@ def pieces(ids: Tensor, starts: Tensor, length: int) -> tuple[Tensor, Tensor]:
     return cut[:, :-1], cut[:, 1:]
 
 
-def frequencies_loss() -> float:
-    """Return the loss on ``HELD`` of a reader that knows only how often each symbol occurs."""
-    shares = torch.bincount(TRAIN, minlength=len(SYMBOLS)) / len(TRAIN)
-    return -shares.log()[HELD].mean().item()
+def frequencies_loss(ids: Tensor = HELD) -> float:
+    """Return the loss on *ids* of a reader that knows only how often each symbol occurs."""
+    return _loss(_shares_of(TRAIN), ids)
+
+
+def least_pairs_loss(ids: Tensor = HELD) -> float:
+    """Return the loss on *ids* of the table of pairs that is made from *ids*: no table has less."""
+    counts = _counts(ids, 2)
+    return _loss(counts / counts.sum(dim=-1, keepdim=True), ids)
+
+
+def triples_loss(ids: Tensor = HELD) -> float:
+    """Return the loss on *ids* of the table of triples that is counted in ``TRAIN``.
+
+    A pair that is rare there is completed by the table of pairs, and a symbol by its frequency.
+    """
+    shares = _shares_of(TRAIN)
+    for symbols, prior in ((2, 1.0), (3, 2.0)):
+        counts = _counts(TRAIN, symbols) + prior * shares
+        shares = counts / counts.sum(dim=-1, keepdim=True)
+    return _loss(shares, ids)
+
+
+def _shares_of(ids: Tensor) -> Tensor:
+    """Return how often each symbol occurs in *ids*, with the sum 1: (V,)."""
+    return _counts(ids, 1) / len(ids)
+
+
+def _counts(ids: Tensor, symbols: int) -> Tensor:
+    """Count the runs of some *symbols* in *ids*: (V,), (V, V) or (V, V, V)."""
+    counts = torch.zeros((len(SYMBOLS),) * symbols)
+    runs = ids.unfold(0, symbols, 1).T
+    return counts.index_put(tuple(runs), torch.ones(runs.shape[1]), accumulate=True)
+
+
+def _loss(shares: Tensor, ids: Tensor) -> float:
+    """Return the loss on *ids* of a table with the *shares* of the last symbol of each run."""
+    runs = ids.unfold(0, shares.dim(), 1).T
+    return -shares[tuple(runs)].log().mean().item()
