@@ -51,6 +51,7 @@ READY_ATTENTION = frozenset(
         "_transformer_encoder_layer_fwd",
         "flex_attention",
         "multi_head_attention_forward",
+        "onnx",
         "scaled_dot_product_attention",
     }
 )
@@ -100,10 +101,12 @@ READY_SOFTMAX = frozenset(
         "Softmax2d",
         "Softmin",
         "_log_softmax",
+        "_masked_softmax",
         "_safe_softmax",
         "_softmax",
         "gumbel_softmax",
         "log_softmax",
+        "logcumsumexp",
         "logsumexp",
         "softmax",
         "softmin",

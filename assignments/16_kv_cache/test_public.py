@@ -39,6 +39,7 @@ READY_ATTENTION = frozenset(
         "_transformer_encoder_layer_fwd",
         "flex_attention",
         "multi_head_attention_forward",
+        "onnx",
         "scaled_dot_product_attention",
     }
 )

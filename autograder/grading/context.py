@@ -1,5 +1,6 @@
 """Supplies the fixtures of checks: the module, the solution, documented tensors and inputs."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from autograder.sandbox.session import Session
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import Need, needs
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
 from autograder.suite.public_record import PublicRecord
@@ -36,6 +38,7 @@ class SuiteContext:
         self._references: dict[Path, ReferenceChannel] = {}
         self._records: dict[Path, PublicRecord] = {}
         self._secrets: dict[Path, bytes] = {}
+        self._needed: dict[Path, dict[str, Need]] = {}
         torch.set_num_threads(1)  # tensors are tiny here, and a fork must not inherit threads
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -97,6 +100,12 @@ class SuiteContext:
         if path not in self._records:
             self._records[path] = public_record.read(path)
         return self._records[path]
+
+    def needed(self, stage: Stage) -> Mapping[str, Need]:
+        """Return what the rules of the course of *stage* need; the files are read once."""
+        if stage.rules not in self._needed:
+            self._needed[stage.rules] = needs(stage.rules, stage.ready_made)
+        return self._needed[stage.rules]
 
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder contains the check *item*."""

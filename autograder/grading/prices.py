@@ -22,6 +22,7 @@ from autograder.course import Stage
 from autograder.course_file import Grading
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status
 from autograder.suite.checks import CollectedCheck, Layer, read_rules
+from autograder.suite.forbidden import Answers, Need, unseen_need
 
 VALUES: Final = frozenset({Layer.DOCUMENTED, Layer.PROBE, Layer.GRADIENTS})
 # These sentences contain no number, because hidden checks show none.
@@ -29,6 +30,10 @@ KEPT: Final = "You keep a part of the points, because other properties of the re
 READY_MADE: Final = (
     "You keep only a part of the points, because a ready-made function does what this stage "
     "teaches."
+)
+UNSEEN: Final = (
+    "The results are right, but the grader counted no {}, which they need. Write the code with "
+    "functions of torch that it can count."
 )
 BY_HEART: Final = (
     "This is correct, but it counts only if the result is also correct for other inputs."
@@ -144,6 +149,43 @@ def _shared(result: CheckResult, share: float) -> CheckResult:
         return result
     message = f"{result.message}\n{READY_MADE}"
     return replace(result, points=points, message=message.lstrip("\n"))
+
+
+def with_evidence(
+    checks: Sequence[CollectedCheck],
+    results: Sequence[CheckResult],
+    needed: Mapping[str, Need],
+    answers: Mapping[str, Answers],
+) -> tuple[tuple[CheckResult, ...], tuple[str, ...]]:
+    """Return the results and the doubts about an exercise, after a search for evidence.
+
+    If all values are right, a check of a rule fails if nothing ran that the rule needs. If a value
+    is wrong, the missing step may be the mistake.
+    """
+    pairs = list(zip(checks, results, strict=True))
+    values = [one.outcome for check, one in pairs if check.spec.layer in VALUES - {Layer.GRADIENTS}]
+    if {*values} != {Outcome.PASSED}:
+        return tuple(results), ()
+    unseen = {
+        check.name: UNSEEN.format(need)
+        for check, result in pairs
+        if result.outcome is Outcome.PASSED
+        and (need := unseen_need(check.spec.rules, needed, answers.get(check.name, ())))
+    }
+    changed = (
+        _without_evidence(result, unseen[result.name]) if result.name in unseen else result
+        for result in results
+    )
+    doubts = (
+        f"{text} An instructor should read {checks[0].spec.exercise}." for text in unseen.values()
+    )
+    return tuple(changed), tuple(dict.fromkeys(doubts))
+
+
+def _without_evidence(result: CheckResult, message: str) -> CheckResult:
+    return replace(
+        result, outcome=Outcome.FAILED, status=Status.FORBIDDEN, points=0.0, message=message
+    )
 
 
 def breaks_point(

@@ -34,7 +34,7 @@ from autograder.grading.outcomes import (
     submission_result,
     submission_status,
 )
-from autograder.grading.prices import Graded, breaks_point, priced
+from autograder.grading.prices import Graded, breaks_point, priced, with_evidence
 from autograder.grading.pytest_session import (
     CHECK,
     CollectedSuites,
@@ -60,7 +60,7 @@ from autograder.submission import Submission
 from autograder.submission.notebook import code_cells
 from autograder.suite.checks import CollectedCheck, Layer, collected_check, spec_of
 from autograder.suite.documented import noting_uncompared
-from autograder.suite.forbidden import doubts
+from autograder.suite.forbidden import Answers, doubts_about
 from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import RecordingChannel
@@ -218,9 +218,8 @@ class SuiteRunner:
                 for name, checks in by_exercise.items()
                 if any(check.spec.layer is Layer.FORBIDDEN for check in checks)
             ]
-            odd = odd_words(session.definitions)
-            usual = self._usual_words(stage) if odd else frozenset()
-            found += doubts(session.definitions, with_rules, usual)
+            usual = self._usual_words(stage) if odd_words(session.definitions) else frozenset()
+            found += doubts_about(session.definitions, with_rules, usual)
             defined = {definition.name for definition in session.definitions}
             found += [
                 f"{name} exists when the file has run, but the source does not define it, so an "
@@ -298,8 +297,7 @@ class SuiteRunner:
             return Observation((), error)
         changed, methods = bool(student.changed_inputs), frozenset(student.methods)
         margin = min(map(abs, margins), default=math.inf)
-        notices = (*student.notices, *uncompared)
-        doubts = tuple(student.doubts.values())
+        notices, doubts = (*student.notices, *uncompared), tuple(student.doubts.values())
         shown = Observation(student.observed, error, changed, methods, margin, notices, doubts)
         return shown._replace(uncompared=bool(uncompared), given_back=student.given_back)
 
@@ -332,6 +330,7 @@ class SuiteRunner:
     ) -> Graded:
         """Run the checks of one exercise."""
         results: list[CheckResult] = []
+        answers: dict[str, Answers] = {}
         failures = start.failures.setdefault(checks[0].spec.exercise, [])
         reveal = self.course.reveal
         if session.quiet:  # values of its answers may be hidden inputs
@@ -346,6 +345,7 @@ class SuiteRunner:
             start.doubts += observation.doubts
             start.faults += [observation.error] if isinstance(observation.error, Raised) else []
             result = self._result(outcome, session.module, observation)
+            answers[check.name] = observation.answers
             results.append(outcome.add_printed(result, session.printed))
             if observation.uncompared:
                 start.uncompared.add(check)
@@ -360,8 +360,10 @@ class SuiteRunner:
             start.right.append(checks[0].spec.exercise)
         if self._public:
             return Graded(checks, results, {})
+        found, doubts = with_evidence(checks, results, self._context.needed(stage), answers)
+        start.doubts += doubts
         uncompared = frozenset(check.name for check in checks if self._is_uncompared(check))
-        return Graded(checks, results, {}, uncompared, breaks_point(stage, checks, results))
+        return Graded(checks, found, {}, uncompared, breaks_point(stage, checks, found))
 
     def _diagnosed(self, stage: Stage, graded: Graded, session: Session, start: Start) -> Graded:
         """Name the mistakes in an exercise that remain with right neighbours."""

@@ -159,6 +159,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     *breaks* is code that breaks it but gives right results: statements around ``exercise(*args,
     **kwargs)`` that use ``torch`` and the *tensors* among the arguments. *point_of* lists the
     stages that teach the rule: there, code that breaks it keeps few points (``grading/prices.py``).
+    *needs* is a list of ``ready_made.toml``. If the values are right and none of these functions
+    ran where a check of the rule counts them, the rule is broken, too (``suite/forbidden.py``).
     """
 
     name: str
@@ -168,6 +170,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     whole_stage: bool = False
     stated_by: str = ""
     point_of: tuple[str, ...] = ()
+    needs: str = ""
 
 
 class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from autograder.course import READY_MADE_FILE
 from autograder.course_file import read_toml
@@ -15,12 +16,24 @@ from autograder.sandbox.static_names import (
     odd_words,
     reached_uses,
 )
-from autograder.suite.answer_values import Operators
-from autograder.suite.checks import WrongAnswer, expect
+from autograder.suite.answer_values import Operators, read_operators
+from autograder.suite.checks import WrongAnswer, expect, read_rules
 from autograder.suite.student_proxy import Student
 
+# Functions that give numbers to plain Python or to another library, where nothing is counted.
+CONVERSIONS = frozenset(
+    {"item", "tolist", "numpy", "__array__", "__float__", "__dlpack__", "_local_scalar_dense"}
+)
 MAX_WORDS = 3  # in a notice
 LIBRARIES = ("torch", "numpy", "scipy", "jax", "tensorflow")
+Answers = Sequence[tuple[str, Any]]  # of one check, each with its verb
+
+
+class Need(NamedTuple):
+    """What right code computes under a rule: a *word*, and the *names* of functions for it."""
+
+    word: str
+    names: frozenset[str]
 
 
 def ready_made(suite: str, name: str) -> frozenset[str]:
@@ -29,12 +42,37 @@ def ready_made(suite: str, name: str) -> frozenset[str]:
     A suite calls ``ready_made(__file__, "softmax")``. `autograder release` writes the list in place
     of this call into the public suite. Raises ``CourseError`` if there is no such list.
     """
-    path = Path(suite).parents[1] / READY_MADE_FILE
+    return _list_named(name, Path(suite).parents[1] / READY_MADE_FILE, suite)
+
+
+def _list_named(name: str, path: Path, user: str) -> frozenset[str]:
     lists = read_toml(path, dict[str, frozenset[str]])
     if name not in lists:
-        msg = f"{path} has no list {name!r}, which {suite} names. Lists: {', '.join(lists)}."
+        msg = f"{path} has no list {name!r}, which {user} names. Lists: {', '.join(lists)}."
         raise CourseError(msg)
     return lists[name]
+
+
+def needs(rules: Path, lists: Path) -> dict[str, Need]:
+    """Return what the rules in the file *rules* need, by rule.
+
+    Raises ``CourseError`` if the file *lists* lacks the list that a rule names.
+    """
+    words = {name: rule.needs for name, rule in read_rules(rules).items() if rule.needs}
+    return {name: Need(word, _list_named(word, lists, str(rules))) for name, word in words.items()}
+
+
+def unseen_need(rules: Iterable[str], needed: Mapping[str, Need], answers: Answers) -> str:
+    """Return what one of *rules* needs and no answer has counted; empty if there is no such rule.
+
+    In code that the worker can't see into, such as a custom operator, nothing is counted, and
+    neither is a forbidden function. Code that converts tensors may compute in plain Python.
+    """
+    counted = [read_operators(answer, ()).names for verb, answer in answers if verb == "operators"]
+    ran = frozenset().union(*counted)
+    is_open = bool(counted) and not ran & CONVERSIONS
+    wanted = (needed[rule] for rule in rules if rule in needed) if is_open else ()
+    return next((need.word for need in wanted if not ran & need.names), "")
 
 
 def avoids(
@@ -124,7 +162,7 @@ def _is_own(use: Use, own: Collection[str]) -> bool:
     return owner == "self" or (last in own and owner.partition(".")[0] not in LIBRARIES)
 
 
-def doubts(
+def doubts_about(
     definitions: Sequence[Definition], exercises: Sequence[str], known: Collection[str] = ()
 ) -> Iterator[str]:
     """Yield notices for the instructor if the source hides which functions *exercises* call.

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course_file import Grading
-from autograder.grading.prices import KEPT, Graded, priced
+from autograder.grading.prices import KEPT, Graded, priced, with_evidence
 from autograder.results import CheckResult, Outcome, Status
 from autograder.suite.checks import CheckSpec, CollectedCheck, Layer
+from autograder.suite.forbidden import Need
 
 GRADING = Grading(law_credit=0.6, rule_share=0.25)
 PASSED, FAILED = Outcome.PASSED, Outcome.FAILED
@@ -124,3 +125,45 @@ def test_the_page_states_what_is_kept():
     [check, _] = priced(graded(("probe", FAILED), ("laws", PASSED)), GRADING).checks
 
     assert check.message.endswith(KEPT)
+
+
+NEEDED = {"by_hand": Need("exponential", frozenset({"exp"}))}
+
+
+def evidence(*ran: str, values=PASSED, rule="by_hand"):
+    """Grade an exercise whose rule is checked by a call that *ran* these functions."""
+    spec = [
+        CheckSpec("attend", 1.0, Layer.PROBE, (), ()),
+        CheckSpec("attend", 1.0, Layer.FORBIDDEN, (), (rule,)),
+    ]
+    base = graded(("probe", values), ("forbidden", PASSED))
+    checks = [CollectedCheck(check.item, one) for check, one in zip(base.checks, spec, strict=True)]
+    counted = {"functions": dict.fromkeys(ran, 1), "operators": {}}
+    return with_evidence(checks, base.results, NEEDED, {"check_1": [("operators", counted)]})
+
+
+def test_right_values_without_what_they_need_break_the_rule():
+    """Nothing that the rule needs was counted, so hidden code did it; an instructor reads why."""
+    results, doubts = evidence("matmul")
+
+    assert [result.status for result in results] == [Status.OK, Status.FORBIDDEN]
+    assert results[1].points == 0.0
+    assert "no exponential" in results[1].message
+    assert doubts == (f"{results[1].message} An instructor should read attend.",)
+
+
+@pytest.mark.parametrize(
+    ("ran", "facts"),
+    [
+        pytest.param(["matmul", "exp"], {}, id="what-is-needed-ran"),
+        pytest.param(["matmul", "tolist"], {}, id="plain-python-may-have-done-it"),
+        pytest.param(["matmul"], {"values": FAILED}, id="wrong-values-may-lack-the-step"),
+        pytest.param(["matmul"], {"rule": "dtype"}, id="a-rule-without-needs"),
+    ],
+)
+def test_no_other_code_is_accused_for_lack_of_evidence(ran, facts):
+    """Results stay as they are if what is needed ran, or may have run elsewhere, or is missing."""
+    results, doubts = evidence(*ran, **facts)
+
+    assert Status.FORBIDDEN not in [result.status for result in results]
+    assert doubts == ()

@@ -11,15 +11,18 @@ from autograder.results import Status
 from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.forbidden import (
+    Need,
     avoids,
     avoids_itself,
     avoids_running,
-    doubts,
+    doubts_about,
     keeps_operators,
     keeps_products,
     keeps_results_below,
     looks_up_names,
+    needs,
     ready_made,
+    unseen_need,
 )
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
@@ -274,10 +277,10 @@ def test_a_method_of_the_name_is_a_notice_unless_it_is_their_own(source: str, nu
 def test_what_a_source_may_hide_is_said_in_one_sentence(source: str, excerpt: str):
     """A source that may hide a shortcut gives one notice for the file."""
     definitions = LocalChannel("forbidden", (HEAD + source).encode()).definitions
-    (sentence,) = doubts(definitions, ["f"])
+    (sentence,) = doubts_about(definitions, ["f"])
 
     assert excerpt in sentence
-    assert list(doubts(definitions, [])) == []
+    assert list(doubts_about(definitions, [])) == []
 
 
 def test_code_that_does_nothing_with_its_tensors_breaks_the_rule():
@@ -309,3 +312,33 @@ def test_a_list_that_does_not_exist_is_refused(suite: str):
         CourseError, match=r"ready_made.toml has no list 'sort', .* Lists: sorting."
     ):
         ready_made(suite, "sort")
+
+
+def test_a_rule_names_what_right_code_runs(tmp_path: Path, suite: str):
+    """A rule without *needs* needs nothing, and one that names no list is refused."""
+    text = "format_version = 1\n" + "".join(
+        f'[[rule]]\nname = "{name}"\nsentence = "It is by hand."\nmethods = []\n{more}'
+        for name, more in (("by_hand", 'needs = "sorting"\n'), ("dtype", ""))
+    )
+    rules, lists = tmp_path / "rules.toml", Path(suite).parents[1] / "ready_made.toml"
+    rules.write_text(text)
+    found = needs(rules, lists)
+    rules.write_text(text.replace("sorting", "soft"))
+
+    assert found == {"by_hand": Need("sorting", frozenset({"sort", "sorted"}))}
+    with pytest.raises(CourseError, match="has no list 'soft'"):
+        needs(rules, lists)
+
+
+@pytest.mark.parametrize(
+    ("ran", "unseen"),
+    [(["sort"], ""), (["min"], "sorting"), (["min", "tolist"], ""), (None, "")],
+    ids=["it-ran", "it-did-not", "plain-python-may-have", "nothing-was-counted"],
+)
+def test_what_a_rule_needs_must_be_counted_unless_it_may_run_elsewhere(ran, unseen: str):
+    """Only answers that count functions are evidence, and conversions leave the question open."""
+    counted = {"functions": dict.fromkeys(ran or (), 1), "operators": {}}
+    answers = [("call" if ran is None else "operators", counted)]
+    needed = {"by_hand": Need("sorting", frozenset({"sort", "sorted"}))}
+
+    assert unseen_need(["dtype", "by_hand"], needed, answers) == unseen
