@@ -19,6 +19,8 @@ HEAD = "import torch\nimport torch.nn.functional as F\n"
     [
         pytest.param("softmax", "x.softmax(-1)", id="softmax"),
         pytest.param("attention", "torch.nn.MultiheadAttention(2, 1)(x)", id="attention"),
+        pytest.param("attention", "torch.onnx.ops.attention(x, x, x)", id="another-format"),
+        pytest.param("softmax", "torch._masked_softmax(x, x > 0)", id="masked-softmax"),
         pytest.param("loss", "F.cross_entropy(x, x)", id="loss"),
         pytest.param("loss", "torch.nn.MSELoss()(x, x)", id="loss-module"),
         pytest.param("backward", "torch.autograd.grad(x.sum(), x)", id="autograd"),
