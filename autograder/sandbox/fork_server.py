@@ -21,11 +21,10 @@ from itertools import pairwise
 import msgspec
 import torch
 
-from autograder.sandbox import protocol, syscalls
+from autograder.sandbox import protocol
 from autograder.sandbox.confinement import prepare_forks
 from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.namespaces import fork_apart, parent_of_fork
-from autograder.sandbox.prefault import copy_now, learn, mappings
 from autograder.sandbox.protocol import (
     Batch,
     Request,
@@ -39,7 +38,6 @@ from autograder.sandbox.worker import pack_reply, serve
 
 # A worker that the kernel can't end (a broken disk, a debugger) must not delay the other clients.
 END_SECONDS = 1.0
-LARGE_PAGE = 1 << 21  # bytes; the kernel does not build a larger one from small ones
 MAX_CONTROL = 65_536  # bytes of one control message; it holds some paths and numbers
 WARM_UP = b"""
 import torch
@@ -63,19 +61,18 @@ class Warm(nn.Module):
 def main(controls: list[int]) -> None:
     """Run the fork server as a new process for the clients at the descriptors *controls*."""
     warm_up()
-    _join_pages()
-    _serve_all(controls, learn(_rehearse))
+    _serve_all(controls)
 
 
-def _serve_all(controls: list[int], written: bytes = b"") -> None:
-    """Serve the clients until all have disconnected; workers write to the memory *written*."""
+def _serve_all(controls: list[int]) -> None:
+    """Serve the clients until all have disconnected."""
     workers: set[int] = set()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
         control.sendall(msgspec.msgpack.encode(protocol.ForkServerReady()))
     while sockets:
         for fd in select.select(list(sockets), [], [])[0]:
-            if not _serve(sockets[fd], workers, written):
+            if not _serve(sockets[fd], workers):
                 sockets.pop(fd).close()
     for pid in workers:  # if the supervisor was killed, no endless loop must survive it
         _end_worker(pid)
@@ -102,7 +99,7 @@ def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
     sys.dont_write_bytecode = True
     warnings.simplefilter("ignore")
     warm_up()
-    _serve_all(controls)  # without large pages, which would copy memory for few workers
+    _serve_all(controls)
 
 
 def _close_all_but(controls: list[int]) -> None:
@@ -140,24 +137,6 @@ def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> Non
     torch.set_deterministic_debug_mode(("error", "warn")[warn_only] if mode else "default")
 
 
-def _rehearse() -> None:
-    """Run the code that a worker runs for nearly every submission."""
-    _answer_all(
-        Request(verb="read", cells=(WARM_UP,)),
-        Request(verb="run", cells=(WARM_UP,)),
-        Request(verb="has", name="Warm"),
-        Request(verb="new", name="Warm", seed=0, fresh=True),
-        Request(verb="forward", handle=0, args=(_eye(),)),
-        Request(verb="mode", handle=0, name="eval"),
-        Request(verb="gradients", handle=0, args=(_eye(), _eye())),
-        Request(verb="operators", handle=0, args=(_eye(),)),
-        Request(verb="load", handle=0, kwargs={"key.weight": _eye()}),
-        Request(verb="replace", handle=0, kwargs={"key.weight": _eye()}),
-        Request(verb="parameters", handle=0),
-        Request(verb="draw"),
-    )
-
-
 def _eye() -> Value:
     return encode_tensor(torch.eye(4), MAX_CONTROL)
 
@@ -173,18 +152,7 @@ def _answer_all(*requests: Request) -> None:
             raise RuntimeError(reply.problem.text)
 
 
-def _join_pages() -> None:
-    """Move this process's memory into large pages, so that a fork takes half the time.
-
-    A fork copies only a table with an entry for each page, and its end frees this table.
-    """
-    with contextlib.suppress(OSError):  # not Linux
-        for start, end, rights, file in mappings():
-            if rights.startswith("rw") and file in {"", "[heap]"} and end - start >= LARGE_PAGE:
-                syscalls.join_pages(start, end)
-
-
-def _serve(control: socket.socket, workers: set[int], written: bytes) -> bool:
+def _serve(control: socket.socket, workers: set[int]) -> bool:
     """Answer one message and update *workers*; False when the client has disconnected."""
     body, descriptors, _flags, _address = socket.recv_fds(control, MAX_CONTROL, 2)
     if not body:
@@ -192,7 +160,7 @@ def _serve(control: socket.socket, workers: set[int], written: bytes) -> bool:
     request = protocol.unpack(protocol.CONTROL_REQUESTS, body)
     reply: WorkerStarted | WorkerEnded
     if isinstance(request, StartWorker):
-        reply = _start_worker(request, descriptors, written)
+        reply = _start_worker(request, descriptors)
         workers.add(reply.pid)
     else:
         reply = _end_worker(request.pid)
@@ -203,14 +171,11 @@ def _serve(control: socket.socket, workers: set[int], written: bytes) -> bool:
     return True
 
 
-def _start_worker(
-    request: StartWorker, descriptors: Sequence[int], written: bytes
-) -> WorkerStarted:
+def _start_worker(request: StartWorker, descriptors: Sequence[int]) -> WorkerStarted:
     parent = os.getpid()
     pid = fork_apart() if request.policy.isolation == "full" else os.fork()
     if not pid:
         try:
-            copy_now(written)
             connection, output = descriptors
             serve(request, connection, output, parent_of_fork(parent))
         finally:

@@ -42,7 +42,6 @@ _ENVIRONMENT: Final = {
     **ONE_THREAD,
     "MPLBACKEND": "Agg",
     "PYTHONWARNINGS": "ignore",
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages from the start, see `fork_server`
 }
 # Without garbage collection torch is imported 10 % faster. `warm_up` enables it again.
 _START: Final = "import gc; gc.disable(); from autograder.sandbox.fork_server import main; main({})"

@@ -4,7 +4,6 @@ A call that is not listed here is refused (``seccomp``), even one that a new ker
 come from the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64).
 """
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -66,10 +65,6 @@ RESTRICTED: Final[Mapping[str, Numbers]] = _table(
     "prlimit64 302 261, tgkill 234 131, kill 62 129",
 )
 
-_POPULATE_WRITE, _COLLAPSE = 23, 25  # MADV_…
-_MOST_RANGES: Final = 1024  # of one call: IOV_MAX
-_PROCESS_MADVISE: Final = 440  # on both architectures
-
 SECCOMP: Final[Mapping[Arch, int]] = MappingProxyType({"x86_64": 317, "aarch64": 277})
 CLONE3: Final = 435  # on both architectures, as are the next three
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
@@ -118,36 +113,6 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
     texts = (text.encode() or None for text in (source, target, kind))
     result = _libc().mount(*texts, ctypes.c_ulong(flags), options.encode() or None)
     _checked(result, f"mount {target}")
-
-
-def join_pages(start: int, end: int) -> None:
-    """Move the memory between two addresses into large pages; it needs Linux 6.1."""
-    _libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _COLLAPSE)
-
-
-def populate(start: int, size: int) -> None:
-    """Copy shared memory before this process writes to it; it needs Linux 5.14."""
-    _libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _POPULATE_WRITE)
-
-
-def populate_all(ranges: bytes) -> bool:
-    """Copy the memory of all *ranges*, each a ``struct iovec``; False if that is not possible.
-
-    It needs Linux 6.13.
-    """
-    buffer = ctypes.create_string_buffer(ranges, len(ranges))
-    size = ctypes.sizeof(ctypes.c_void_p) + ctypes.sizeof(ctypes.c_size_t)
-    with contextlib.suppress(OSError):
-        process = os.pidfd_open(os.getpid())
-        try:
-            for first in range(0, len(ranges) // size, _MOST_RANGES):
-                count = min(_MOST_RANGES, len(ranges) // size - first)
-                start = ctypes.addressof(buffer) + first * size
-                call(_PROCESS_MADVISE, process, start, count, _POPULATE_WRITE, 0)
-        finally:
-            os.close(process)
-        return True
-    return False
 
 
 def _checked(result: int, what: str) -> int:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import platform
 import select
 import signal
 import subprocess
@@ -18,9 +17,6 @@ from autograder.sandbox import fork_server as fork_server_module
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 
-LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage").exists() and tuple(
-    map(int, platform.release().split(".")[:2])
-) >= (6, 1)
 SECONDS = 20.0  # a machine may be busy; without the kill the processes would never end
 SUPERVISOR = """
 import sys
@@ -126,16 +122,6 @@ def test_an_endless_loop_ends_with_its_supervisor(isolation: str):
     assert left == []
 
 
-@pytest.mark.skipif(not LARGE_PAGES, reason="this kernel does not join pages")
-def test_its_memory_is_in_large_pages(fork_server: ForkServer):
-    """Most of the fork server's memory is in large pages, so forks inherit a short table."""
-    fork_server.wait_ready()
-    lines = Path(f"/proc/{fork_server.pid}/smaps_rollup").read_text("ascii").splitlines()[1:]
-    kilobytes = {name: int(size.split()[0]) for name, size in (line.split(":") for line in lines)}
-
-    assert kilobytes["AnonHugePages"] > kilobytes["Anonymous"] / 2
-
-
 def test_a_worker_has_a_separate_process_until_it_is_ended(fork_server: ForkServer):
     """A worker ends by SIGKILL, and ending it again does nothing."""
     worker = fork_server.start("tiny", notebook=False)
@@ -179,10 +165,3 @@ def test_a_disk_that_is_full_costs_no_grade(
         fork_server.start("module", notebook=False)
     monkeypatch.undo()
     assert fork_server.start("module", notebook=False).end() == -signal.SIGKILL
-
-
-def test_every_request_of_the_rehearsal_is_answered():
-    """Every request of the rehearsal has an answer, so all code is loaded before the forks."""
-    fork_server_module._rehearse()
-
-    assert "warm_up" in sys.modules
