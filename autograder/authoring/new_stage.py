@@ -4,19 +4,35 @@ It is in plain Python in a course that turns off the kinds of mistake about torc
 replace it piece by piece and keep the course valid.
 """
 
-import json
 import keyword
 import re
 import sys
 from pathlib import Path
+from typing import Final
 
-from autograder.authoring import skeletons
 from autograder.authoring.new_course import with_stages
-from autograder.authoring.skeletons import Skeleton
 from autograder.course import COURSE_FILE, HINTS_FILE, LAB, STAGE_FILE, Course
 from autograder.diagnosis.own_sentences import FILE as OWN_SENTENCES
 from autograder.errors import CourseError, UsageError
 
+TEMPLATES: Final = Path(__file__).parent / "templates" / "stage"  # shared, and by kind of stage
+HIDDEN: Final = "tests/hidden/STAGE"
+# The template of each file. Words in capital letters are filled in, in paths and texts.
+FILES: Final = {
+    "solutions/STAGE/MODULE.py": "solution.py.txt",
+    f"source/STAGE/{STAGE_FILE}": "stage.toml",
+    f"source/STAGE/{HINTS_FILE}": "hints.toml",
+    f"source/STAGE/{LAB}": "lab.ipynb",
+    f"{HIDDEN}/test_MODULE.py": "suite.py.txt",
+    f"{HIDDEN}/hollow.py": "hollow.py.txt",
+    f"{HIDDEN}/variants/one_by_one.py": "variant.py.txt",
+    f"{HIDDEN}/misconceptions.py": "misconceptions.py.txt",
+    f"{HIDDEN}/{OWN_SENTENCES}": "sentences.toml",
+    f"{HIDDEN}/ready.py": "ready.py.txt",
+    f"{HIDDEN}/equivalents.toml": "equivalents.toml",
+    "tests/hidden/rules.toml": "rules.toml",
+    "tests/hidden/documented.toml": "documented.toml",
+}
 _NAME = re.compile(r"\d\d_[a-z][a-z0-9_]*")
 
 
@@ -38,8 +54,8 @@ def new_stage(course: Course, name: str) -> tuple[Path, ...]:
         raise CourseError(msg)
     listed = with_stages(before, [*course.file.stages, name])
     written = []
-    skeleton = skeletons.TORCH if "torch" in course.file.kinds else skeletons.PLAIN
-    for path, text in _files(name, module, skeleton).items():
+    kind = "torch" if "torch" in course.file.kinds else "plain"
+    for path, text in _files(name, module, kind).items():
         target = course.root / path
         if target.exists():  # a file that all stages share
             continue
@@ -69,66 +85,21 @@ def _problem(course: Course, name: str, module: str) -> str:
     return ""
 
 
-def _files(name: str, module: str, skeleton: Skeleton) -> dict[str, str]:
-    """Return the text of each file of the stage by its path in the course."""
-    hidden = f"tests/hidden/{name}"
-    texts = {
-        f"solutions/{name}/{module}.py": skeleton.solution,
-        f"source/{name}/{STAGE_FILE}": skeletons.STAGE,
-        f"source/{name}/{HINTS_FILE}": skeleton.hints,
-        f"source/{name}/{LAB}": _lab(skeleton),
-        f"{hidden}/test_{module}.py": skeletons.SUITE_HEAD + skeleton.checks,
-        f"{hidden}/hollow.py": skeleton.hollow,
-        f"{hidden}/variants/one_by_one.py": skeleton.variant,
-        f"{hidden}/misconceptions.py": skeletons.MISCONCEPTIONS,
-        f"{hidden}/{OWN_SENTENCES}": skeletons.SENTENCES + skeleton.question,
-        f"{hidden}/ready.py": skeletons.READY,
-        f"{hidden}/equivalents.toml": skeletons.EQUIVALENTS,
-        "tests/hidden/rules.toml": skeletons.RULES,
-        "tests/hidden/documented.toml": skeletons.DOCUMENTED,
-    }
+def _files(name: str, module: str, kind: str) -> dict[str, str]:
+    """Return the text of each file of a stage of *kind* by its path in the course."""
     words = {
         "STAGE": name,
-        "EXERCISE": skeleton.name,
-        "MISTAKE": skeleton.misconception,
         "MODULE": module,
         "NUMBER": name[:2],
         "TITLE": module.replace("_", " ").capitalize(),
     }
     fill = re.compile("|".join(rf"(?<![A-Z]){word}\b" for word in words))
-    return {path: fill.sub(lambda word: words[word[0]], text) for path, text in texts.items()}
 
+    def filled(text: str) -> str:
+        return fill.sub(lambda word: words[word[0]], text)
 
-def _lab(skeleton: Skeleton) -> str:
-    """Return the lab: an example, a grade cell, and a question with its mark scheme."""
-    scheme = "### BEGIN MARK SCHEME\n1 point: say what earns it.\n### END MARK SCHEME"
-    cells = (
-        _cell("markdown", "# Stage NUMBER: TITLE\n\nSay what this stage is about."),
-        _cell("code", skeleton.lab_setup, grade_id="setup", locked=True),
-        _cell("code", skeleton.lab_example),
-        _cell(
-            "code",
-            f'lab.check("{skeleton.name}")',
-            grade_id=skeleton.name,
-            grade=True,
-            locked=True,
-        ),
-        _cell("markdown", f"Ask a question here.\n\n{scheme}", grade_id="question", locked=True),
-        _cell(
-            "markdown",
-            "*Write your answer here.*",
-            grade_id="answer",
-            grade=True,
-            solution=True,
-            points=1,
-        ),
-    )
-    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-
-
-def _cell(kind: str, source: str, **role: object) -> dict[str, object]:
-    """Return a cell of a notebook; *role* is its nbgrader metadata."""
-    runs: dict[str, object] = {"execution_count": None, "outputs": []}
-    code = runs if kind == "code" else {}
-    metadata = {"nbgrader": role} if role else {}
-    return {"cell_type": kind, "id": "x", "metadata": metadata, "source": source, **code}
+    found = {}
+    for path, template in FILES.items():
+        own, shared = TEMPLATES / kind / template, TEMPLATES / template
+        found[filled(path)] = filled((own if own.is_file() else shared).read_text("utf-8"))
+    return found
