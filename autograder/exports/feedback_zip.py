@@ -11,7 +11,6 @@ without a message, so the zip contains no other names.
 import io
 import re
 import zipfile
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
@@ -229,26 +228,15 @@ def _partners(
     """Return the other members of each group by the member who submitted, and remarks."""
     if request.groups is None:
         return {}, []
-    groups, remarks = request.groups, []
-    submitted: dict[str, list[str]] = defaultdict(list)
-    for student in chosen:
-        if member := groups.find(student, lms_number(student)):
-            submitted[member.group].append(student)
-    known = {
-        member.student: student
-        for student in (*files, *request.names, *chosen)
-        if (member := groups.find(student, lms_number(student)))
-    }
-    partners = {}
-    for group, own in submitted.items():
-        members = [known.get(one.student, one.student) for one in groups.members(group)]
-        if len(own) == 1:
-            partners[own[0]] = [one for one in members if one != own[0]]
+    partners, remarks = {}, []
+    for work in request.groups.shared([*chosen], (*files, *request.names), lms_number):
+        if len(work.submitters) == 1:
+            partners[work.submitters[0]] = [*work.others]
             continue
-        names = ", ".join(own)
+        names = ", ".join(work.submitters)
         shown = "; Canvas shows each of their pages to the whole group"
         remarks.append(
-            f"{group}: {names} submitted, so each has a separate page"
+            f"{work.group}: {names} submitted, so each has a separate page"
             + shown * (request.platform == "canvas")
         )
     return partners, remarks

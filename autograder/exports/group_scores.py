@@ -1,13 +1,10 @@
 """Gives all members of a group the score of the group's submission."""
 
-from collections import defaultdict
-from collections.abc import Iterator
-
 from msgspec.structs import replace
 
 from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable, StudentGrades, lms_number
-from autograder.submission.groups import Groups, Member
+from autograder.submission.groups import Groups
 
 
 def share_scores(grades: GradeTable, groups: Groups) -> GradeTable:
@@ -20,32 +17,19 @@ def share_scores(grades: GradeTable, groups: Groups) -> GradeTable:
         msg = "--groups applies to the assignment of one stage. Choose the stage with --stage."
         raise UsageError(msg)
     (stage,) = grades.stages
-    people = [(row, groups.find(row.student, lms_number(row.student))) for row in grades.rows]
-    known = {member.student: row for row, member in people if member}
-    submitted: dict[str, list[StudentGrades]] = defaultdict(list)
-    for row, member in people:
-        if member and stage.name in row.scores:
-            submitted[member.group].append(row)
     rows = {row.student: row for row in grades.rows}
+    submitted = [row.student for row in grades.rows if stage.name in row.scores]
     remarks = []
-    for group, own in submitted.items():
-        if len(own) > 1:
-            names = ", ".join(row.shown_name for row in own)
-            remarks.append(f"{group}: {names} submitted, so each keeps their own score")
+    for work in groups.shared(submitted, rows, lms_number):
+        first, *more = [rows[student] for student in work.submitters]
+        if more:
+            names = ", ".join(row.shown_name for row in (first, *more))
+            remarks.append(f"{work.group}: {names} submitted, so each keeps their own score")
             continue
-        score = own[0].scores[stage.name]
-        for row in _others(groups.members(group), known, own[0]):
-            rows[row.student] = replace(row, scores={**row.scores, stage.name: score})
+        for student, member in work.others.items():
+            row = rows.get(student) or StudentGrades(
+                student=student, first_name=member.first_name, last_name=member.last_name
+            )
+            scores = {**row.scores, stage.name: first.scores[stage.name]}
+            rows[student] = replace(row, scores=scores)
     return replace(grades, rows=tuple(rows.values()), remarks=(*grades.remarks, *remarks))
-
-
-def _others(
-    members: list[Member], known: dict[str, StudentGrades], own: StudentGrades
-) -> Iterator[StudentGrades]:
-    """Yield the rows of all *members* except *own*, and new rows for members without one."""
-    for member in members:
-        row = known.get(member.student) or StudentGrades(
-            student=member.student, first_name=member.first_name, last_name=member.last_name
-        )
-        if row.student != own.student:
-            yield row

@@ -201,7 +201,12 @@ class Run:
             by_stage.setdefault(score.stage, []).append(score.student)
         known = tuple(self.people().names)
         found = {
-            stage: self.groups.submitters(students, known, lms_number)
+            stage: {
+                member: work.submitters[0]
+                for work in self.groups.shared(students, known, lms_number)
+                for member in work.others
+                if len(work.submitters) == 1
+            }
             for stage, students in by_stage.items()
         }
         return replace(

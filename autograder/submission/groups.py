@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -23,6 +23,14 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     first_name: str = ""
     last_name: str = ""
+
+
+class SharedWork(NamedTuple):
+    """The members of a *group* who submitted something, and the others by their ids."""
+
+    group: str
+    submitters: tuple[str, ...]
+    others: Mapping[str, Member]
 
 
 class Groups(msgspec.Struct, frozen=True):
@@ -63,31 +71,33 @@ class Groups(msgspec.Struct, frozen=True):
         same = [member for member in self.by_number.values() if member.student == student]
         return [found] if found else same
 
-    def submitters(
+    def shared(
         self, submitted: Collection[str], known: Iterable[str], number: Callable[[str], str]
-    ) -> dict[str, str]:
-        """Return, for each other member of a group, the only member in *submitted*.
+    ) -> list[SharedWork]:
+        """Return the work of each group of which a member is in *submitted*.
 
-        *known* are the ids of the course, and *number* returns the number in Canvas in an id.
+        *known* are other ids of the course, and *number* returns the number in Canvas in an id.
         """
-        ids = {}
+        ids: dict[str, str] = {}
         own: dict[str, list[str]] = {}
         for student in dict.fromkeys((*known, *submitted)):
             if member := self.find(student, number(student)):
                 ids[member.student] = student
-        for student in submitted:
-            if member := self.find(student, number(student)):
-                own.setdefault(member.group, []).append(student)
-        return {
-            ids.get(member.student, member.student): own[member.group][0]
-            for member in self.by_number.values()
-            if len(own.get(member.group, ())) == 1
-            and ids.get(member.student, member.student) != own[member.group][0]
-        }
-
-    def members(self, group: str) -> list[Member]:
-        """Return all students of *group*."""
-        return [member for member in self.by_number.values() if member.group == group]
+                if student in submitted:
+                    own.setdefault(member.group, []).append(student)
+        members = [(ids.get(one.student, one.student), one) for one in self.by_number.values()]
+        return [
+            SharedWork(
+                group,
+                tuple(students),
+                {
+                    student: member
+                    for student, member in members
+                    if member.group == group and student not in students
+                },
+            )
+            for group, students in own.items()
+        ]
 
 
 def _member(row: Mapping[str, str]) -> Member:

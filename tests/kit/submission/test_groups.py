@@ -42,7 +42,9 @@ def test_a_member_is_found(groups: Groups, student: str, number: str, group: str
 
 def test_the_members_of_a_group_have_ids_and_names(groups: Groups):
     """A member's id is the SIS id, or the login if there is no SIS id."""
-    found = [(one.student, one.first_name, one.last_name) for one in groups.members("Project 1")]
+    (work,) = groups.shared(["zoe_101"], (), lambda one: one[-3:])
+    first, (second,) = groups.find("s101"), work.others.values()
+    found = [(one.student, one.first_name, one.last_name) for one in (first, second)]
 
     assert found == [("s101", "Ada", "Lovelace"), ("jean", "Jr., Jean", "de la Cruz")]
 
@@ -57,13 +59,14 @@ def test_another_file_is_refused(tmp_path: Path):
         Groups.read(file)
 
 
-def test_members_have_the_submitter_of_their_group(groups: Groups):
-    """Only if one member submitted, the others are mapped to that member, by known ids."""
+def test_the_others_of_a_group_are_found_by_known_ids(groups: Groups):
+    """The work of a group has those who submitted it, and all others by the ids of the course."""
     number = {"ada": "101", "project1_102": "102"}.get
 
-    def submitters(*students: str) -> dict[str, str]:
-        return groups.submitters(students, ("project1_102",), lambda one: number(one, ""))
+    def shared(*students: str) -> list[tuple]:
+        works = groups.shared(students, ("project1_102",), lambda one: number(one, ""))
+        return [(work.group, work.submitters, list(work.others)) for work in works]
 
-    assert submitters("ada") == {"project1_102": "ada"}
-    assert submitters("ada", "project1_102") == {}
-    assert submitters("s103") == {}
+    assert shared("ada") == [("Project 1", ("ada",), ["project1_102"])]
+    assert {*shared("ada", "project1_102")[0][1]} == {"ada", "project1_102"}
+    assert shared("s103") == []
