@@ -52,9 +52,12 @@ def release(
     course_folder: options.CourseOption = None,
 ) -> None:
     """Build the stubs and the assignments from the solutions."""
+    writes = {"--handout": handout, "--solutions": solutions}
+    inputs.refuse_ignored("--check", check, writes)
+    inputs.refuse_ignored("--print", print_, {"--check": check, "--stage": stage, **writes})
+    urls = _urls(wheel_url, labs_url, handout)
     course = inputs.find_course(course_folder)
     stages = inputs.find_stages(course, stage, graded=False)
-    urls = _urls(wheel_url, labs_url, handout)
     if print_:
         from autograder.authoring import records_text  # noqa: PLC0415  # imports torch
 

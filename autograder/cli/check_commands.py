@@ -124,6 +124,7 @@ def hunt(
     """
     from autograder.student.hunt import Hunt  # noqa: PLC0415  # imports torch, which `watch` does not need
 
+    inputs.refuse_ignored("--new", new, {"--answer": answer})
     handout = inputs.find_handout(None)
     width, colour = output.terminal()
     with closing(Hunt(handout, handout.stage(stage), _small_changes)) as bug_hunt:

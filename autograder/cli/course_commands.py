@@ -39,6 +39,7 @@ def verify(
     course_folder: options.CourseOption = None,
 ) -> None:
     """Check the course: stubs earn 0, solutions earn full marks, misconceptions are named."""
+    inputs.refuse_unused("--full", full, {"--verbose": verbose})
     course = inputs.find_course(course_folder)
     stages = inputs.find_stages(course, stage, graded=False)
     report = verifying.verify(course, stages, output.print_progress, full=full)

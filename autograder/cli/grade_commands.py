@@ -72,7 +72,8 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     submission is not graded. Exit code 2 if nothing could be graded.
     """
     course = inputs.find_course(course_folder)
-    _refuse_unused(json, cluster, fresh=fresh, forget=forget, cluster_course=cluster_course)
+    inputs.refuse_unused("--json", json, {"--fresh": fresh, "--forget": forget})
+    inputs.refuse_unused("--cluster", cluster, {"--cluster-course": cluster_course})
     stages = inputs.find_stages(course, stage, graded=True)
     book = inputs.open_gradebook(course) if gradebook else None
     people = inputs.read_roster(roster, book, id_column)
@@ -293,21 +294,6 @@ def _with_submissions(
     if book is not None:
         submissions, writer = _register(book, people, submissions)
     return dataclasses.replace(whole, submissions=submissions, writer=writer)
-
-
-def _refuse_unused(
-    record: Path | None, cluster: str, *, fresh: bool, forget: object, cluster_course: str
-) -> None:
-    """Raise ``UsageError`` if an option would have no effect without another one."""
-    found = {
-        "--fresh has no effect without --json": fresh and record is None,
-        "--forget has no effect without --json": forget and record is None,
-        "--cluster-course has no effect without --cluster": cluster_course and not cluster,
-    }
-    for sentence, is_unused in found.items():
-        if is_unused:
-            msg = f"{sentence}. Leave it out, or add the other option."
-            raise UsageError(msg)
 
 
 def _grade_and_print(run: Run) -> None:

@@ -1,7 +1,7 @@
 """Reads the inputs that several commands share: the course, its gradebook, and a roster."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,22 @@ def open_gradebook(course: Course) -> "CourseGradebook":
     from autograder.gradebook.course_gradebook import CourseGradebook  # noqa: PLC0415  # nbgrader is an optional library
 
     return CourseGradebook(course)
+
+
+def refuse_unused(needed: str, given: object, options: Mapping[str, object]) -> None:
+    """Raise ``UsageError`` if one of *options* has a value, and *needed* was not *given*."""
+    for name, value in options.items():
+        if value and not given:
+            msg = f"{name} has no effect without {needed}. Leave it out, or add the other option."
+            raise UsageError(msg)
+
+
+def refuse_ignored(chosen: str, given: object, options: Mapping[str, object]) -> None:
+    """Raise ``UsageError`` if one of *options* has a value that *chosen*, if *given*, ignores."""
+    for name, value in options.items():
+        if value and given:
+            msg = f"{name} has no effect with {chosen}. Leave one of the two out."
+            raise UsageError(msg)
 
 
 def read_roster(

@@ -58,6 +58,7 @@ def explain(
     course_folder: options.CourseOption = None,
 ) -> None:
     """Explain a grade: graded files, time, versions, and the points of each check."""
+    inputs.refuse_unused("--gradebook", gradebook, {"--course": course_folder})
     results = read_record(record)
     names = inputs.read_names(roster, id_column, gradebook=gradebook, course=course_folder)
     if not (chosen := find_key(results, student)):
