@@ -97,8 +97,9 @@ def calibration(compared: Sequence[tuple[Prediction, bool]]) -> str:
     if abs(gap) > CLEAR:
         verdict = "surer than you were right" if gap > 0 else "right more often than you were sure"
     right = sum(right for _, right in compared)
-    were = "was" if right == 1 else "were"
+    guesses = "guess" if len(compared) == 1 else "guesses"
+    were = "was" if right == 1 or len(compared) == 1 else "were"
     return (
-        f"{right} of {len(compared)} guesses {were} right ({share:.0f} %), "
+        f"{right} of {len(compared)} {guesses} {were} right ({share:.0f} %), "
         f"and you were {sure:.0f} % sure on average: {verdict}."
     )

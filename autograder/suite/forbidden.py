@@ -30,7 +30,7 @@ Answers = Sequence[tuple[str, Any]]  # of one check, each with its verb
 
 
 class Need(NamedTuple):
-    """What right code computes under a rule: a *word*, and the *names* of functions for it."""
+    """A step that right code runs under a rule: a *word*, and the *names* of its functions."""
 
     word: str
     names: frozenset[str]

@@ -105,7 +105,7 @@ def test_guesses_are_compared_with_the_answers(own: Handout, tmp_path: Path):
     assert (
         "You guessed “&lt;b&gt;all&lt;/b&gt;” and were 80 % sure: not right; it is “none”." in shown
     )
-    assert "0 of 1 guesses were right (0 %), and you were 80 % sure on average" in shown
+    assert "0 of 1 guess was right (0 %), and you were 80 % sure on average" in shown
 
 
 def test_without_guesses_nothing_is_said_about_them(own: Handout, tmp_path: Path):
