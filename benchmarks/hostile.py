@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
 from typing import get_args
 
-from autograder.course import Course
+from autograder.course import COURSE_FILE, Course, Stage
+from autograder.course_file import CourseFile, read_toml
 from autograder.diagnosis.misconceptions import read
 from autograder.grading.grade import cores, grade, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -28,6 +29,7 @@ from benchmarks import plain_pytest
 from tools import hostile_submissions as hostile
 
 CLASS_SIZE, HOSTILE_SHARE = 200, 0.2
+PARTS = 6  # of the attacks; each other stage gets one
 OWN_SECONDS = 10.0  # wall-clock time, for each hostile submission: starts and ends of its workers
 BROKEN = ("", "class SelfAttentionV1:\n", "import attention_helpers\n", "raise SystemExit\n")
 HEAD = (
@@ -65,16 +67,24 @@ class Figures:
     gaining: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # a sentence for each bound that is broken
 
-    def add(self, student: str, result: SubmissionResult, specs: dict[str, CheckSpec]) -> None:
-        """Return the gain of the attack *student*."""
+    def add(
+        self,
+        student: str,
+        result: SubmissionResult,
+        specs: dict[str, CheckSpec],
+        allowed: float | None = None,
+        where: str = "",
+    ) -> None:
+        """Add the attack *student*, which may earn *allowed* points, by default its `at_most`."""
         self.attacks += 1
-        gained = max(0.0, (result.score or 0.0) - hostile.expected(student).at_most)
+        most = hostile.expected(student).at_most if allowed is None else allowed
+        gained = max(0.0, (result.score or 0.0) - most)
         secrets = _secrets_in(result, specs)
         self.points_gained += gained
         self.secrets_read += bool(secrets)
         self.gaining += [student] * bool(gained)
         if gained or secrets:
-            self.remarks.append(f"{student}: {gained:g} points, {', '.join(secrets)}")
+            self.remarks.append(f"{student}{where}: {gained:g} points, {', '.join(secrets)}")
 
     def add_cost(self, student: str, cost: Cost) -> None:
         """Keep the highest costs."""
@@ -106,8 +116,11 @@ def main() -> None:
         _print_row("all in one class", together)
         large, times = _large_class(course, attacks)
         _print_row(f"a class of {CLASS_SIZE}", large)
+        others, most = _other_stages(folder)
+        _print_row("in every other stage", others)
+        print(f"\nThe process that takes {others.peak_mib:.0f} MiB grades stage {most}.")
         _print_costs(alone, times)
-        figures = (alone, together, large)
+        figures = (alone, together, large, others)
         _print_groups(*_plain(course, folder), [name for one in figures for name in one.gaining])
     broken = _broken(course, figures, costs)
     print("\n" + ("\n".join(broken) or "Every bound is kept."))
@@ -197,6 +210,59 @@ def _large_class(course: Course, attacks: Sequence[Submission]) -> tuple[Figures
     return figures, times
 
 
+def _other_stages(folder: Path) -> tuple[Figures, str]:
+    """Grade attacks in every other stage; return also the stage that takes the most memory.
+
+    An attack there is its file and, below it, the hollow module of the stage, which may earn its
+    points. Each stage gets a part of the attacks, and then its solution, which must earn 10.
+    """
+    file = read_toml(hostile.ROOT / COURSE_FILE, CourseFile)
+    course = hostile.course_with_low_limits(folder / "all", last=file.stages[-1])
+    texts = {name: text for name in hostile.attacks() if (text := _python_of(name))}
+    figures, peaks = Figures(), {}
+    with hostile.watched(course) as traces:
+        others = [stage for stage in course.stages if stage.name != hostile.STAGE]
+        for number, stage in enumerate(others):
+            names = [*texts][number % PARTS :: PARTS]
+            peaks[stage.name] = _attack(
+                course, stage, {name: texts[name] for name in names}, figures
+            )
+    figures.add_traces(traces)
+    figures.peak_mib = max(peaks.values())
+    return figures, max(peaks, key=lambda name: peaks[name])
+
+
+def _attack(course: Course, stage: Stage, texts: Mapping[str, str], figures: Figures) -> float:
+    """Grade the attacks *texts* in *stage*, and add them; return the highest memory in MiB."""
+    hollow = (stage.hidden / "hollow.py").read_text("utf-8")
+    class_ = [module("hollow", hollow, stage)]
+    class_ += [module(name, f"{text}\n\n{hollow}", stage) for name, text in texts.items()]
+    class_.append(module("honest", stage.solution.read_text("utf-8"), stage))
+    results, peak, _ = graded(course, class_)
+    by_name = {one.student: one for one in results.submissions}
+    allowed = by_name["hollow"].score or 0.0
+    with open_suites(course, [stage]) as runner:
+        specs = {check.name: check.spec for check in runner.checks(stage.name)}
+    for name in texts:
+        figures.add(name, by_name[name], specs, allowed, f" in {stage.name}")
+    honest = by_name["honest"]
+    if honest.score != honest.max_score:
+        figures.honest_changed += 1
+        figures.remarks.append(f"the solution of {stage.name} earned {honest.score}")
+    return peak
+
+
+def _python_of(attack: str) -> str:
+    """Return the text of a quick attack if it is Python that other code may follow."""
+    path = hostile.HOSTILE / attack / hostile.MODULE
+    try:
+        text = path.read_text("utf-8")
+        compile(text, path.name, "exec")
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return "" if hostile.expected(attack).slow else text
+
+
 def graded(course: Course, class_: Sequence[Submission]) -> tuple[Results, float, float]:
     """Grade *class_*; return also the highest memory of a grading process, and the seconds."""
     peaks = [0.0]
@@ -276,10 +342,11 @@ def _broken_work() -> list[Submission]:
     return [module(f"broken {number}", text) for number, text in enumerate(BROKEN)]
 
 
-def module(student: str, text: str) -> Submission:
-    """Return a submission of the stage with the code *text*."""
-    code = Code(kind="module", cells=(text.encode(),), label=hostile.MODULE)
-    return Submission(student=student, stage=hostile.STAGE, code=code)
+def module(student: str, text: str, stage: Stage | None = None) -> Submission:
+    """Return a submission with the code *text*, of the attacked stage or of another *stage*."""
+    label = f"{stage.module}.py" if stage else hostile.MODULE
+    code = Code(kind="module", cells=(text.encode(),), label=label)
+    return Submission(student=student, stage=stage.name if stage else hostile.STAGE, code=code)
 
 
 def _specs(runner: SuiteRunner) -> dict[str, CheckSpec]:

@@ -116,8 +116,8 @@ def purpose(attack: str) -> str:
     return lines[0].strip('"') if lines else attack
 
 
-def course_with_low_limits(root: Path, secret: str = SECRET) -> Course:
-    """Copy the course to *root*, with lower limits and its own *secret*."""
+def course_with_low_limits(root: Path, secret: str = SECRET, last: str = STAGE) -> Course:
+    """Copy the course to *root* up to stage *last*, with lower limits and its own *secret*."""
     for name in ("source", "solutions", "tests/hidden"):
         ignored = shutil.ignore_patterns("variants", "__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=ignored)
@@ -132,7 +132,7 @@ def course_with_low_limits(root: Path, secret: str = SECRET) -> Course:
         restarts_per_exercise=1,
         memory_mib=256,
     )
-    stages = file.stages[: file.stages.index(STAGE) + 1]  # it may ask for earlier ones
+    stages = file.stages[: file.stages.index(last) + 1]  # it may ask for earlier ones
     return Course(root, replace(file, stages=stages, limits=limits))
 
 

@@ -299,7 +299,8 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
         if request.download
         else f"No student id of {stage} ends in a participant number."
     )
-    return f"{what} Pass the download of these submissions with --download."
+    roster = " If you collected them with --roster, add the same files." if request.download else ""
+    return f"{what} Pass the download of these submissions with --download.{roster}"
 
 
 def _pack(pages: Mapping[str, str]) -> bytes:

@@ -76,7 +76,9 @@ class Recognizer:
 
     def _decide(self) -> Source:
         """Return the platform that every entry fits, else ``folder``."""
-        votes = {platform: self._votes(platform) for platform in _ORDER}
+        # Repositories may contain folders of stages, as in nbgrader: then logins decide.
+        order: tuple[Source, ...] = ("github", *_ORDER) if self._login_prefix else _ORDER
+        votes = {platform: self._votes(platform) for platform in order}
         for platform, fits in votes.items():
             if True in fits and False not in fits:
                 return platform
@@ -108,9 +110,18 @@ class Recognizer:
     @cached_property
     def _prefix(self) -> str | None:
         """The prefix of GitHub Classroom's repositories; None if it is unknown."""
-        names = [entry.name for entry in self._entries if entry.kind == "folder"]
-        known = self._roster.prefix_of(names) if self._roster else None
-        return (shared_prefix(names) or None) if known is None else known
+        if self._login_prefix is not None:
+            return self._login_prefix
+        return shared_prefix(self._folders) or None
+
+    @cached_property
+    def _login_prefix(self) -> str | None:
+        """The prefix before the logins of the roster; None if no folder is named after one."""
+        return self._roster.prefix_of(self._folders) if self._roster else None
+
+    @property
+    def _folders(self) -> list[str]:
+        return [entry.name for entry in self._entries if entry.kind == "folder"]
 
     def _owners(self, platform: Source, entry: Entry) -> list[ParsedName]:
         """Return the owner of *entry*; an entry that can't be read keeps its own name."""

@@ -180,6 +180,16 @@ def test_the_roster_shows_the_login_of_a_single_repository(stages, write, class_
     assert [work.student for work in find(class_, stages, options=known).works] == ["ann-lee"]
 
 
+def test_logins_of_a_roster_show_repositories_that_contain_folders_of_stages(stages, write, class_):
+    """Such repositories could be nbgrader's folders; without a roster, they are."""
+    write(f"hw-ann-lee/{STAGE}/{MODULE}")
+    write(f"hw-cy/{STAGE}/{MODULE}")
+    known = FindOptions(roster=Roster((person("ann-lee"), person("cy"))))
+
+    assert [work.student for work in find(class_, stages).works] == ["hw-ann-lee", "hw-cy"]
+    assert [work.student for work in find(class_, stages, options=known).works] == ["ann-lee", "cy"]
+
+
 def test_a_prefix_that_is_cut_off_is_remarked_on(stages, write, class_):
     """The remark names the prefix, and the option that keeps it."""
     write(f"team-1/{MODULE}")
