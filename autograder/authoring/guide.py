@@ -18,6 +18,8 @@ HUNT: Final = (
     "| `autograder hunt STAGE` | hides a mistake in a copy of your code for a finished stage: find "
     "it, and write a test that catches it |\n"
 )
+PREPARE: Final = "before-you-start.md"  # a page in the folder of the course's modules
+PREPARED: Final = f"\n[Before you start](course/{PREPARE}) has questions on what you need to know."
 ONE_FILE: Final = "In a class, submit the module of the stage, such as `GRADED`."
 TWO_FILES: Final = (
     "In a class, submit two files for each graded stage: the module, such as `GRADED`, and "
@@ -39,6 +41,7 @@ def guide(course: Course, stages: Sequence[Stage], wheel: str = "") -> bytes:
         "EXTRA": "[lab]" if has_labs else "",
         "PARTS": PARTS_WITH_LABS if has_labs else PARTS,
         "HUNT": HUNT if any(stage.file.picture for stage in stages) else "",
+        "PREPARE": PREPARED if (course.shared_source / PREPARE).is_file() else "",
         "WHEEL": wheel,
         "STAGES": "\n".join(_rows(stages)),
         "ROADS": "".join(_roads(stages)),

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autograder.course import handout, is_handout
-from autograder.errors import AutograderError, GraderError
+from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.html import exercise_card
@@ -28,7 +28,7 @@ from autograder.student import lab_exercises
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.companion_show import show_here
 from autograder.student.controls import embed, explore
-from autograder.student.course_modules import course_module, module_names
+from autograder.student.course_modules import course_module, folder_with, module_names
 from autograder.student.learner_folder import (
     find_stages,
     released_folder,
@@ -37,7 +37,14 @@ from autograder.student.learner_folder import (
 )
 from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
 from autograder.student.notebook_place import stage_folder, without_traceback
-from autograder.student.pictures import curves, heatmap_panels, heatmaps, shapes, side_by_side
+from autograder.student.pictures import (
+    Drawing,
+    curves,
+    heatmap_panels,
+    heatmaps,
+    shapes,
+    side_by_side,
+)
 from autograder.student.predictions import (
     AnswerShown,
     calibration,
@@ -172,6 +179,15 @@ class Lab:
     def course(self) -> CourseModules:
         """The course's own modules: ``lab.course.texts`` imports ``source/course/texts.py``."""
         return CourseModules(self._folder)
+
+    def drawing(self, name: str) -> Drawing:
+        """Show the file *name*.svg in the folder of the course's modules."""
+        with without_traceback():
+            shared = folder_with(self._folder, f"{name}.svg")
+            if shared is None:
+                msg = f"The drawing {name}.svg is missing. Run `autograder start`, which adds it."
+                raise UsageError(msg)
+        return Drawing((shared / f"{name}.svg").read_text("utf-8"))
 
     def module(self, stage: str = "") -> LiveModule:
         """Return the student's module, which always has the names of the last saved file.

@@ -6,8 +6,9 @@ picture would become too small to read.
 
 import base64
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from html import escape, unescape
 from math import inf
 from typing import Any, NamedTuple
 
@@ -75,6 +76,21 @@ class Diagram:
             f'font-size="14"><rect width="100%" height="100%" fill="white"/>{"".join(drawn)}</svg>'
         )
         return _image("svg+xml", svg.encode(), repr(self), width)
+
+
+class Drawing:
+    """A drawing in an SVG file, whose title is its text for viewers without pictures."""
+
+    def __init__(self, svg: str) -> None:
+        self._svg = svg
+
+    def __repr__(self) -> str:
+        found = re.search(r"<title>(.*?)</title>", self._svg, re.DOTALL)
+        return unescape(found[1]) if found else "A drawing without a title"
+
+    def _repr_html_(self) -> str:
+        found = re.search(r'<svg[^>]* width="(\d+)"', self._svg)
+        return _image("svg+xml", self._svg.encode(), repr(self), int(found[1]) if found else WIDTH)
 
 
 def shapes(*parts: Mapping[str, str] | str) -> Diagram:
@@ -242,12 +258,13 @@ def curves(
     labels: tuple[str, str] = ("step", "loss"),
     levels: Mapping[str, float] | None = None,
     log: bool = False,
+    log_y: bool = False,
 ) -> Any:
     """Return a figure with a curve for each name, for ``side_by_side``.
 
     Each of *lines* is (x, y) or (x, y, held-out y): the held-out curve is dashed, and y may be None
     if there is only this one. Curves differ in their markers too, and have their names at their
-    ends. *levels* are dotted lines. *log* makes the x axis logarithmic.
+    ends. *levels* are dotted lines. *log* makes the x axis logarithmic, and *log_y* the y axis.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415  # importing it takes half a second
 
@@ -266,7 +283,8 @@ def curves(
     for name, level in (levels or {}).items():
         axis.axhline(level, color="0.4", linestyle=":")
         ends[name] = (float(level), "0.4")
-    axis.set(title=title, xlabel=labels[0], ylabel=labels[1], xscale="log" if log else "linear")
+    axis.set(title=title, xlabel=labels[0], ylabel=labels[1])
+    axis.set(xscale="log" if log else "linear", yscale="log" if log_y else "linear")
     _name_ends(axis, ends)
     if any(len(both) > 1 for _, *both in lines.values()):
         axis.plot([], [], "-", color="0.4", label="training text")
@@ -277,10 +295,11 @@ def curves(
 
 def _name_ends(axis: Any, ends: Mapping[str, tuple[float, str]]) -> None:
     """Write names to the right of *axis*, near their heights and not over each other."""
-    low, high = axis.get_ylim()
+    low, high = (axis.transData.transform((1, limit))[1] for limit in axis.get_ylim())
     place = -inf
     for name, (height, colour) in sorted(ends.items(), key=lambda end: end[1][0]):
-        place = max((height - low) / (high - low), place + APART)
+        pixel = axis.transData.transform((1, height))[1]
+        place = max((pixel - low) / (high - low), place + APART)
         axis.text(1.02, place, name, color=colour, va="center", transform=axis.transAxes)
 
 

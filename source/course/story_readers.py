@@ -3,7 +3,7 @@
 Each class gets the learner's *code*: the module of the stage.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -176,6 +176,62 @@ class _DecoderLayer(nn.Module):
         return x + self.network(self.norm2(x)), kept
 
 
+class CachedBlock(nn.Module):
+    """A block of stage 14 with the learner's attention of stage 16, which gets its cache."""
+
+    def __init__(self, code: ModuleType, d_model: int, heads: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.att = code.CachedMultiHeadAttention(d_model, d_model, heads)
+        self.network = _network(d_model)
+
+    def forward(self, x: Tensor, cache: Any) -> tuple[Tensor, Any]:
+        """Return the tokens with what both parts add, and the new cache."""
+        mixed, cache = self.att(self.norm1(x), cache)
+        x = x + mixed
+        return x + self.network(self.norm2(x)), cache
+
+
+class FunctionGPT(nn.Module):
+    """A GPT of two layers, whose attention is a function that it gets in each call.
+
+    The function is (queries, keys, values) -> context, each (B, heads, T, d_model / heads).
+    """
+
+    def __init__(
+        self, vocab: int = 48, d_model: int = 64, heads: int = 4, places: int = 32
+    ) -> None:
+        super().__init__()
+        self.letter, self.place = nn.Embedding(vocab, d_model), nn.Embedding(places, d_model)
+        self.blocks = nn.ModuleList(_FunctionBlock(d_model, heads) for _ in range(2))
+        self.norm, self.logits = nn.LayerNorm(d_model), nn.Linear(d_model, vocab)
+
+    def forward(self, ids: Tensor, attention: Callable[..., Tensor]) -> Tensor:
+        """Return the logits of the next character: (B, T) -> (B, T, V)."""
+        x = self.letter(ids) + self.place.weight[: ids.shape[1]]
+        for layer in self.blocks:
+            x = layer(x, attention)
+        return self.logits(self.norm(x))
+
+
+class _FunctionBlock(nn.Module):
+    """Attention and a small network, each added to its input."""
+
+    def __init__(self, d_model: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.project, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+        self.network = _network(d_model)
+
+    def forward(self, x: Tensor, attention: Callable[..., Tensor]) -> Tensor:
+        """Return the tokens with what both parts add."""
+        heads = self.project(self.norm1(x)).unflatten(-1, (3, self.heads, -1))
+        context = attention(*heads.permute(2, 0, 3, 1, 4))  # (B, heads, T, d)
+        x = x + self.out(context.transpose(1, 2).flatten(2))
+        return x + self.network(self.norm2(x))
+
+
 class LogitsOf(nn.Module):
     """Gives *model* further arguments, and returns its logits without its caches."""
 
@@ -187,6 +243,29 @@ class LogitsOf(nn.Module):
         """Return the logits of the next character."""
         result = self.model(ids, *self.more)
         return result[0] if isinstance(result, tuple) else result
+
+
+def weights_per_head(attention: nn.Module, x: Tensor, heads: int) -> Tensor:
+    """Return the weights of all heads of a learner's attention: (B, T, d_in) -> (B, heads, T, T).
+
+    Each token in turn gets the value 1 in all its features, and the others get 0. Then the result
+    of a head, before ``out_proj``, is its weight for that token.
+    """
+    columns = []
+    for j in range(x.shape[1]):
+
+        def badge(_layer: nn.Module, _given: Any, values: Tensor, j: int = j) -> Tensor:
+            worn = torch.zeros_like(values)
+            worn[:, j] = 1.0
+            return worn
+
+        with (
+            attention.W_value.register_forward_hook(badge),
+            attention.out_proj.register_forward_hook(lambda _layer, given, _mixed: given[0]),
+        ):
+            merged = attention(x)
+        columns.append(merged[:, :, :: merged.shape[-1] // heads])  # a feature of each head
+    return torch.stack(columns, dim=-1).permute(0, 2, 1, 3).detach()
 
 
 def _take_network_away(block: nn.Module) -> None:

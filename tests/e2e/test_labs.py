@@ -108,8 +108,9 @@ CODE = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
 CODE_ONLY = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$", re.DOTALL)
 INLINE = re.compile(r"\$([^$]+)\$")
 COMMAND = re.compile(r"\\[a-zA-Z]+\s*|\\.|[{}_^ ]")
-FIRST_EXPLORED = "04"
+FIRST_EXPLORED = "01"
 FIRST_MINUTES = 5  # a learner's first success comes soon
+LONGEST_CELL = 25  # lines; longer code belongs in a module of the course
 LONGEST_FORMULA = 36  # characters without commands: 300 pixels
 HTML = re.compile(r"<[/!a-z]", re.IGNORECASE)
 LINK = re.compile(r"\]\(\s*<?([^)\s>]*)|^\s*\[[^\]]+\]:\s*(\S+)", re.MULTILINE)
@@ -488,6 +489,13 @@ def test_a_lab_draws_the_shapes(lab: NotebookNode):
     assert sum(cell.source.startswith("shapes(") for cell in lab.cells) == 1
 
 
+def test_a_cell_fits_a_screen(lab: NotebookNode):
+    """No code cell of a lab has more than 25 lines."""
+    long = [cell for cell in lab.cells if len(cell.source.splitlines()) > LONGEST_CELL]
+
+    assert [cell.source for cell in filter(is_code, long)] == []
+
+
 def test_formulas_in_a_line_fit_a_narrow_screen(lab: NotebookNode):
     """A formula does not wrap, so a long sum is written as several formulas with signs between."""
     texts = (CODE_ONLY.sub("", cell.source) for cell in lab.cells if cell.cell_type == "markdown")
@@ -521,6 +529,13 @@ def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):
     assert f"`autograder {'progress' if stage.name == last else 'next'}`" in text
 
 
+def test_learners_and_readers_of_the_documents_have_the_same_page_before_the_start():
+    """The page with ten questions is in the documents and next to the stages."""
+    page = (COURSE.root / "docs" / "before-you-start.md").read_text("utf-8")
+
+    assert (COURSE.shared_source / "before-you-start.md").read_text("utf-8") == page
+
+
 def test_a_lab_with_a_picture_ends_with_a_hunt(stage: Stage):
     """The last cell names the bug hunt of the stage, which needs a picture."""
     text = read("assignments", stage).cells[-1].source
@@ -535,7 +550,7 @@ def test_a_lab_draws_heatmaps(lab: NotebookNode):
 
 @pytest.mark.slow
 def test_a_picture_follows_its_controls(stage: Stage, tour: Tour):
-    """From stage 04 on a lab has a picture to explore, and each control changes it."""
+    """From stage 01 on a lab has a picture to explore, and each control changes it."""
     cells = [cell.source for cell in read("source", stage).cells if "explore(" in cell.source]
     lines = printed(tour("solution")).splitlines()
     moved = [line for line in lines if line.endswith(FOLLOWS)]

@@ -67,3 +67,13 @@ def test_the_module_to_submit_is_of_a_graded_stage(write_course):
     text = guide(course, course.every_stage).decode()
 
     assert "such as `my-work/02_more/tiny.py`" in text
+
+
+def test_the_guide_links_the_page_on_what_one_needs_to_know(tiny: Course):
+    """A course with this page in the folder of its modules has a link to it; others have none."""
+    without = guide(tiny, tiny.stages).decode()
+    tiny.shared_source.mkdir(parents=True, exist_ok=True)
+    (tiny.shared_source / "before-you-start.md").write_text("# Before you start\n", "utf-8")
+
+    assert "before-you-start" not in without
+    assert "[Before you start](course/before-you-start.md)" in guide(tiny, tiny.stages).decode()

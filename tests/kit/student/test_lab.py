@@ -558,3 +558,14 @@ def test_a_check_in_a_lab_is_progress(solved: Lab, handed_out: Path):
         notes.append((len(found.passed), found.is_outdated(own.stages[0])))
 
     assert notes == [(1, True), (2, True), (3, True), (4, False)]
+
+
+def test_a_lab_shows_a_drawing_of_the_course(handed_out: Path):
+    """The drawing is in the folder of the course's modules; a missing one is named."""
+    shared = handed_out.parent / "course"
+    shared.mkdir(exist_ok=True)
+    (shared / "triangle.svg").write_text("<svg><title>A triangle.</title></svg>", "utf-8")
+
+    assert repr(Lab(handed_out).drawing("triangle")) == "A triangle."
+    with pytest.raises(UsageError, match=r"circle\.svg is missing"):
+        Lab(handed_out).drawing("circle")

@@ -12,7 +12,7 @@ import torch
 from matplotlib import colors
 from torch import Tensor
 
-from autograder.student.pictures import Diagram, Panels, curves, heatmaps, shapes
+from autograder.student.pictures import Diagram, Drawing, Panels, curves, heatmaps, shapes
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ("Your", "journey", "starts")
@@ -252,6 +252,17 @@ def test_held_out_curves_are_dashed():
     ]
 
 
+def test_names_stand_at_the_ends_of_curves_on_a_logarithmic_axis():
+    """Between 0.0001 and 1, a curve that ends at 0.01 has its name at half the height."""
+    lines = {"low": ([1, 2], [1.0, 0.0001]), "middle": ([1, 2], [1.0, 0.01])}
+    axis = curves("losses", lines, log_y=True).axes[0]
+    places = {text.get_text(): text.get_position()[1] for text in axis.texts}
+
+    assert axis.get_yscale() == "log"
+    assert places["■ middle"] == pytest.approx(0.5, abs=0.01)
+    assert places["● low"] < 0.1
+
+
 def test_names_at_the_ends_do_not_cover_each_other():
     """Curves that end at the same height have their names below each other."""
     lines = {name: ([1, 2], [3.0, 1.0]) for name in ("a", "b", "c")}
@@ -362,3 +373,14 @@ def test_words_of_a_diagram_are_escaped():
 
     assert "<b>" not in diagram._repr_html_()
     assert [text.text for text in svg(diagram).iter(f"{SVG}text")] == ["<b>", "a & b", "<b>"]
+
+
+def test_a_drawing_is_an_image_with_its_title():
+    """Viewers without pictures read the title; the width is that of the file."""
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="9"><title>A &amp; b</title></svg>'
+    page = Drawing(svg)._repr_html_()
+
+    assert repr(Drawing(svg)) == "A & b"
+    assert 'alt="A &amp; b"' in page
+    assert 'width="90"' in page
+    assert base64.b64encode(svg.encode()).decode() in page
