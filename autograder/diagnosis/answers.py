@@ -1,8 +1,7 @@
 """Compares answers, and decides whether they contain enough numbers to rule out chance."""
 
 import re
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -15,7 +14,7 @@ from autograder.diagnosis.observation import (
     step_agreement,
 )
 from autograder.diagnosis.rounded_values import canonical
-from autograder.sandbox.faults import Fault, NoGradients, Raised
+from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.in_process import COMPUTED
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 
@@ -84,39 +83,6 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
     pairs = zip(left.numbers, right.numbers, strict=False)
     certain = APART * max(left.scale, right.scale)
     return any(abs(one - other) > certain for one, other in pairs)
-
-
-class SampleTable:
-    """The samples of many programs' answers, by the index of the program.
-
-    An answer without a sample, such as a text, never equals one with a sample.
-    """
-
-    def __init__(self, samples: Mapping[int, Sample | None]) -> None:
-        places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-        numbers: dict[tuple[Any, ...], list[tuple[float, ...]]] = defaultdict(list)
-        scales: dict[tuple[Any, ...], list[float]] = defaultdict(list)
-        for place, one in samples.items():
-            if one is not None:
-                places[one.shape].append(place)
-                numbers[one.shape].append(one.numbers)
-                scales[one.shape].append(one.scale)
-        self._places = places
-        self._numbers = {
-            shape: torch.tensor(rows, dtype=torch.double) for shape, rows in numbers.items()
-        }
-        self._scales = {shape: torch.tensor(some)[:, None] for shape, some in scales.items()}
-
-    def like(self, wanted: Sample) -> list[int]:
-        """List the indices of the answers that do not differ from *wanted*, in order."""
-        known = self._numbers.get(wanted.shape)
-        if known is None:
-            return []
-        right = torch.tensor(wanted.numbers, dtype=torch.double)
-        certain = APART * self._scales[wanted.shape].clamp(min=wanted.scale)
-        apart = ((known - right).abs() > certain).any(dim=1)  # False for NaN
-        places = self._places[wanted.shape]
-        return [places[row] for row in (~apart).nonzero().flatten().tolist()]
 
 
 def tells(answer: Any) -> bool:
@@ -237,26 +203,6 @@ def is_specific(error: BaseException | None) -> bool:
     text = str(getattr(error, "text", ""))
     tells_step = bool(SPECIFIC.search(text)) and not text.startswith(AXIS_ONLY)
     return refuses(error) or does_not_end(error) or tells_step
-
-
-def agreement_so_far(run: Observation, seen: Observation, solution: Observation) -> Agreement:
-    """Compare the first answers of *run* with all that were *seen*; a fault must follow alike."""
-    if len(run.answers) < len(seen.answers):
-        return Agreement.DIFFERENT
-    if isinstance(seen.error, Fault):
-        ends_there = len(run.answers) == len(seen.answers)
-        if not (ends_there and isinstance(run.error, Fault) and same_end(run.error, seen.error)):
-            return Agreement.DIFFERENT
-    least = Agreement.SAME
-    for index, (verb, theirs) in enumerate(seen.answers):
-        known, mine = run.answers[index]
-        expected = solution.answers[index] if index < len(solution.answers) else None
-        same_verb = known == verb
-        found = step_agreement(verb, theirs, mine, expected) if same_verb else Agreement.DIFFERENT
-        least = min(least, found)
-        if least is Agreement.DIFFERENT:
-            break
-    return least
 
 
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:

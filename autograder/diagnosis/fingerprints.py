@@ -200,7 +200,8 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             if name not in texts.misconceptions:
                 msg = f"mistakes.toml has no text about {name}."
                 raise CourseError(msg)
-            return Mistake.written_as(name, texts.misconceptions[name], home, self.steps[name])
+            made = Mistake.written_as(name, texts.misconceptions[name], home)
+            return made._replace(steps=self.steps[name])
         key, filled, group, steps = self.kinds[self.programs[number - count]]
         own = texts.kinds.get(key.partition(".")[0])
         said = Wording(own.explanation, own.question) if own else None

@@ -1,9 +1,8 @@
 """Provides evidence from misconceptions and kinds of mistake that run in this process.
 
-All runs are cached, so each check runs once on each program for the whole class. A misconception
-runs the first failed check. A program with a kind of mistake first gets the requests of that check,
-and is dropped at its first different answer. Only the remaining programs run all failed and passed
-checks.
+All runs are cached, so each check runs once on each program for the whole class. A program first
+gets the requests of the first failed check, and is dropped at its first different answer. Only the
+remaining programs run all failed and passed checks.
 """
 
 import itertools
@@ -17,7 +16,6 @@ from torch import Tensor
 from autograder.course import Stage
 from autograder.diagnosis import course_conventions, misconceptions, patterns
 from autograder.diagnosis.answers import (
-    agreement_so_far,
     refuses,
     same_answers,
     sought,
@@ -99,7 +97,6 @@ class LiveSource:
         require_known(words)
         self._mistakes = StageMistakes(stage, words, self.misconceptions)
         self._programs: dict[str, Programs] = {}
-        self._pairs: dict[str, PairSearch] = {}
         self._contracts: dict[str, Contract] = {}
         self._record = record or self._run_solution
         self._solved_checks: dict[str, SolvedCheck] = {}
@@ -107,8 +104,7 @@ class LiveSource:
     def programs(self, exercise: str) -> Programs:
         """Return the wrong programs of *exercise*."""
         if exercise not in self._programs:
-            programs = Programs(self._mistakes, exercise, self._solution)
-            self._programs[exercise], self._pairs[exercise] = programs, PairSearch(programs)
+            self._programs[exercise] = Programs(self._mistakes, exercise, self._solution)
         return self._programs[exercise]
 
     def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
@@ -146,11 +142,6 @@ class LiveSource:
     def run_program(self, exercise: str, key: Key, check: pytest.Item) -> Observation:
         """Run *check* on a program, or return the cached result."""
         return self.programs(exercise).run(key, check, self._run)
-
-    def pair_search(self, exercise: str) -> PairSearch:
-        """Return the search for pairs of mistakes in *exercise*."""
-        self.programs(exercise)
-        return self._pairs[exercise]
 
     def solved_check(self, check: pytest.Item) -> SolvedCheck:
         """Return the requests of *check* to the solution, recorded once."""
@@ -223,20 +214,11 @@ class LiveEvidence(Evidence):
 
     def like(self, keys: Sequence[Key], check: FailedCheck) -> Mapping[Key, Match]:
         """Return those of *keys* that may answer like the code, up to its last answer."""
-        written = [key for key in keys if self.programs.written_by(key)]
-        shown = {key: self.shows(key, check) for key in written}
-        if kinds := tuple(keys[len(written) :]):
-            shown |= self.matching(kinds, check)
+        shown = {key: self.shows(key, check) for key in keys}
         return {key: MATCHES[found] for key, found in shown.items() if found}
-
-    def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
-        """Return the *keys* of programs that may answer like the code, up to its last answer."""
-        return self.programs.matching(keys, self.solved_check(check.name), self._sought[check.name])
 
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Run *check* on the program, and compare the result with that of the code."""
-        if not self.shows(key, check):
-            return Match.NO
         replayed = self._run(key, check.name)
         seen = self._failures[check.name].observation
         if not replayed.decided:
@@ -256,17 +238,11 @@ class LiveEvidence(Evidence):
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:
         """Return the programs with two mistakes that explain the wrong answers."""
-        return self.source.pair_search(self.exercise).find(self, ranking)
+        return PairSearch(self.programs, self, ranking).find()
 
     def shows(self, key: Key, check: FailedCheck) -> Agreement:
-        """Compare the program's answers with those of the code, up to the code's last answer.
-
-        A misconception is compared as it runs in the check, whose requests may depend on answers.
-        """
-        solved = self.solved_check(check.name)
-        if self.programs.written_by(key) is None:
-            return self.programs.shows(key, solved, self._sought[check.name])
-        return agreement_so_far(self._run(key, check.name), self.seen(check), solved.observation)
+        """Compare the program's answers with those of the code, up to the code's last answer."""
+        return self.programs.shows(key, self.solved_check(check.name), self._sought[check.name])
 
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
         """Whether the program gives the solution's answers, up to the code's last answer."""

@@ -40,12 +40,10 @@ class Mistake(NamedTuple):
     plain: str = ""
 
     @classmethod
-    def written_as(
-        cls, name: str, texts: MistakeText, exercise: str, steps: tuple[str, ...]
-    ) -> "Mistake":
+    def written_as(cls, name: str, texts: MistakeText, exercise: str) -> "Mistake":
         """Return the misconception *name* of *exercise* with the *texts* of its author."""
         words = texts.explanation, texts.question, texts.headline
-        made = cls(name, *words, group=name, written=True, exercise=exercise, steps=steps)
+        made = cls(name, *words, group=name, written=True, exercise=exercise)
         return made._replace(when=(*texts.when, *texts.seen), seen=texts.seen)
 
     @classmethod

@@ -1,47 +1,32 @@
 """Finds two mistakes that together explain failures that no single mistake explains.
 
-A pair is tried only if each of its mistakes passes the checks that the code passed. The number of
-pairs is limited. Data that depends only on the programs and on the form of the wrong answers is
-computed once for the class.
+Each mistake of a pair passes the checks that the code passed, and the source admits its sentence.
+The number of pairs is limited. Two orders take turns: pairs whose changes add up to nearly what
+the code changed come first, and so do pairs of likely kinds.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import combinations, islice, product, zip_longest
 from typing import Any, NamedTuple, Protocol
 
-from autograder.diagnosis.answers import form_of, has_form, same_answers
+import torch
+from torch import Tensor
+
+from autograder.diagnosis.answers import form_of, has_form, in_order, same_answers
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.programs import ALL, Programs, SolvedCheck
 from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Key, Ranking
 from autograder.suite.checks import Layer
-from autograder.suite.noise import Agreement
+from autograder.suite.noise import APART, Agreement
 
-MAX_PAIRS = 800  # tried for one submission; most results are cached from other submissions
+MAX_PAIRS = 150  # tried for one submission, half of them in each order
 MAX_SIEVES = 2  # passed checks in which both mistakes of a pair must give right answers
-MAX_KEPT = 500  # cached lists of pairs, and of their halves, for one exercise
 EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # layers in which only right numbers pass
 # Verbs that show no result. A check of parameters may ask for results only to compare them.
 STATE = frozenset({"parameters", "shapes", "buffers", "state", "draw"})
 NEARLY, LEAST = 0.75, 3  # share and number of wrong answers that make two mistakes certain enough
-
-# The programs that may be half of a pair, each with all programs that answer the first check alike.
-Halves = Mapping[int, Sequence[int]]
-
-
-class Wanted(NamedTuple):
-    """The results that a pair must have to explain a submission.
-
-    *screens* are the names of failed checks, with the number of answers of the code. In those in
-    *differing*, an answer differs from the solution's. *needed* is a check that no single mistake
-    explains. *alone* are the programs that give one of the wrong answers alone; every pair must
-    contain one of them.
-    """
-
-    screens: tuple[tuple[str, int], ...]
-    differing: frozenset[str]
-    needed: frozenset[str]
-    alone: frozenset[int]
+MAX_NUMBERS = 1000  # of an answer, which show how two changes add up
 
 
 class PairEvidence(Protocol):
@@ -59,167 +44,178 @@ class PairEvidence(Protocol):
     def layer(self, check: str) -> Layer | None:
         """Return the layer of a check."""
 
-    def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
-        """Return the *keys* of programs that may answer like the submission."""
+    def shows(self, key: Key, check: FailedCheck) -> Agreement:
+        """Compare a program's answers with the submission's."""
 
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
         """Whether a program answers like the solution."""
 
-    def shows(self, key: Key, check: FailedCheck) -> Agreement:
-        """Compare a program's answers with the submission's."""
+
+class Half(NamedTuple):
+    """Programs, by their *numbers*, that may be half of a pair and have the same answers.
+
+    *changed* are the screens in which they change an answer, and *change* is what they add to the
+    numbers of the first one.
+    """
+
+    numbers: list[int]
+    changed: frozenset[str]
+    change: Tensor
 
 
 class PairSearch:
-    """Searches for pairs of mistakes in one exercise."""
+    """Searches for two mistakes in one submission of an exercise."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: Programs, evidence: PairEvidence, ranking: Ranking) -> None:
         self._programs = programs
-        self._halves: dict[Any, Halves] = {}
-        self._pairs: dict[Any, tuple[Key, ...]] = {}
-
-    def find(self, evidence: PairEvidence, ranking: Ranking) -> list[Candidate]:
-        """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
-        if not any(check.tells for check in ranking.wrong):
-            return []
-        compared = Compared(evidence, ranking, len(self._programs.own_keys))
-        unexplained = compared.least_explained()
-        if unexplained and not unexplained.tells:
-            return []
-        alone = compared.alone()
-        unexplained = unexplained or compared.unexplained_by(alone)
-        first = unexplained or ranking.wrong[0]
-        if not first.tells:
-            return []
-        name, halves = self._halves_for(evidence, first)
-        screens = list({check.name: check for check in (*compared.screens, first)}.values())
-        wanted = compared.wanted(screens, unexplained, alone)
-        if (name, wanted) not in self._pairs:
-            pairs = islice(self._able(evidence, halves, screens, wanted), MAX_PAIRS)
-            _keep(self._pairs, (name, wanted), tuple(pairs))
-        found: list[Candidate] = []
-        for key in evidence.matching(self._pairs[name, wanted], first):
-            equal = product(*(halves[number] for number in key))
-            found += [
-                ranking.candidate(one)
-                for one in equal
-                if self._programs.compatible(one) and ranking.admits(one)
-            ]
-        complete = [one for one in found if ranking.is_complete(one)]
-        return complete or compared.nearly_complete(found)
-
-    def _able(
-        self, evidence: PairEvidence, halves: Halves, screens: Sequence[FailedCheck], wanted: Wanted
-    ) -> Iterator[Key]:
-        """Yield the pairs that may explain every wrong answer, the likeliest first."""
-        differs = {
-            number: frozenset(
-                check.name for check in screens if not evidence.like_the_solution((number,), check)
-            )
-            for number in halves
-        }
-        able = tuple(one for one, names in differs.items() if names and names >= wanted.needed)
-        for one, other in self._programs.pairs(able):
-            all_differ = differs[one] | differs[other] >= wanted.differing
-            if all_differ and (not wanted.alone or not wanted.alone.isdisjoint((one, other))):
-                yield one, other
-
-    def _halves_for(self, evidence: PairEvidence, first: FailedCheck) -> tuple[Any, Halves]:
-        """Return a key in the cache and the programs that may be half of a pair."""
-        layers = [
-            (evidence.layer(check), evidence.solved_check(check)) for check in evidence.passed
-        ]
-        sieves = [
-            (STATE if layer is Layer.PARAMETERS else ALL, solved)
-            for layer, solved in layers
-            if layer in EXACT
-        ][:MAX_SIEVES]
-        answers, solved = evidence.seen(first).answers, evidence.solved_check(first.name)
-        last, form = len(answers) - 1, form_of(answers[-1][1])
-        name = solved.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
-        if name not in self._halves:
-            equal: dict[Key, list[int]] = defaultdict(list)  # by the first of equal programs
-            for key in self._programs.own_keys:
-                if self._has_form(key, solved, last, form) and all(
-                    self._programs.solves(key, one, len(one.observation.answers), verbs)
-                    for verbs, one in sieves
-                ):
-                    equal[self._programs.alike(key, solved, last)].append(key[0])
-            _keep(self._halves, name, {some[0]: some for some in equal.values()})
-        return name, self._halves[name]
-
-    def _has_form(self, key: Key, solved: SolvedCheck, last: int, form: Any) -> bool:
-        """Whether the program's answer number *last* has the form of the code's answer.
-
-        A second mistake would not correct a different shape or different places of NaN.
-        """
-        given = self._programs.answer(key, solved, last)
-        return given is not None and given.fault is None and has_form(given.value, form)
-
-
-class Compared:
-    """Compares the wrong answers of a submission with those of programs with one kind of mistake.
-
-    The programs are those with numbers below *count*.
-    """
-
-    def __init__(self, evidence: PairEvidence, ranking: Ranking, count: int) -> None:
         self._evidence = evidence
         self._ranking = ranking
-        self._count = count
-        self.screens = ranking.wrong[:MAX_SCREENS]
+        self._screens = ranking.wrong[:MAX_SCREENS]
 
-    def alone(self) -> frozenset[int]:
-        """Return the programs that give one of the wrong answers alone."""
-        return frozenset(
-            key[0]
-            for check in self.screens
-            if check.tells
-            for key in self._alike(check)
-            if not self._evidence.like_the_solution(key, check)
-        )
+    def find(self) -> list[Candidate]:
+        """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
+        if not any(check.tells for check in self._ranking.wrong):
+            return []
+        needed = self._least_explained()
+        if needed and not needed.tells:
+            return []
+        alone = self._alone()
+        needed = needed or self._unexplained_by(alone)
+        first = needed or self._ranking.wrong[0]
+        if not first.tells:
+            return []
+        likely = self._likely_pairs(self._halves(first, needed), first, alone)
+        found = [
+            self._ranking.candidate(key)
+            for equal in islice(likely, MAX_PAIRS)
+            if self._shows(equal[0], first)
+            for key in equal
+        ]
+        complete = [one for one in found if self._ranking.is_complete(one)]
+        return complete or self._nearly_complete(found)
 
-    def _alike(self, check: FailedCheck) -> list[Key]:
-        return [key for key in self._ranking.alike(check) if key[0] < self._count]
+    def _shows(self, pair: Key, check: FailedCheck) -> bool:
+        shown = self._evidence.shows(pair, check)
+        self._programs.forget(pair)
+        return bool(shown)
 
-    def least_explained(self) -> FailedCheck | None:
+    def _least_explained(self) -> FailedCheck | None:
         """Return a screen whose answers no single mistake gives, or None.
 
         A screen without gradients is preferred, because gradients take as long as all other
         requests.
         """
-        easiest_first = sorted(self.screens, key=self._asks_gradients)
-        return next((check for check in easiest_first if not self._alike(check)), None)
+        easiest_first = sorted(self._screens, key=self._asks_gradients)
+        return next((check for check in easiest_first if not self._explaining(check)), None)
 
     def _asks_gradients(self, check: FailedCheck) -> bool:
         return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
 
-    def unexplained_by(self, alone: Iterable[int]) -> FailedCheck | None:
+    def _explaining(self, check: FailedCheck) -> list[Key]:
+        """List the programs that alone give the wrong answers of *check*."""
+        own = frozenset(self._programs.halves)
+        return [key for key in self._ranking.alike(check) if key in own]
+
+    def _alone(self) -> frozenset[int]:
+        """Return the programs that give one of the wrong answers alone."""
+        return frozenset(
+            key[0]
+            for check in self._screens
+            if check.tells
+            for key in self._explaining(check)
+            if not self._evidence.like_the_solution(key, check)
+        )
+
+    def _unexplained_by(self, alone: Iterable[int]) -> FailedCheck | None:
         """Return the first further check whose answers none of the programs *alone* gives."""
         for check in self._ranking.wrong[MAX_SCREENS:]:
             if not any(self._evidence.shows((number,), check) for number in alone):
                 return check
         return None
 
-    def wanted(
-        self,
-        screens: Sequence[FailedCheck],
-        unexplained: FailedCheck | None,
-        alone: frozenset[int],
-    ) -> Wanted:
-        """Return the results that pairs must have."""
-        seen = {check.name: self._evidence.seen(check) for check in screens}
-        return Wanted(
-            screens=tuple((name, len(shown.answers)) for name, shown in seen.items()),
-            differing=frozenset(
-                name
-                for name, shown in seen.items()
-                if not same_answers(shown, self._evidence.solved_check(name).observation)
-            ),
-            needed=frozenset({unexplained.name} if unexplained else ()),
-            alone=alone,
+    def _halves(self, first: FailedCheck, needed: FailedCheck | None) -> list[Half]:
+        """List the programs that may be half of a pair, those with equal answers together.
+
+        They change an answer in the check that is *needed*, and give the solution's answers in
+        checks that the code passed. A second mistake would not correct a different shape or
+        different places of NaN.
+        """
+        seen, solved = self._evidence.seen(first), self._evidence.solved_check(first.name)
+        last = len(seen.answers) - 1
+        form, right = form_of(seen.answers[last][1]), self._right(first)
+        screens = {check.name: check for check in (*self._screens, first)}.values()
+        equal: dict[Any, Half] = {}
+        for key in filter(self._ranking.admits, self._programs.halves):
+            given = self._programs.answer(key, solved, last)
+            if given is None or given.fault is not None or not has_form(given.value, form):
+                continue
+            changed = self._changed(key, screens)
+            if changed and (not needed or needed.name in changed) and self._passes(key):
+                change = change_of(given.value, right)
+                group = changed, (change / APART).round().numpy().tobytes() if len(change) else key
+                equal.setdefault(group, Half([], changed, change)).numbers.append(key[0])
+        return [*equal.values()]
+
+    def _changed(self, key: Key, screens: Iterable[FailedCheck]) -> frozenset[str]:
+        """Return the *screens* in which a program does not give the solution's answers."""
+        same = self._evidence.like_the_solution
+        return frozenset(check.name for check in screens if not same(key, check))
+
+    def _right(self, check: FailedCheck) -> Any:
+        """Return the solution's answer to the request of the code's last answer."""
+        last = len(self._evidence.seen(check).answers) - 1
+        return self._evidence.solved_check(check.name).observation.answers[last][1]
+
+    def _likely_pairs(
+        self, halves: Sequence[Half], first: FailedCheck, alone: frozenset[int]
+    ) -> Iterator[list[Key]]:
+        """Yield pairs with equal answers that may explain every wrong answer, the likeliest first.
+
+        If there are programs that *alone* give one of the wrong answers, a pair contains one.
+        """
+        change = change_of(self._evidence.seen(first).answers[-1][1], self._right(first))
+        rank = self._programs.rank
+        ranks = [(one, rank(one.numbers[0])) for one in halves]
+        pairs = sorted(combinations(ranks, 2), key=_rank_of)
+        likely = ((one, other) for (one, _), (other, _) in pairs)
+        orders = (nearest(halves, change), likely) if len(halves) > 1 else ()
+        yield from in_turn(*(self._able(order, alone) for order in orders))
+
+    def _able(
+        self, order: Iterable[tuple[Half, Half]], alone: frozenset[int]
+    ) -> Iterator[list[Key]]:
+        """Yield those pairs that may explain every wrong answer."""
+        wrong = frozenset(check.name for check in self._screens if not self._is_right(check))
+        for one, other in order:
+            numbers = {*one.numbers, *other.numbers}
+            if (alone and alone.isdisjoint(numbers)) or not one.changed | other.changed >= wrong:
+                continue
+            pairs = {tuple(sorted(pair)) for pair in product(one.numbers, other.numbers)}
+            if equal := sorted(filter(self._programs.compatible, pairs)):
+                yield equal
+
+    def _is_right(self, check: FailedCheck) -> bool:
+        solved = self._evidence.solved_check(check.name).observation
+        return same_answers(self._evidence.seen(check), solved)
+
+    def _passes(self, key: Key) -> bool:
+        """Whether a program gives the solution's answers in checks that the code passed."""
+        return all(
+            self._programs.solves(key, solved, len(solved.observation.answers), verbs)
+            for verbs, solved in self._sieves
         )
 
-    def nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
+    @cached_property
+    def _sieves(self) -> Sequence[tuple[frozenset[str], SolvedCheck]]:
+        """The verbs whose answers count in a passed check, and its requests."""
+        layers = [(self._evidence.layer(check), check) for check in self._evidence.passed]
+        return [
+            (STATE if layer is Layer.PARAMETERS else ALL, self._evidence.solved_check(check))
+            for layer, check in layers
+            if layer in EXACT
+        ][:MAX_SIEVES]
+
+    def _nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the pairs that explain most answers, if these are nearly all answers."""
         checked = self._ranking.checked.items()
         alone = (len(one.explained) for key, one in checked if len(key) == 1)
@@ -230,7 +226,49 @@ class Compared:
         return [one for one in kept if len(one.explained) == most and self._ranking.passes(one)]
 
 
-def _keep(table: dict[Any, Any], name: Any, value: Any) -> None:
-    if len(table) >= MAX_KEPT:
-        table.clear()
-    table[name] = value
+def nearest(halves: Sequence[Half], change: Tensor) -> Iterator[tuple[Half, Half]]:
+    """Yield the pairs of *halves*, first those whose changes add up to nearly *change*."""
+    changes = [one.change if len(one.change) == len(change) else change * 0 for one in halves]
+    left = torch.stack(changes)
+    inner = left @ left.T
+    alone = inner.diagonal() - 2 * left @ change
+    distances = (alone[:, None] + alone[None, :] + 2 * inner).tolist()
+    places = combinations(range(len(halves)), 2)
+    for one, other in sorted(places, key=lambda place: distances[place[0]][place[1]]):
+        yield halves[one], halves[other]
+
+
+def _rank_of(pair: Sequence[tuple[Half, tuple[int, int]]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*(rank for _, rank in pair), strict=True)))
+
+
+def in_turn(*orders: Iterable[list[Key]]) -> Iterator[list[Key]]:
+    """Yield the entries of all *orders* in turn, each once."""
+    given = set()
+    for entries in zip_longest(*orders):
+        for entry in entries:
+            if entry and entry[0] not in given:
+                given.add(entry[0])
+                yield entry
+
+
+def change_of(answer: Any, right: Any) -> Tensor:
+    """Return what *answer* adds to some numbers of the *right* answer; empty if none compare."""
+    mine, theirs = numbers_of(answer), numbers_of(right)
+    return mine - theirs if len(mine) == len(theirs) else mine[:0]
+
+
+def numbers_of(answer: Any) -> Tensor:
+    """Return some finite numbers of the tensors in *answer*; 0 replaces others."""
+    match answer:
+        case Tensor():
+            real = torch.view_as_real(answer) if answer.is_complex() else answer
+            numbers = real.detach().flatten().double()
+        case dict():
+            return numbers_of([answer[key] for key in in_order(answer)])
+        case list() | tuple():
+            numbers = torch.cat([torch.zeros(0).double(), *map(numbers_of, answer)])
+        case _:
+            return torch.zeros(0).double()
+    some = numbers[:: max(1, len(numbers) // MAX_NUMBERS)]
+    return some.nan_to_num(0.0, 0.0, 0.0)

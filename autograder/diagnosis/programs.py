@@ -5,10 +5,8 @@ request by request, as the solution was asked. Every answer is kept for the whol
 """
 
 import linecache
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
-from itertools import combinations
 from operator import getitem
 from typing import Any, NamedTuple
 
@@ -17,7 +15,6 @@ from msgspec.structs import replace
 
 from autograder.diagnosis.answers import (
     Sample,
-    SampleTable,
     Sought,
     differ,
     same_end,
@@ -26,7 +23,9 @@ from autograder.diagnosis.answers import (
 )
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistake_texts import text_of
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import UNLIKELY
+from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
@@ -42,7 +41,7 @@ from autograder.sandbox.protocol import DictValue, ListValue, Request, Value
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.in_process import LocalChannel
-from autograder.suite.noise import Agreement, is_same
+from autograder.suite.noise import Agreement
 from autograder.suite.problem_faults import fault_of
 from autograder.suite.student_proxy import (
     Channel,
@@ -52,7 +51,6 @@ from autograder.suite.student_proxy import (
     encode_argument,
 )
 
-MAX_TABLES = 200  # of samples, each of at most a few hundred programs
 ALL: frozenset[str] = frozenset()  # verbs, where all count
 UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
@@ -101,29 +99,27 @@ class Programs:
         self.own_keys = self.keys[: len(within[0].rewrites)]
         numbers = range(len(self.keys), len(self.keys) + len(self._written))
         self.written_keys = tuple((number,) for number in numbers)
+        self.halves = (*self.own_keys, *self.written_keys[: len(within[0].written)])
         self._mistakes: dict[int, Mistake] = {}
         self._channels: dict[Key, LocalChannel | None] = {}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
         self._runs: dict[tuple[Key, str], Observation] = {}
-        self._tables: dict[tuple[tuple[Key, ...], str, int], SampleTable] = {}
-        self._pairs: dict[tuple[int, ...], list[Key]] = {}
+        self._edited: dict[int, Rewrite] = {}  # misconceptions
         self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
-        self._alike: dict[tuple[Key, str, int], Key] = {}
-        self._firsts: dict[tuple[str, int], list[Key]] = defaultdict(list)
 
     def mistake(self, number: int) -> Mistake:
         """Return the texts about the mistake with a number that a student may read."""
         if number in self._mistakes:
             return self._mistakes[number]
         if item := self.written_by((number,)):
-            texts = text_of(item)
-            steps = item.steps(self._text)
-            made = Mistake.written_as(item.id, texts, item.exercise, steps)
+            home = item.exercise
+            made = Mistake.written_as(item.id, text_of(item), home)
         else:
             found, home = self.rewrites[number], self._homes[number]
             made = Mistake.of_kind(found.key, found.words, found.wording, found.group, home)
-            made = made._replace(steps=found.steps)
+        if home != self.exercise:  # only there are the steps a condition
+            made = made._replace(steps=item.steps(self._text) if item else found.steps)
         self._mistakes[number] = made
         return made
 
@@ -145,54 +141,27 @@ class Programs:
         """Return the source of a program's exercise; of no rewrite, that of the solution."""
         return self._exercise.text([self.rewrites[number] for number in key])
 
-    def matching(
-        self, keys: tuple[Key, ...], solved: SolvedCheck, seen: Sought
-    ) -> dict[Key, Agreement]:
-        """Return those of *keys* that may show what was seen, and whether it is certain.
-
-        Most are dropped in one comparison.
-        """
-        last = len(seen.answers) - 1
-        wanted = seen.samples[last] if last >= 0 else None
-        left: Sequence[Key] = keys
-        if wanted is not None and seen.answers[last][0] not in PARTLY_COMPARED:
-            left = [keys[place] for place in self._table(keys, solved, last).like(wanted)]
-        shown = {key: self.shows(key, solved, seen) for key in left}
-        return {key: found for key, found in shown.items() if found}
-
-    def _table(self, keys: tuple[Key, ...], solved: SolvedCheck, index: int) -> SampleTable:
-        """Return the samples of one answer of many programs, without faults; made once."""
-        name = keys, solved.check, index
-        if name not in self._tables:
-            if len(self._tables) >= MAX_TABLES:
-                self._tables.clear()
-            self._asked = None
-            found = {place: self.answer(key, solved, index) for place, key in enumerate(keys)}
-            self._forget_pairs(keys)
-            given = {place: one for place, one in found.items() if one and not one.fault}
-            self._tables[name] = SampleTable({place: one.sample for place, one in given.items()})
-        return self._tables[name]
-
-    def _forget_pairs(self, keys: Sequence[Key]) -> None:
-        """Drop the pairs, whose answers are kept: they are many, and few run another check."""
-        for key in keys:
-            if len(key) > 1:
-                self._channels.pop(key, None)
-
     def shows(self, key: Key, solved: SolvedCheck, seen: Sought) -> Agreement:
-        """Compare its answers to the requests of a check with those *seen*, as far as they go."""
+        """Compare its answers to the requests of a check with those *seen*, as far as they go.
+
+        It is asked no further after the first answer that a few numbers show to be different.
+        """
         self._asked = None
-        least = Agreement.SAME
-        for index in range(len(seen.answers)):
-            given = self.answer(key, solved, index)
-            least = min(least, _agreement(given, solved, seen, index))
-            if least is Agreement.DIFFERENT:
-                return least
-        if isinstance(seen.error, Fault) and len(seen.answers) < len(solved.exchanges):
-            last = self.answer(key, solved, len(seen.answers))
+        compared = [
+            place for place, (verb, _) in enumerate(seen.answers) if verb not in UNCOMPARED_VERBS
+        ]
+        for index in compared:
+            if _differs(self.answer(key, solved, index), seen, index):
+                return Agreement.DIFFERENT
+        count = len(seen.answers)
+        if isinstance(seen.error, Fault) and count < len(solved.exchanges):
+            last = self.answer(key, solved, count)
             if last is None or not same_end(last.fault, seen.error):
                 return Agreement.DIFFERENT
-        return least
+        found = (
+            _agreement(self.answer(key, solved, index), solved, seen, index) for index in compared
+        )
+        return min(found, default=Agreement.SAME)
 
     def solves(self, key: Key, solved: SolvedCheck, count: int, verbs: frozenset[str]) -> bool:
         """Whether the program gives the solution's first *count* answers to one of the *verbs*.
@@ -209,23 +178,6 @@ class Programs:
             self._solves[known] = shown is Agreement.SAME
         return self._solves[known]
 
-    def alike(self, key: Key, solved: SolvedCheck, index: int) -> Key:
-        """Return the first program that was found to give the same answer to one request."""
-        known = (key, solved.check, index)
-        if known not in self._alike:
-            firsts = self._firsts[solved.check, index]
-            same = (one for one in firsts if self._equal(key, one, solved, index))
-            self._alike[known] = next(same, key)
-            if self._alike[known] == key:
-                firsts.append(key)
-        return self._alike[known]
-
-    def _equal(self, key: Key, other: Key, solved: SolvedCheck, index: int) -> bool:
-        mine, theirs = self.answer(key, solved, index), self.answer(other, solved, index)
-        if mine is None or theirs is None or differ(mine.sample, theirs.sample):
-            return False
-        return is_same(mine.value, theirs.value)
-
     def run(self, key: Key, check: pytest.Item, run: Run) -> Observation:
         """Run *check* on the program, once."""
         found = self._runs.get((key, check.nodeid))
@@ -236,30 +188,32 @@ class Programs:
         return found
 
     def compatible(self, key: Key) -> bool:
-        """Whether the rewrites of *key* change different places."""
-        places = [self.rewrites[number].places for number in key]
-        return len(frozenset().union(*places)) == sum(map(len, places))
+        """Whether the mistakes of *key* change different places, at least one each."""
+        places = [self._rewrite(number).places for number in key]
+        return all(places) and len(frozenset().union(*places)) == sum(map(len, places))
 
-    def pairs(self, numbers: tuple[int, ...]) -> list[Key]:
-        """List the pairs of these programs that change different places, the likeliest first.
-
-        Those of likely kinds come first, and the first mistakes of each kind.
-        """
-        if numbers not in self._pairs:
-            pairs = filter(self.compatible, combinations(numbers, 2))
-            self._pairs[numbers] = sorted(
-                pairs,
-                key=lambda key: tuple(
-                    map(sum, zip(*(self._ranks[one] for one in key), strict=True))
-                ),
-            )
-        return self._pairs[numbers]
+    def rank(self, number: int) -> tuple[int, int]:
+        """Rank a mistake: is its kind unlikely, and how many of its kind come before it."""
+        return self._ranks[number] if number < len(self.rewrites) else (0, 0)
 
     @cached_property
     def _ranks(self) -> list[tuple[int, int]]:
-        """Rank each program: is its kind unlikely, and how many of this kind come before."""
         kinds = [one.kind for one in self.rewrites]
         return [(kind in UNLIKELY, kinds[:place].count(kind)) for place, kind in enumerate(kinds)]
+
+    def forget(self, key: Key) -> None:
+        """Drop a pair, whose answers are kept: pairs are many, and few run another check."""
+        self._channels.pop(key, None)
+
+    def _rewrite(self, number: int) -> Rewrite:
+        """Return a mistake as a rewrite of the solution; a misconception may have no edits."""
+        if number < len(self.rewrites):
+            return self.rewrites[number]
+        if number not in self._edited:
+            item = self._written[number - len(self.rewrites)]
+            wrong = ExerciseCode(item.module(self._text), item.exercise, self._known.names)
+            self._edited[number] = Rewrite(item.id, {}, self._exercise.edits_for(wrong))
+        return self._edited[number]
 
     def answer(self, key: Key, solved: SolvedCheck, index: int) -> Answer | None:
         """Return answer *index*, asking the requests up to it if it is not known."""
@@ -289,13 +243,16 @@ class Programs:
         return self._channels[key]
 
     def _make(self, key: Key) -> LocalChannel | None:
-        if item := self.written_by(key):
+        if len(key) == 1 and (item := self.written_by(key)):
             return self._calling(item.exercise, channel_of(item, self._text, self._solution))
-        rewrites, changed = [self.rewrites[number] for number in key], self._codes[key[0]]
+        is_pair = len(key) > 1  # only the mistakes of the exercise itself are
+        rewrites = [*map(self._rewrite, key)]
+        changed = self._exercise if is_pair else self._codes[key[0]]
+        home = self.exercise if is_pair else self._homes[key[0]]
         try:
             code = changed.compile(rewrites, self._solution.file)
             source = lambda: f"{self._text}\n\n{changed.text(rewrites)}\n"  # noqa: E731  # called only if an exception quotes it
-            return self._calling(self._homes[key[0]], self._solution.replacing(code, source))
+            return self._calling(home, self._solution.replacing(code, source))
         except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is not a mistake
             require_memory(error)
             return None
@@ -326,16 +283,21 @@ def channel_of(item: Misconception, text: str, solution: LocalChannel) -> LocalC
         raise CourseError(msg) from error
 
 
+def _differs(given: Answer | None, seen: Sought, index: int) -> bool:
+    """Whether a few numbers, or a fault, show that an answer is not the one that was seen."""
+    verb, answer = seen.answers[index]
+    if given is None:
+        return True
+    if (verb, answer) == REFUSED or given.fault is not None:
+        return (verb, answer) != REFUSED or given.fault is None
+    return verb not in PARTLY_COMPARED and differ(given.sample, seen.samples[index])
+
+
 def _agreement(given: Answer | None, solved: SolvedCheck, seen: Sought, index: int) -> Agreement:
     """Compare an answer with the one that was seen; two refusals agree."""
     verb, answer = seen.answers[index]
-    if given is None:
-        return Agreement.DIFFERENT
-    if (verb, answer) == REFUSED or given.fault is not None:
-        refused = (verb, answer) == REFUSED and given.fault is not None
-        return Agreement.SAME if refused else Agreement.DIFFERENT
-    if verb not in PARTLY_COMPARED and differ(given.sample, seen.samples[index]):
-        return Agreement.DIFFERENT
+    if given is None or given.fault is not None:
+        return Agreement.SAME
     answers = solved.observation.answers
     expected = answers[index] if index < len(answers) else None
     return step_agreement(verb, answer, given.value, expected)

@@ -23,7 +23,7 @@ from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
-MAX_SCREENS = 4  # every program is compared with so many wrong answers, the smallest first
+MAX_SCREENS = 2  # every program is compared with so many wrong answers, the smallest first
 LEAST_SHARE = 0.3  # of the wrong answers; a mistake that explains fewer is not the cause
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
@@ -361,6 +361,8 @@ class Ranking:
         found = self.evidence.pairs(self) if by_answers else []
         if self.raised:  # with few answers, documented ones agree by chance
             found = [one for one in found if self._explains_other_numbers(one)]
+        most = max((self._count_written(one) for one in found), default=0)
+        found = [one for one in found if self._count_written(one) == most]
         pairs = {
             tuple(sorted(mistake.group for mistake in self._mistakes_in(one))): one
             for one in reversed(found)
@@ -470,6 +472,9 @@ class Ranking:
 
     def _is_written(self, found: Candidate) -> bool:
         return self.evidence.mistake(found.key[0]).written
+
+    def _count_written(self, found: Candidate) -> int:
+        return sum(self.evidence.mistake(number).written for number in found.key)
 
     def _is_certain(self, found: Candidate) -> bool:
         """Whether more than an exception of the same text speaks for the mistake.

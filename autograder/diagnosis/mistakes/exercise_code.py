@@ -3,10 +3,21 @@
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import SequenceMatcher
+from functools import partial
 from types import CodeType
 from typing import Any
 
-from autograder.diagnosis.mistakes.rewriting import FUNCTION, TENSOR, Rewrite, Scope, Site
+from autograder.diagnosis.mistakes.rewriting import (
+    FUNCTION,
+    TENSOR,
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    block,
+    leave_out,
+)
 
 
 class ExerciseCode:
@@ -22,6 +33,10 @@ class ExerciseCode:
         self.module = ast.Module([known[item] for item in self.names], [])
         _Bare().visit(self.module)
         self.scopes = tuple(_scopes(self.module))
+
+    def edits_for(self, wrong: "ExerciseCode") -> tuple[Edit, ...]:
+        """Return the edits that make the code *wrong* of this one; none if the helpers differ."""
+        return tuple(_edits(self.module, wrong.module, 0)) if self.names == wrong.names else ()
 
     @contextmanager
     def applied(self, rewrites: Sequence[Rewrite]) -> Iterator[None]:
@@ -80,6 +95,74 @@ class _Bare(ast.NodeTransformer):
             node.body = node.body[1:] or [ast.Pass(lineno=node.lineno, col_offset=0)]
         self.generic_visit(node)
         return node
+
+
+def _edits(old: Any, new: Any, depth: int) -> Iterator[Edit]:
+    """Yield the edits of the smallest places in which the tree *old* differs from *new*."""
+    for key, mine in ast.iter_fields(old):
+        theirs = getattr(new, key)
+        if isinstance(mine, list):
+            yield from _edits_of_list(mine, theirs, depth)
+        elif isinstance(mine, ast.AST):
+            yield from _edits_at(Site(old, key, depth), theirs)
+
+
+def _edits_at(site: Site, new: Any) -> Iterator[Edit]:
+    if _same_around(site.node, new):
+        yield from _edits(site.node, new, site.depth + 1)
+    else:
+        yield Edit(site, lambda _old: new)
+
+
+def _same_around(old: Any, new: Any) -> bool:
+    """Whether two nodes differ only in the nodes below them, or in statements."""
+    if type(old) is not type(new):
+        return False
+    pairs = [(value, getattr(new, key)) for key, value in ast.iter_fields(old)]
+    return all(
+        (isinstance(mine, ast.AST) and isinstance(theirs, ast.AST))
+        or (isinstance(mine, list) and _alignable(mine, theirs))
+        or mine == theirs
+        for mine, theirs in pairs
+    )
+
+
+def _alignable(mine: list[Any], theirs: list[Any]) -> bool:
+    """Whether two lists have the same length, or contain statements."""
+    are_statements = bool(mine and theirs) and isinstance(mine[0], ast.stmt)
+    same = len(mine) == len(theirs) and all(isinstance(one, ast.AST) for one in (*mine, *theirs))
+    return are_statements or same or mine == theirs
+
+
+def _edits_of_list(mine: list[Any], theirs: list[Any], depth: int) -> Iterator[Edit]:
+    """Yield the edits of the entries that differ; of statements, there may be more or fewer."""
+    if not (mine and isinstance(mine[0], ast.stmt)):
+        for index, one in enumerate(theirs):
+            if isinstance(one, ast.AST):
+                yield from _edits_at(Site(mine, index, depth), one)
+        return
+    before, after = ([ast.dump(one) for one in some] for some in (mine, theirs))
+    changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    for _, start, end, new, new_end in (one for one in changes if one[0] != "equal"):
+        if end - start == new_end - new:
+            for index in range(end - start):
+                yield from _edits_at(Site(mine, start + index, depth), theirs[new + index])
+        elif start == end:
+            yield _insertion(mine, start, theirs[new:new_end], depth)
+        else:
+            yield Edit(Site(mine, start, depth), partial(_instead, theirs[new:new_end]))
+            yield from (leave_out(Site(mine, index, depth)) for index in range(start + 1, end))
+
+
+def _insertion(holder: list[Any], place: int, new: list[Any], depth: int) -> Edit:
+    """Return the edit that runs the statements *new* before *place*, or at the end."""
+    if place < len(holder):
+        return Edit(Site(holder, place, depth), lambda old: block([*new, old]))
+    return Edit(Site(holder, place - 1, depth), lambda old: block([old, *new]))
+
+
+def _instead(new: list[Any], _old: Any) -> ast.stmt:
+    return block(new)
 
 
 def _scopes(module: ast.Module) -> Iterator[Scope]:

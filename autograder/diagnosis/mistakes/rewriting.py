@@ -142,13 +142,14 @@ def restate(site: Site, template: str, **parts: Any) -> Edit:
 
 def before(site: Site, text: str) -> Edit:
     """Run *text* before the statement at *site*."""
+    return Edit(site, lambda old: block([*ast.parse(text).body, old]))
 
-    def make(old: ast.stmt) -> ast.stmt:
-        new = ast.parse(f"if True:\n    {text}").body[0]
-        new.body.append(old)  # type: ignore[attr-defined]  # an if has a body
-        return new
 
-    return Edit(site, make)
+def block(statements: Sequence[ast.stmt]) -> ast.stmt:
+    """Return one statement that runs *statements*."""
+    new = ast.parse("if True: pass").body[0]
+    new.body = [*statements] or new.body  # type: ignore[attr-defined]  # an if has a body
+    return new
 
 
 def constant(site: Site, value: object) -> Edit:

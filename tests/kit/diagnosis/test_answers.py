@@ -4,8 +4,6 @@ import pytest
 import torch
 
 from autograder.diagnosis.answers import (
-    SampleTable,
-    agreement_so_far,
     differ,
     form_of,
     has_form,
@@ -18,7 +16,6 @@ from autograder.diagnosis.answers import (
 )
 from autograder.diagnosis.observation import Observation
 from autograder.sandbox.faults import Raised
-from autograder.suite.noise import Agreement
 
 NUMBERS = torch.arange(12.0).reshape(3, 4)
 
@@ -89,33 +86,6 @@ def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expecte
 
 ANSWER, OTHER = ("call", NUMBERS), ("call", NUMBERS + 1)
 STOPPED = raised("no", "raise ValueError(x)")
-
-
-@pytest.mark.parametrize(
-    ("run", "seen", "expected"),
-    [
-        pytest.param(((ANSWER, OTHER), None), ((ANSWER,), None), True, id="goes-on"),
-        pytest.param(((ANSWER,), None), ((ANSWER, OTHER), None), False, id="ends-earlier"),
-        pytest.param(((OTHER,), None), ((ANSWER,), None), False, id="another-answer"),
-        pytest.param(((("refused", True),), None), ((ANSWER,), None), False, id="refuses"),
-        pytest.param(((ANSWER,), STOPPED), ((ANSWER,), STOPPED), True, id="same-exception"),
-        pytest.param(((ANSWER, OTHER), None), ((ANSWER,), STOPPED), False, id="no-exception"),
-    ],
-)
-def test_a_run_agrees_as_far_as_the_code_went(run: tuple, seen: tuple, *, expected: bool):
-    """A run may go on after the last answer of the code, but not after the code's exception."""
-    found = agreement_so_far(Observation(*run), Observation(*seen), Observation((), None))
-
-    assert found is (Agreement.SAME if expected else Agreement.DIFFERENT)
-
-
-def test_a_table_keeps_what_may_agree():
-    """A table lists the programs whose answers may agree, in order."""
-    answers = {0: NUMBERS + 1, 2: "text", 3: NUMBERS, 4: NUMBERS.T, 5: NUMBERS + 1e-6}
-    table = SampleTable({place: sample(answer) for place, answer in answers.items()})
-
-    assert table.like(sample(NUMBERS)) == [3, 5]
-    assert table.like(sample(torch.ones(2))) == []
 
 
 def test_another_shape_or_nan_is_another_form():

@@ -124,6 +124,31 @@ def test_a_misconception_is_named_where_it_alone_shows(write_stage):
     assert "draws_first" not in found.get("attends_to_the_past", "")
 
 
+FLIPS = """
+from autograder.diagnosis.misconceptions import Misconception
+
+MISCONCEPTIONS = (
+    Misconception(
+        id="mixes_from_the_end",
+        exercise="attend",
+        explanation="The last value is mixed first.",
+        question="Which value is first?",
+        swaps=(("return weights @ values", "last = values.flip(0)\\n    return weights @ last"),),
+    ),
+)
+"""
+
+
+def test_a_misconception_may_be_one_of_two_mistakes(write_stage):
+    """A misconception and a kind of mistake are named together, each in its own words."""
+    grader = Grader(write_stage(FLIPS))
+    code = ATTEND.format(f"{E}.softmax(-1) @ values.flip([0])")
+    named = {one.misconception: one.explanation for one in grader.diagnose("attend", code).values()}
+
+    assert list(named) == ["scale_missing + mixes_from_the_end"]
+    assert "The last value is mixed first." in next(iter(named.values()))
+
+
 def test_what_no_mistake_explains_has_no_kind(grader: Grader):
     """A result that is only close to that of a known mistake does not get its name."""
     assert grader.kinds("attend", ATTEND.format(f"{E}.softmax(-1) @ values + 1e-3")) == set()

@@ -1,27 +1,54 @@
 """Tests the search for two mistakes that together explain failures."""
 
+import torch
+
+from autograder.diagnosis.pairs import Half, change_of, in_turn, nearest
 from autograder.diagnosis.programs import Programs
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from tests.kit.diagnosis.conftest import Grader
 
+RIGHT = torch.zeros(3)
+SCALED, MASKED, SWAPPED = (
+    Half([number], frozenset({"check"}), torch.tensor(change).double())
+    for number, change in enumerate(([1.0, 1, 0], [0.0, 0, 5], [-9.0, 2, 2]))
+)
+
+
+def test_pairs_whose_changes_add_up_come_first():
+    """The sum of two changes is a prediction of what both mistakes do together."""
+    code = torch.tensor([1.1, 0.9, 5.0]).double()
+    first, *rest = nearest([SWAPPED, SCALED, MASKED], code)
+
+    assert first == (SCALED, MASKED)
+    assert len(rest) == 2
+
+
+def test_a_change_counts_finite_numbers_only():
+    """Infinite numbers and NaN do not add up, and answers of other shapes do not compare."""
+    answer = {"b": torch.tensor([torch.inf]), "a": torch.tensor([2.0, torch.nan])}
+
+    assert change_of(answer, {"a": torch.tensor([1.0, 1.0]), "b": torch.zeros(1)}).tolist() == [
+        1.0,
+        -1.0,
+        0.0,
+    ]
+    assert change_of(torch.ones(2), torch.ones(3)).tolist() == []
+    assert change_of("text", "other").tolist() == []
+
+
+def test_orders_take_turns():
+    """Each order gives its next pair, and a pair that came before is not tried again."""
+    one, two, three = [(0, 1)], [(0, 2)], [(1, 2)]
+
+    assert [*in_turn([one, two], [two, three], [])] == [one, two, three]
+
 
 def test_pairs_of_likely_kinds_come_first(grader: Grader):
-    """Pairs of likely kinds are tried first, up to a bounded number."""
+    """The first mistake of a likely kind has a lower rank than others."""
     programs = Programs(StageMistakes(grader.stage, {}), "attend", grader.solution)
     kinds = [one.kind for one in programs.rewrites]
-    numbers = tuple(
-        map(kinds.index, ("factors_exchanged", "nothing_returned", "scale_missing", "softmax_axis"))
+    likely, unlikely = (
+        programs.rank(kinds.index(kind)) for kind in ("scale_missing", "nothing_returned")
     )
-    first, *_, last = programs.pairs(tuple(sorted(numbers)))
 
-    assert {kinds[number] for number in first} == {"scale_missing", "softmax_axis"}
-    assert {kinds[number] for number in last} & {"factors_exchanged", "nothing_returned"}
-
-
-def test_two_changes_of_one_place_are_not_pair(grader: Grader):
-    """Two changes of one place are not tried together, because the second undoes the first."""
-    programs = Programs(StageMistakes(grader.stage, {}), "attend", grader.solution)
-    scales = tuple(n for n, one in enumerate(programs.rewrites) if one.kind == "scale_wrong_size")
-
-    assert len(scales) > 1
-    assert programs.pairs(scales) == []
+    assert likely < unlikely

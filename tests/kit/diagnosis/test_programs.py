@@ -94,13 +94,14 @@ def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):
     assert grader.runs == ["attends"]
 
 
-def test_of_a_pair_only_its_answers_are_kept(programs: Programs, solved: SolvedCheck):
-    """A pair of mistakes is compiled again if it gets more requests."""
+def test_the_answers_of_a_forgotten_pair_are_kept(programs: Programs, solved: SolvedCheck):
+    """A pair of mistakes is compiled again only if it gets more requests."""
     pair = number_of(programs, "scale_missing"), number_of(programs, "softmax_axis")
     seen = sought(solved.observation)
 
-    assert programs.matching((pair,), solved, seen) == {}
-    assert programs.answer(pair, solved, len(seen.answers) - 1) is not None
+    assert not programs.shows(pair, solved, seen)
+    programs.forget(pair)
+    assert programs.answer(pair, solved, 0) is not None
     assert pair not in programs._channels
 
 
