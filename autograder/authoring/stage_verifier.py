@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -62,24 +62,24 @@ class StageVerifier:
     def problems(self) -> Iterator[str]:
         """Report programs that earn the wrong points, and misconceptions with a wrong name.
 
-        The full proof also grades correct variants, and names a misconception of each exercise in a
-        worker.
+        The full proof has ``more_problems``.
         """
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
-        if self._full:
-            yield from self.check_variants()
         for item in self._bank:
             yield from self.check_misconception(item)
-        for item in self._first_of_each:
+        for item in self._bank[:1]:
             yield from self.check_in_sandbox(item)
-
-    @property
-    def _first_of_each(self) -> Collection[Misconception]:
-        """The first misconception of the stage, or of each exercise in the full proof."""
         if self._full:
-            return {item.exercise: item for item in reversed(self._bank)}.values()
-        return self._bank[:1]
+            yield from self.more_problems()
+
+    def more_problems(self) -> Iterator[str]:
+        """Report wrong variants, and misconceptions of other exercises with a wrong name."""
+        yield from self.check_variants()
+        first = {item.exercise: item for item in reversed(self._bank)}
+        for item in first.values():
+            if item is not self._bank[0]:
+                yield from self.check_in_sandbox(item)
 
     def check_stub(self) -> Iterator[str]:
         """Report the stub if it can't be imported or earns points."""
