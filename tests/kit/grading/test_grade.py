@@ -364,6 +364,7 @@ def test_a_fork_server_that_is_lost_during_a_check_fails_no_check(
         grade_one(runner, fork_server, solved)
 
 
+@pytest.mark.slow
 def test_a_submission_that_kills_itself_is_tried_twice(
     tiny: Course, submit, sessions: list[Session]
 ):

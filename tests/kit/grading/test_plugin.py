@@ -80,6 +80,7 @@ def test_the_public_suite_runs_on_the_module_next_to_it(run: Run, tiny: Course):
     }
 
 
+@pytest.mark.slow
 def test_the_public_suites_of_several_stages_run_together(
     run: Run, tiny: Course, monkeypatch: pytest.MonkeyPatch
 ):

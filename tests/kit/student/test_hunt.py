@@ -77,6 +77,7 @@ def step(hunt: Hunt, answer: int | None = None) -> str:
 
 
 @pytest.mark.usefixtures("quiz")
+@pytest.mark.slow
 def test_see_fix_and_catch(hunt: Hunt, solution: str):
     """A hunt goes from the picture to the fix and to a test that catches every mistake."""
     hunt.begin()
