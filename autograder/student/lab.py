@@ -3,7 +3,6 @@
 The notebook's kernel grades nothing: every check runs in a separate worker, as in the terminal.
 """
 
-import json
 import os
 import signal
 import sys
@@ -55,7 +54,7 @@ from autograder.student.predictions import (
 from autograder.student.progress import digest_of
 from autograder.submission import collect
 from autograder.submission.guesses import Prediction, answers
-from autograder.submission.notebook import cell_name
+from autograder.submission.notebook import cell_name, saved_cells
 
 if TYPE_CHECKING:  # imports torch
     from autograder.companion import CompanionAnswer
@@ -368,7 +367,7 @@ class Lab:
         try:
             solved = solved_stage(find_target("", self._folder).stage)
             texts = dict(_text_before(solved.lab)) if solved else {}
-        except (AutograderError, OSError, ValueError, KeyError):
+        except AutograderError:
             return ""
         _, _, scheme = texts.get(answer, "").partition(SCHEME[0])
         return scheme.partition(SCHEME[1])[0].strip()
@@ -376,12 +375,8 @@ class Lab:
     def _own_answer(self, answer: str) -> str:
         """Return the text of the cell *answer* in the saved notebook; empty if there is none."""
         for file in sorted(self._folder.glob("*.ipynb")):
-            try:
-                cells = _cells(file)
-            except (OSError, ValueError, KeyError):
-                continue
-            for cell in cells:
-                if cell_name(cell) == answer and (text := _source(cell).strip()):
+            for cell in saved_cells(file):
+                if cell_name(cell) == answer and (text := cell["source"].strip()):
                     return text
         return ""
 
@@ -486,15 +481,6 @@ def _names(exercises: tuple[str, ...]) -> str:
 def _text_before(file: Path) -> Iterator[tuple[str, str]]:
     """Yield the name of each cell of the notebook *file* with the text of the cell before it."""
     before = ""
-    for cell in _cells(file):
+    for cell in saved_cells(file):
         yield cell_name(cell), before
-        before = _source(cell)
-
-
-def _cells(file: Path) -> list[dict[str, Any]]:
-    cells: list[dict[str, Any]] = json.loads(file.read_bytes())["cells"]
-    return cells
-
-
-def _source(cell: dict[str, Any]) -> str:
-    return "".join(cell["source"])
+        before = cell["source"]

@@ -7,9 +7,10 @@ with a byte order mark.
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from autograder.submission.files import UnusableFile
+from autograder.submission.files import UnusableFile, read_regular
 
 _KINDS = ("code", "markdown", "raw")
 MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
@@ -56,6 +57,14 @@ def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
         }
         for cell in _parse_cells(data, label)[:MAX_CELLS]
     ]
+
+
+def saved_cells(file: Path) -> list[dict[str, Any]]:
+    """Return the cells of the notebook *file*, as ``student_cells``; none if it can't be read."""
+    try:
+        return student_cells(read_regular(file, MAX_NOTEBOOK), file.name)
+    except UnusableFile:
+        return []
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:

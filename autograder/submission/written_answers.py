@@ -15,7 +15,7 @@ from autograder.submission.exercise_cells import is_for_browser
 from autograder.submission.files import SubmittedFile, UnusableFile
 from autograder.submission.guesses import PREDICT
 from autograder.submission.names import is_lab
-from autograder.submission.notebook import MAX_NOTEBOOK, cell_name, student_cells
+from autograder.submission.notebook import MAX_NOTEBOOK, cell_name, saved_cells, student_cells
 
 NO_LAB = f"No {LAB} was submitted"  # begins a notice
 WAITS = "for your instructor, who reads the file."  # ends a notice
@@ -53,7 +53,7 @@ def written_answers(stage: Stage, lab: SubmittedFile | None) -> WrittenAnswers:
     except UnusableFile as error:
         notice = f"{error} Your written answers ({total:g} points) wait {WAITS}"
         return WrittenAnswers(waiting=total, flag=Flag(FlagKind.UNCLEAR_ANSWERS, notice))
-    released = _released(stage)
+    released = saved_cells(stage.assignment / LAB)
     if _is_only_code(lab, cells, released):
         return written_answers(stage, None)
     unchanged = _unchanged(points, released, cells)
@@ -73,15 +73,6 @@ def _listed(names: Sequence[str]) -> str:
         f"the cell of an answer is missing or unchanged ({shown}), but other cells are not as they "
         "were released. The answer may be there, so it waits"
     )
-
-
-def _released(stage: Stage) -> list[dict[str, Any]]:
-    """Return the cells of the lab that students received; none if it is not built."""
-    try:
-        built = stage.assignment / LAB
-        return student_cells(built.read_bytes(), LAB)
-    except (OSError, UnusableFile):
-        return []
 
 
 def _is_only_code(
