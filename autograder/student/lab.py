@@ -376,7 +376,7 @@ class Lab:
         """Return the text of the cell *answer* in the saved notebook; empty if there is none."""
         for file in sorted(self._folder.glob("*.ipynb")):
             for cell in saved_cells(file):
-                if cell_name(cell) == answer and (text := cell["source"].strip()):
+                if cell_name(cell) == answer and (text := str(cell["source"]).strip()):
                     return text
         return ""
 
