@@ -103,7 +103,8 @@ def export(  # noqa: PLR0913  # each parameter is an option of the command
     course = inputs.find_course(course_folder)
     asked = formats.find_format(form)
     _require_used(given, asked.uses, form)
-    _require_one_source(record, fill, gradebook=gradebook, scale=scale)
+    inputs.refuse_ignored("--gradebook", gradebook, {str(record): record})
+    inputs.refuse_unused("--fill", fill, {"--scale": scale})
     request = formats.ExportRequest(
         course=course,
         record=record,
@@ -118,21 +119,6 @@ def export(  # noqa: PLR0913  # each parameter is an option of the command
     if record is not None:
         output.print_remarks(outdated_results(course, request.results()))
     output.write_export(form, asked.make(request), out or Path(asked.file))
-
-
-def _require_one_source(
-    record: Path | None, fill: Path | None, *, gradebook: bool, scale: bool
-) -> None:
-    """Raise ``UsageError`` if a source of scores would be ignored, or the points are unknown."""
-    if gradebook and record is not None:
-        msg = (
-            f"With --gradebook the scores come from the gradebook, so {record} would be ignored. "
-            "Leave one of the two out."
-        )
-        raise UsageError(msg)
-    if scale and fill is None:
-        msg = "--scale needs the points of the LMS, which are in its file. Add --fill."
-        raise UsageError(msg)
 
 
 def _require_used(given: Mapping[str, object], used: Collection[str], what: str) -> None:

@@ -14,6 +14,7 @@ from autograder.course import (
     PUBLIC_SUITE,
     STAGE_FILE,
     Course,
+    Handout,
     Stage,
     find_root,
     handout,
@@ -29,7 +30,7 @@ from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
-from autograder.student.learner_place import find_exercise, stage_around, unknown
+from autograder.student.learner_place import find_exercise, stage_around, stage_named, unknown
 from autograder.student.oldest_python import newer_syntax
 from autograder.student.own_names import used_names
 from autograder.student.progress import Progress, Task, first_open, tasks
@@ -72,10 +73,11 @@ def find_target(
     """
     path = start / name
     file, exercise = None, ""
-    own = _own_stage(name, start) if name and root is None else None
-    if own is not None:
-        folder = own.source
-    elif (task := _own_exercise(name, start)) is not None:
+    own = learner_folder.find_stages(start)
+    mine = stage_named(own, name) if own and name and root is None else None
+    if mine is not None:
+        folder = mine.source
+    elif own is not None and (task := _own_exercise(own, name, start)) is not None:
         folder, exercise = task.stage.source, task.exercise.name
     elif not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for an invalid path
         folder = _named_stage(name, start, root)
@@ -111,21 +113,9 @@ def _is_others(path: Path, folder: Path, course: Course) -> bool:
     return folder.resolve() != own and learner_folder.folder_around(folder) is None
 
 
-def _own_stage(name: str, start: Path) -> Stage | None:
-    """Return the stage *name* of the learner's own folder, or of an unpacked hand-out."""
-    own = learner_folder.find_stages(start)
-    if own is None:
-        return None
-    try:
-        return own.stage(name)
-    except UsageError:
-        return None
-
-
-def _own_exercise(name: str, start: Path) -> Task | None:
+def _own_exercise(own: Handout, name: str, start: Path) -> Task | None:
     """Return the exercise *name* of the learner's own folder; None if it is a path or unknown."""
-    own = learner_folder.find_stages(start)
-    if own is None or not name or os.path.exists(start / name):  # noqa: PTH110  # Path.exists raises for an invalid path
+    if not name or os.path.exists(start / name):  # noqa: PTH110  # Path.exists raises for an invalid path
         return None
     is_known = name.rpartition("/")[2] in {task.exercise.name for task in tasks(own)}
     return find_exercise(own, name, stage_around(own, start)) if is_known else None

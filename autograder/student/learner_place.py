@@ -45,7 +45,7 @@ def find_place(word: str, here: Path) -> Place:
     inside = stage_around(own, folder)
     if is_folder or not word:
         return Place(own, progress, _first_in(own, progress, inside), inside)
-    if (named := _stage(own, word)) is not None:
+    if (named := stage_named(own, word)) is not None:
         return Place(own, progress, _first_in(own, progress, named), named)
     return Place(own, progress, find_exercise(own, word, inside), inside)
 
@@ -62,7 +62,7 @@ def find_exercise(own: Handout, name: str, here: Stage | None = None) -> Task:
     Raises ``AmbiguousNameError`` if several stages have it, and ``UsageError`` if none has.
     """
     word, _, exercise = name.rpartition("/")
-    stages = [stage for stage in own.stages if not word or stage == _stage(own, word)]
+    stages = [stage for stage in own.stages if not word or stage == stage_named(own, word)]
     found = [Task(one, item) for one in stages for item in one.exercises if item.name == exercise]
     near = [task for task in found if here is not None and task.stage.name == here.name]
     if len(found) > 1 and not near:
@@ -83,7 +83,8 @@ def _is_learners(folder: Path) -> bool:
         return False
 
 
-def _stage(own: Handout, word: str) -> Stage | None:
+def stage_named(own: Handout, word: str) -> Stage | None:
+    """Return the stage that *word*, a name or a number, means; None if it means none."""
     try:
         return own.stage(word)
     except UsageError:

@@ -98,9 +98,15 @@ def test_a_grade_is_explained_by_name(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        pytest.param(["canvas", "r.json", "--gradebook"], "r.json would be ignored", id="record"),
+        pytest.param(
+            ["canvas", "r.json", "--gradebook"],
+            "r.json has no effect with --gradebook",
+            id="record",
+        ),
         pytest.param(["nbgrader", "r.json", "--fill", "x"], "--fill has no effect", id="fill"),
-        pytest.param(["canvas", "r.json", "--scale"], "--scale needs the points", id="scale"),
+        pytest.param(
+            ["canvas", "r.json", "--scale"], "--scale has no effect without --fill", id="scale"
+        ),
         pytest.param(
             ["gradescope", "r.json", "--stage", "1", "--ungraded", "zero"],
             "--stage, --ungraded have no effect on gradescope",
