@@ -273,7 +273,8 @@ class Course(msgspec.Struct, frozen=True, dict=True):
             if prerequisite not in self.file.stages:
                 msg = f"{path}: prerequisite {prerequisite!r} is not a stage of {COURSE_FILE}."
                 raise CourseError(msg)
-        return Stage(self.root, name, file, self.grading.written, self.file.kinds)
+        kinds = file.kinds or self.file.kinds
+        return Stage(self.root, name, file, self.grading.written, kinds)
 
 
 class _HandoutStage(Stage, frozen=True, dict=True):

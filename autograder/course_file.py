@@ -22,8 +22,9 @@ Minutes = Annotated[int, msgspec.Meta(ge=0)]  # 0 means unknown
 HARDEST = 3  # the highest difficulty of an exercise
 MINUTES_BY_DIFFICULTY: Final = (5, 12)  # the most minutes of an exercise with one and two dots
 Isolation = Literal["full", "process"]  # how strictly student code is confined, the strictest first
-Group = Literal["attention", "torch", "python"]  # the groups of kinds of mistake
+Group = Literal["attention", "torch", "python", "plain"]  # the groups of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
+USUAL_GROUPS: Final[tuple[Group, ...]] = ("attention", "torch", "python")
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 _Record = TypeVar("_Record")
 
@@ -141,11 +142,13 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     *minutes* estimates the time for the stage with the rest of its lab; by default it is the sum of
     its exercises. *road* names the path through the course to which the stage belongs.
+    *kinds* are the groups of kinds of mistake, by default those of the course.
     """
 
     format_version: Literal[1]
     title: str
     goal: str
+    kinds: tuple[Group, ...] = ()
     graded: bool = True
     module: Name
     prerequisites: tuple[str, ...] = ()
@@ -163,7 +166,7 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     id: Name
     title: str
     stages: tuple[Name, ...]
-    kinds: tuple[Group, ...] = GROUPS
+    kinds: tuple[Group, ...] = USUAL_GROUPS
     limits: Limits = Limits()
     reveal: Reveal = Reveal()
     grading: Grading = Grading()

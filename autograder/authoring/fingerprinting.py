@@ -29,6 +29,7 @@ from autograder.diagnosis.fingerprints import (
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.packed_numbers import PACKED, pack
+from autograder.diagnosis.plain_mistakes import mistakes_of
 from autograder.diagnosis.programs import Programs, Run, channel_of
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.suite.checks import CollectedCheck, Layer
@@ -116,7 +117,7 @@ class _Numbers:
 
 def kinds_of(stage: Stage, solution: LocalChannel) -> list[Kind]:
     """List the programs with one kind of mistake, in the order of their numbers."""
-    return _kinds(StageMistakes(stage, misconceptions.read_operators(stage)), solution)
+    return _kinds(mistakes_of(stage, misconceptions.read_operators(stage)), solution)
 
 
 def _kinds(mistakes: StageMistakes, solution: LocalChannel) -> list[Kind]:
@@ -152,7 +153,7 @@ class FingerprintMaker:
         """Run every misconception and every program with a kind of mistake, or a sample of both."""
         stage, choose = self._public.stage, _sample if only_sample else list
         bank = choose(misconceptions.known_in(stage))
-        every = StageMistakes(stage, misconceptions.read_operators(stage))
+        every = mistakes_of(stage, misconceptions.read_operators(stage))
         kinds = _kinds(every, self._public.solution)
         self._users = {
             name: [one for one in every.names if name in every.names_within(one)]

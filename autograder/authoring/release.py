@@ -20,7 +20,9 @@ from msgspec.structs import replace
 from autograder.authoring import lab_notebook, public_suite, stubs
 from autograder.authoring.guide import guide
 from autograder.course import ASSIGNMENTS, GUIDE, MISTAKES, RECORDS, Course, Stage
+from autograder.course_file import USUAL_GROUPS
 from autograder.diagnosis import misconceptions, mistake_texts, mistakes
+from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.disk import replace_file
 from autograder.errors import CourseError, UsageError
 from autograder.suite import documented, records
@@ -224,7 +226,7 @@ def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:
 def sources_digest(stage: Stage) -> str:
     """Return the digest of the sources of the records of *stage*; no sentence is part of it."""
     total = hashlib.sha256(b"%d" % RECORDS_VERSION)
-    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures, *_rules_of_kinds())
+    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures, *_rules_of_kinds(stage))
     contents = [path.read_bytes() if path.is_file() else b"" for path in paths]
     for content in (*contents, _documented_of(stage), _mistakes_of(stage)):
         total.update(b":%d:" % len(content) + content)
@@ -236,7 +238,9 @@ def _mistakes_of(stage: Stage) -> bytes:
     bank = misconceptions.read(stage.misconceptions)
     words = misconceptions.read_operators(stage)
     code = [(item.id, item.exercise, item.swaps, item.code) for item in bank]
-    return msgspec.json.encode([code, sorted(kind for kind, said in words.items() if not said)])
+    off = (kind for kind, said in words.items() if not said)
+    usual = sorted(kind for kind in off if KINDS[kind].group in USUAL_GROUPS)
+    return msgspec.json.encode([code, usual])
 
 
 def _documented_of(stage: Stage) -> bytes:
@@ -257,10 +261,11 @@ def _tensors(path: Path, _content: bytes) -> Sequence[documented.DocumentedTenso
     return list(documented.read(path).values())
 
 
-def _rules_of_kinds() -> list[Path]:
-    """List the files that define the kinds of mistake and make programs from them."""
+def _rules_of_kinds(stage: Stage) -> list[Path]:
+    """List the files that define the kinds of mistake of *stage* and make programs from them."""
     folder = Path(mistakes.__file__).parent
-    others = ("programs.py", "stage_mistakes.py", "vocabulary.py")
+    others = ["programs.py", "stage_mistakes.py", "vocabulary.py"]
+    others += ["plain_mistakes.py"] if "plain" in stage.kinds else []
     return [*sorted(folder.glob("*.py")), *map(folder.with_name, others)]
 
 

@@ -35,6 +35,7 @@ from autograder.diagnosis.observation import (
     compare,
 )
 from autograder.diagnosis.pairs import PairSearch
+from autograder.diagnosis.plain_mistakes import mistakes_of
 from autograder.diagnosis.programs import REFUSED, Programs, Run, SolvedCheck
 from autograder.diagnosis.ranking import (
     Candidate,
@@ -46,7 +47,6 @@ from autograder.diagnosis.ranking import (
     Ranking,
 )
 from autograder.diagnosis.result_form import find_error, find_tuple
-from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.transcript import Exchange
@@ -95,7 +95,7 @@ class LiveSource:
         self._solution = solution
         words = misconceptions.read_operators(stage)
         require_known(words)
-        self._mistakes = StageMistakes(stage, words, self.misconceptions)
+        self._mistakes = mistakes_of(stage, words, self.misconceptions)
         self._programs: dict[str, Programs] = {}
         self._contracts: dict[str, Contract] = {}
         self._record = record or self._run_solution

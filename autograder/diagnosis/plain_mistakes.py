@@ -1,0 +1,191 @@
+"""Makes mistakes in plain Python: loops with an index, lists, dictionaries, choices by a key.
+
+Only the stages with the group "plain" have them, so the records of other stages do not depend on
+this file.
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from autograder.course import Stage
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
+from autograder.diagnosis.mistakes.kinds import wording
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    constant,
+    leave_out,
+    mistake,
+    name_of,
+    put,
+    site_of,
+)
+from autograder.diagnosis.stage_mistakes import ExerciseMistakes, StageMistakes, Words
+
+GROUP = "plain"
+CHOICES = {"max": "min", "min": "max"}
+WORDS = {"max": "largest", "min": "smallest"}
+SAME_VALUE = (  # other entries with the largest value, in the place of max(FIRST, key=K)
+    ("FUNC(reversed(list(FIRST)), key=K)", "tie_order.last"),
+    ("FUNC(sorted(FIRST), key=K)", "tie_order"),
+    ("FUNC(sorted(FIRST, reverse=True), key=K)", "tie_order"),
+)
+
+
+def indexes(scope: Scope) -> Iterator[Rewrite]:
+    """A `while` loop whose index moves too little, or that ends before the last position."""
+    for loop in scope.of(ast.While):
+        inside = {id(node) for node in ast.walk(loop.node)}
+        for site in scope.of(ast.AugAssign):
+            match site.node:
+                case ast.AugAssign(ast.Name(), ast.Add(), ast.Constant(int(step))) if step > 1:
+                    if id(site.node) in inside:
+                        less = constant(site_of(site, site.node, "value"), 1)
+                        yield mistake("step_too_small", less)
+        match loop.node.test:
+            case ast.Compare(_, [ast.Lt()], [ast.Call(ast.Name("len"))]):
+                end = site_of(loop, loop.node.test.comparators, 0)
+                yield mistake("loop_end.early", put(end, "OLD - 1"))
+
+
+def entries(scope: Scope) -> Iterator[Rewrite]:
+    """Lists whose entries are appended as a list, parts in another order, numbers off by one."""
+    for site in scope.calls("extend"):
+        if isinstance(site.node.func, ast.Attribute) and len(site.node.args) == 1:
+            name = site_of(site, site.node, "func")
+            yield mistake("list_of_lists", put(name, "OBJECT.append"))
+    for site in scope.of(ast.BinOp):
+        if not isinstance(site.node.op, ast.Add) or isinstance(site.node.right, ast.Constant):
+            continue
+        if isinstance(site.node.left, ast.Constant):
+            if type(site.node.left.value) is int:
+                yield mistake("numbered_wrong", put(site, "LEFT + RIGHT + 1"))
+                yield mistake("numbered_wrong", put(site, "LEFT + RIGHT - 1"))
+        else:
+            yield mistake("joined_in_other_order", put(site, "RIGHT + LEFT"))
+    for site in scope.of(ast.Assign):
+        match site.node:
+            case ast.Assign([ast.Subscript(entry)], ast.BinOp(kept, ast.Add(), more)):
+                if name_of(entry) in {getattr(one, "id", "") for one in ast.walk(kept)}:
+                    value = site_of(site, site.node, "value")
+                    yield mistake("entry_overwritten", put(value, "MORE", MORE=more))
+
+
+def choices(scope: Scope) -> Iterator[Rewrite]:
+    """The wrong one of several entries is chosen by a key."""
+    for site in scope.calls(*CHOICES):
+        key = next((one.value for one in site.node.keywords if one.arg == "key"), None)
+        if isinstance(site.node.func, ast.Name) and key is not None and site.node.args:
+            for text, kind in SAME_VALUE:
+                yield mistake(kind, put(site, text, K=key), "tie_order")
+            name, other = site.node.func.id, CHOICES[site.node.func.id]
+            words = {"old": WORDS[name], "new": WORDS[other]}
+            yield mistake("wrong_choice.other", put(site, f"{other}(FIRST, key=K)", K=key), **words)
+
+
+def rounds(scope: Scope) -> Iterator[Rewrite]:
+    """Loops in the other order, over different entries only, or without their end."""
+    for site in scope.of(ast.For):
+        place = site_of(site, site.node, "iter")
+        yield mistake("order_reversed", put(place, "reversed(list(OLD))"))
+        yield mistake("counted_once", put(place, "dict.fromkeys(OLD)"))
+    for site in scope.of(ast.If):
+        match site.node:
+            case ast.If(ast.UnaryOp(ast.Not(), ast.Name()), [ast.Break() | ast.Return()], []):
+                yield mistake("end_missing", leave_out(site))
+    for loop in scope.of((ast.For, ast.While)):
+        for site in scope.of(ast.Assign):
+            is_in_loop = any(one is site.node for one in loop.node.body)
+            if is_in_loop and isinstance(site.node.value, ast.Call):
+                edits = (Edit(loop, partial(_after, site.node)), leave_out(site))
+                yield mistake("computed_once", edits)
+
+
+def _after(first: ast.stmt, loop: ast.stmt) -> ast.stmt:
+    """Return a statement that runs *first* and then *loop*."""
+    return ast.copy_location(ast.If(ast.Constant(value=True), [first, loop], []), loop)
+
+
+def counts(scope: Scope) -> Iterator[Rewrite]:
+    """Numbers in an argument that have no effect, because every entry counts once."""
+    for site in scope.calls("values"):
+        owner = getattr(site.node.func, "value", None)
+        if isinstance(owner, ast.Name) and owner.id in scope.arguments:
+            ones = put(site, "[1 for _ in OLD]")
+            yield mistake("counts_ignored.argument", ones, name=owner.id)
+    for loop in scope.of(ast.For):
+        for argument, name in _zipped(loop.node):
+            added = [one for one in scope.of(ast.Name) if _is_added(one, name)]
+            if argument in scope.arguments and added:
+                edits = [constant(one, 1) for one in added]
+                yield mistake("counts_ignored.argument", edits, name=argument)
+
+
+def _zipped(loop: ast.For) -> Iterator[tuple[str, str]]:
+    """Yield the names over which a loop runs in parallel, each with the name of its entries."""
+    match loop:
+        case ast.For(ast.Tuple(targets), ast.Call(ast.Name("zip"), sources)):
+            for source, target in zip(sources, targets, strict=False):
+                if isinstance(source, ast.Name) and isinstance(target, ast.Name):
+                    yield source.id, target.id
+
+
+def _is_added(site: Site, name: str) -> bool:
+    """Whether the variable at *site* is *name*, as the second term of a sum."""
+    is_term = isinstance(site.holder, ast.AugAssign | ast.BinOp) and site.key in {"value", "right"}
+    return site.node.id == name and is_term and isinstance(site.holder.op, ast.Add)
+
+
+def options(scope: Scope) -> Iterator[Rewrite]:
+    """Calls without one of their keyword arguments, and half of a comparison with two limits."""
+    for site in scope.of(ast.Call):
+        for keyword in site.node.keywords if name_of(site.node.func) != "zip" else ():
+            if keyword.arg is not None:
+                less = Edit(site, partial(_without, keyword.arg))
+                yield mistake("option_missing.named", less, name=keyword.arg)
+    for site in scope.of(ast.Compare):
+        if len(site.node.ops) > 1:
+            for index in range(len(site.node.ops)):
+                yield mistake("limit_missing", Edit(site, partial(_one_limit, index)))
+
+
+def _without(name: str, call: ast.Call) -> ast.Call:
+    kept = [one for one in call.keywords if one.arg != name]
+    return ast.copy_location(ast.Call(call.func, call.args, kept), call)
+
+
+def _one_limit(index: int, old: ast.Compare) -> ast.Compare:
+    left = [old.left, *old.comparators][index]
+    new = ast.Compare(left, [old.ops[index]], [old.comparators[index]])
+    return ast.copy_location(new, old)
+
+
+RULES = (indexes, entries, choices, rounds, counts, options)
+
+
+class PlainMistakes(StageMistakes):
+    """The known mistakes in the exercises of a stage of plain Python."""
+
+    def of(self, exercise: str) -> ExerciseMistakes:
+        """Return the mistakes in *exercise*, which are found once."""
+        if exercise not in self._known:
+            found = super().of(exercise)
+            more = _rewrites(found.code, self._words)
+            self._known[exercise] = found._replace(rewrites=(*found.rewrites, *more))
+        return self._known[exercise]
+
+
+def mistakes_of(stage: Stage, words: Words, bank: Sequence[Misconception] = ()) -> StageMistakes:
+    """Return the known mistakes of *stage*, with those of plain Python if it has their group."""
+    return (PlainMistakes if GROUP in stage.kinds else StageMistakes)(stage, words, bank)
+
+
+def _rewrites(code: ExerciseCode, words: Words) -> Iterator[Rewrite]:
+    every = (one for scope in code.scopes for rule in RULES for one in rule(scope))
+    for rewrite in every:
+        if said := wording(rewrite.kind, words):
+            yield rewrite._replace(said=said) if rewrite.kind in words else rewrite

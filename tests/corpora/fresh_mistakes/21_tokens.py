@@ -1,0 +1,887 @@
+#% right_words_with_itertools
+def split_words(text):
+    import itertools
+
+    def which(c):
+        return 0 if c.isalpha() else 1 if c.isdigit() else 2 if c.isspace() else 3
+
+    out = []
+    for kind, group in itertools.groupby(text, which):
+        chunk = "".join(group)
+        if out and out[-1].isspace() and out[-1].endswith(" "):
+            head = out.pop()[:-1]
+            if head:
+                out.append(head)
+            chunk = " " + chunk
+        out.append(chunk)
+    return out
+
+
+#% right_words_with_a_regular_expression
+import re
+
+PAT = re.compile(r" ?[^\W\d_]+| ?\d+| ?(?:[^\w\s]|_)+|\s+(?= \S)|\s+")
+
+
+def split_words(text):
+    return [m.group() for m in PAT.finditer(text)]
+
+
+#% right_words_character_by_character
+def split_words(text):
+    words = []
+    current = ""
+    for i, c in enumerate(text):
+        prev = text[i - 1] if i > 0 else None
+        new = False
+        if prev is None:
+            new = True
+        elif c == " " and i + 1 < len(text) and not text[i + 1].isspace():
+            new = True
+        elif prev == " " and not c.isspace():
+            new = False
+        elif c.isalpha() != prev.isalpha() or c.isdigit() != prev.isdigit() or c.isspace() != prev.isspace():
+            new = True
+        if new and current:
+            words.append(current)
+            current = ""
+        current += c
+    if current:
+        words.append(current)
+    return words
+
+
+#% right_pairs_with_a_counter
+from collections import Counter
+
+
+def count_pairs(pieces, counts):
+    stats = Counter()
+    for ids, n in zip(pieces, counts):
+        for a, b in zip(ids[:-1], ids[1:]):
+            stats[(a, b)] += n
+    return stats
+
+
+#% right_merge_like_minbpe
+def merge(ids, pair, new_id):
+    newids = []
+    i = 0
+    while i < len(ids):
+        if ids[i] == pair[0] and i < len(ids) - 1 and ids[i + 1] == pair[1]:
+            newids.append(new_id)
+            i += 2
+        else:
+            newids.append(ids[i])
+            i += 1
+    return newids
+
+
+#% right_merge_on_a_copy
+def merge(ids, pair, new_id):
+    result = list(ids)
+    i = 0
+    while i < len(result) - 1:
+        if (result[i], result[i + 1]) == tuple(pair):
+            result[i : i + 2] = [new_id]
+        i += 1
+    return result
+
+
+#% right_training_with_most_common
+from collections import Counter, defaultdict
+
+
+def train_bpe(word_counts, num_merges):
+    splits = {w: list(w.encode("utf-8")) for w in word_counts}
+    merges = []
+    for i in range(num_merges):
+        freqs = defaultdict(int)
+        for w, f in word_counts.items():
+            s = splits[w]
+            for j in range(len(s) - 1):
+                freqs[s[j], s[j + 1]] += f
+        if len(freqs) == 0:
+            break
+        best, most = None, 0
+        for p, f in freqs.items():
+            if f > most:
+                best, most = p, f
+        merges.append(best)
+        for w in splits:
+            splits[w] = merge(splits[w], best, 256 + i)
+    return merges
+
+
+#% right_encode_by_ranks
+def encode(text, merges):
+    rank = {p: i for i, p in enumerate(merges)}
+    result = []
+    for w in split_words(text):
+        ids = list(w.encode("utf8"))
+        while len(ids) > 1:
+            best = min(zip(ids, ids[1:]), key=lambda p: rank.get(p, float("inf")))
+            if best not in rank:
+                break
+            ids = merge(ids, best, 256 + rank[best])
+        result.extend(ids)
+    return result
+
+
+#% right_bytes_with_a_dictionary
+def token_bytes(merges):
+    vocab = {i: bytes([i]) for i in range(256)}
+    next_id = 256
+    for p0, p1 in merges:
+        vocab[next_id] = vocab[p0] + vocab[p1]
+        next_id += 1
+    return [vocab[i] for i in range(next_id)]
+
+
+#% right_decode_with_min_and_max
+def decode(ids, merges):
+    vocab = token_bytes(merges)
+    if ids and (min(ids) < 0 or max(ids) >= len(vocab)):
+        raise ValueError("id out of range")
+    data = b"".join(map(vocab.__getitem__, ids))
+    return str(data, encoding="utf-8", errors="replace")
+
+
+#% right_bits_by_log2
+def bits_per_byte(mean_loss, num_tokens, num_bytes):
+    if num_bytes <= 0:
+        raise ValueError("num_bytes must be positive")
+    nats_per_byte = mean_loss * num_tokens / num_bytes
+    return nats_per_byte * math.log2(math.e)
+
+
+#% right_everything_in_a_tokenizer_class
+class _Vocabulary:
+    def __init__(self, merges):
+        self.merges = list(merges)
+        self.table = [bytes((b,)) for b in range(256)]
+        for a, b in self.merges:
+            self.table.append(self.table[a] + self.table[b])
+
+    def lookup(self, number):
+        if number < 0:
+            raise ValueError("negative")
+        if number >= len(self.table):
+            raise ValueError("too large")
+        return self.table[number]
+
+
+def token_bytes(merges):
+    return _Vocabulary(merges).table
+
+
+def decode(ids, merges):
+    v = _Vocabulary(merges)
+    return bytes(b for n in ids for b in v.lookup(n)).decode("utf-8", "replace")
+
+
+#% words_by_split
+#% split_words | spaces_lost | The text is cut at white space, which is lost.
+def split_words(text):
+    words = []
+    for part in text.split():
+        word = ""
+        for c in part:
+            if word and (word[-1].isalpha(), word[-1].isdigit()) != (c.isalpha(), c.isdigit()):
+                words.append(word)
+                word = ""
+            word += c
+        if word:
+            words.append(word)
+    return words
+
+
+#% words_keep_the_space_behind
+#% split_words | space_misplaced | The space stays at the end of the word before it.
+import re
+
+
+def split_words(text):
+    return re.findall(r"[^\W\d_]+ ?|\d+ ?|(?:[^\w\s]|_)+ ?|\s+", text)
+
+
+#% words_with_lone_spaces
+#% split_words | space_misplaced, step_missing | A space is a word of its own; it does not move to the next word.
+def split_words(text):
+    kinds = (str.isalpha, str.isdigit, str.isspace)
+    result = []
+    last = None
+    for c in text:
+        k = [f(c) for f in kinds]
+        if k == last:
+            result[-1] = result[-1] + c
+        else:
+            result.append(c)
+        last = k
+    return result
+
+
+#% words_take_all_spaces
+#% split_words | space_misplaced | The whole run of white space moves to the next word, line breaks as well.
+def split_words(text):
+    out = []
+    space = ""
+    for c in text:
+        if c.isspace():
+            space += c
+            continue
+        same = out and not space and (
+            (c.isalpha() and out[-1][-1].isalpha())
+            or (c.isdigit() and out[-1][-1].isdigit())
+            or not (c.isalnum() or out[-1][-1].isalnum())
+        )
+        if same:
+            out[-1] += c
+        else:
+            out.append(space + c)
+        space = ""
+    if space:
+        out.append(space)
+    return out
+
+
+#% words_of_letters_and_digits
+#% split_words | kinds_mixed | Letters and digits are put together by isalnum.
+import re
+
+
+def split_words(text):
+    return re.findall(r" ?[^\W_]+| ?(?:[^\w\s]|_)+|\s+(?= \S)|\s+", text)
+
+
+#% words_in_english_only
+#% split_words | kinds_mixed | Only a to z are letters, so letters with accents are cut off.
+import re
+
+
+def split_words(text):
+    return re.findall(r" ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?= \S)|\s+", text)
+
+
+#% pairs_without_counts
+#% count_pairs | argument_ignored | The counts of the pieces are not used.
+def count_pairs(pieces, counts):
+    d = {}
+    for piece in pieces:
+        for i in range(len(piece) - 1):
+            p = (piece[i], piece[i + 1])
+            d[p] = d.get(p, 0) + 1
+    return d
+
+
+#% pairs_overwritten
+#% count_pairs | wrong_operation, wrong_reduction | A pair gets the count of its last piece; the counts are not added up.
+def count_pairs(pieces, counts):
+    result = {}
+    for piece, n in zip(pieces, counts):
+        for pair in zip(piece, piece[1:]):
+            result[pair] = n
+    return result
+
+
+#% pairs_once_a_piece
+#% count_pairs | pairs_once | A pair counts once in each piece, however often it occurs there.
+def count_pairs(pieces, counts):
+    total = {}
+    for k in range(len(pieces)):
+        ids = pieces[k]
+        for pair in {(ids[j], ids[j + 1]) for j in range(len(ids) - 1)}:
+            total[pair] = total.get(pair, 0) + counts[k]
+    return total
+
+
+#% pairs_sorted
+#% count_pairs | pair_order | The two ids of a pair are sorted, so that (a, b) and (b, a) are the same.
+def count_pairs(pieces, counts):
+    result = {}
+    for piece, n in zip(pieces, counts):
+        for a, b in zip(piece, piece[1:]):
+            key = (min(a, b), max(a, b))
+            result[key] = result.get(key, 0) + n
+    return result
+
+
+#% pairs_lose_the_last
+#% count_pairs | boundary | The last pair of each piece is not counted.
+def count_pairs(pieces, counts):
+    freq = {}
+    for ids, n in zip(pieces, counts):
+        i = 0
+        while i < len(ids) - 2:
+            pair = (ids[i], ids[i + 1])
+            freq[pair] = freq.get(pair, 0) + n
+            i += 1
+    return freq
+
+
+#% merge_goes_on_by_one
+#% merge | step_too_small | After a merge the search goes on at the second id of the merged pair.
+def merge(ids, pair, new_id):
+    out = []
+    for i in range(len(ids)):
+        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
+            out.append(new_id)
+        elif i > 0 and (ids[i - 1], ids[i]) == pair:
+            pass
+        else:
+            out.append(ids[i])
+    return out
+
+
+#% merge_loses_the_last
+#% merge | boundary | The last id is lost if it is not part of a pair.
+def merge(ids, pair, new_id):
+    result = []
+    i = 0
+    while i < len(ids) - 1:
+        if ids[i] == pair[0] and ids[i + 1] == pair[1]:
+            result.append(new_id)
+            i = i + 2
+        else:
+            result.append(ids[i])
+            i = i + 1
+    return result
+
+
+#% merge_only_the_first
+#% merge | first_only, return_in_loop | Only the first occurrence of the pair is replaced.
+def merge(ids, pair, new_id):
+    for i in range(len(ids) - 1):
+        if (ids[i], ids[i + 1]) == tuple(pair):
+            return ids[:i] + [new_id] + ids[i + 2 :]
+    return list(ids)
+
+
+#% merge_in_the_callers_list
+#% merge | in_place | The caller's list is changed.
+def merge(ids, pair, new_id):
+    i = 0
+    while i < len(ids) - 1:
+        if ids[i] == pair[0] and ids[i + 1] == pair[1]:
+            ids[i] = new_id
+            del ids[i + 1]
+        i += 1
+    return ids
+
+
+#% merge_from_the_right
+#% merge | direction_reversed | The search goes from right to left, so the odd id of a run stays at its beginning.
+def merge(ids, pair, new_id):
+    out = []
+    i = len(ids) - 1
+    while i >= 0:
+        if i > 0 and ids[i - 1] == pair[0] and ids[i] == pair[1]:
+            out.insert(0, new_id)
+            i -= 2
+        else:
+            out.insert(0, ids[i])
+            i -= 1
+    return out
+
+
+#% training_with_the_largest_pair
+#% train_bpe | tie_order | Of equally frequent pairs the one with the largest ids is merged.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    freqs = list(word_counts.values())
+    merges = []
+    while len(merges) < num_merges:
+        stats = count_pairs(words, freqs)
+        if not stats:
+            break
+        _, best = max((n, p) for p, n in stats.items())
+        merges.append(best)
+        words = [merge(w, best, 255 + len(merges)) for w in words]
+    return merges
+
+
+#% training_with_the_last_of_equals
+#% train_bpe | tie_order | Of equally frequent pairs the one that occurs last is merged.
+def train_bpe(word_counts, num_merges):
+    words, freqs, merges = [list(w.encode("utf-8")) for w in word_counts], list(word_counts.values()), []
+    for step in range(num_merges):
+        stats = count_pairs(words, freqs)
+        best, most = None, 0
+        for pair in stats:
+            if stats[pair] >= most:
+                best, most = pair, stats[pair]
+        if best is None:
+            return merges
+        words = [merge(w, best, 256 + step) for w in words]
+        merges.append(best)
+    return merges
+
+
+#% training_counts_once
+#% train_bpe | counted_once | The pairs are counted once, before the loop.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    stats = count_pairs(words, list(word_counts.values()))
+    ordered = sorted(stats, key=lambda p: -stats[p])
+    return ordered[:num_merges]
+
+
+#% training_ignores_how_often
+#% train_bpe | argument_ignored | Each word counts once, however often it occurs.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    merges = []
+    while len(merges) < num_merges:
+        stats = count_pairs(words, [1] * len(words))
+        if not stats:
+            break
+        best = max(stats, key=stats.get)
+        words = [merge(w, best, 256 + len(merges)) for w in words]
+        merges.append(best)
+    return merges
+
+
+#% training_without_end
+#% train_bpe | check_missing | There is no end when no pair is left, so max of nothing raises.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    merges = []
+    for i in range(num_merges):
+        stats = count_pairs(words, list(word_counts.values()))
+        best = max(stats, key=lambda p: stats[p])
+        words = [merge(w, best, 256 + i) for w in words]
+        merges.append(best)
+    return merges
+
+
+#% training_stops_at_one
+#% train_bpe | step_extra | A pair that occurs only once is not merged any more.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    merges = []
+    while len(merges) < num_merges:
+        stats = count_pairs(words, list(word_counts.values()))
+        best = max(stats, key=stats.get, default=None)
+        if best is None or stats[best] < 2:
+            break
+        words = [merge(w, best, 256 + len(merges)) for w in words]
+        merges.append(best)
+    return merges
+
+
+#% encode_code_points
+#% encode | bytes_and_characters | The numbers of the characters are used in place of bytes.
+def encode(text, merges):
+    result = []
+    for word in split_words(text):
+        ids = [ord(c) for c in word]
+        for i, pair in enumerate(merges):
+            ids = merge(ids, pair, 256 + i)
+        result += ids
+    return result
+
+
+#% encode_in_lists
+#% encode | list_of_lists | The ids of each word are a list inside the list.
+def encode(text, merges):
+    result = []
+    for word in split_words(text):
+        ids = list(word.encode("utf-8"))
+        for i in range(len(merges)):
+            ids = merge(ids, merges[i], 256 + i)
+        result.append(ids)
+    return result
+
+
+#% encode_the_whole_text
+#% encode | step_missing, not_cut | The text is not cut into words, so merges cross them.
+def encode(text, merges):
+    ids = list(text.encode("utf-8"))
+    for rank, pair in enumerate(merges):
+        ids = merge(ids, pair, 256 + rank)
+    return ids
+
+
+#% encode_longest_first
+#% encode | rank_ignored | The longest token that fits is taken, from left to right.
+def encode(text, merges):
+    table = token_bytes(merges)
+    ids = []
+    for word in split_words(text):
+        data = word.encode()
+        i = 0
+        while i < len(data):
+            fits = [n for n in range(len(table)) if data[i : i + len(table[n])] == table[n]]
+            best = max(fits, key=lambda n: len(table[n]))
+            ids.append(best)
+            i += len(table[best])
+    return ids
+
+
+#% encode_from_the_last_merge
+#% encode | rank_ignored | The merges are applied in the reverse order.
+def encode(text, merges):
+    out = []
+    for word in split_words(text):
+        ids = list(word.encode())
+        for rank in reversed(range(len(merges))):
+            ids = merge(ids, merges[rank], 256 + rank)
+        out.extend(ids)
+    return out
+
+
+#% bytes_the_wrong_way_round
+#% token_bytes | parts_exchanged | The right part comes before the left one.
+def token_bytes(merges):
+    vocab = [bytes([b]) for b in range(256)]
+    for a, b in merges:
+        vocab.append(vocab[b] + vocab[a])
+    return vocab
+
+
+#% decode_each_token_alone
+#% decode | decoded_alone | Each token is decoded by itself.
+def decode(ids, merges):
+    table = token_bytes(merges)
+    text = ""
+    for i in ids:
+        if i < 0 or i >= len(table):
+            raise ValueError(f"bad id {i}")
+        text += table[i].decode("utf-8", errors="replace")
+    return text
+
+
+#% decode_leaves_out
+#% decode | bytes_left_out | Bytes that are no character are left out.
+def decode(ids, merges):
+    table = token_bytes(merges)
+    if any(i < 0 or i >= len(table) for i in ids):
+        raise ValueError("unknown token")
+    return b"".join(table[i] for i in ids).decode("utf-8", errors="ignore")
+
+
+#% bits_upside_down
+#% bits_per_byte | wrong_operation | Tokens and bytes have changed places.
+def bits_per_byte(mean_loss, num_tokens, num_bytes):
+    if num_bytes == 0:
+        raise ValueError("empty text")
+    return mean_loss / math.log(2) * num_bytes / num_tokens
+
+
+#% double_words
+#% split_words | space_misplaced, step_missing | A space is a word of its own.
+#% split_words | kinds_mixed | Letters and digits are put together.
+def split_words(text):
+    words = []
+    for c in text:
+        if words and c.isalnum() == words[-1][-1].isalnum() and c.isspace() == words[-1][-1].isspace():
+            words[-1] += c
+        else:
+            words.append(c)
+    return words
+
+
+#% double_pairs
+#% count_pairs | argument_ignored | The counts are not used.
+#% count_pairs | boundary | The first pair of each piece is left out.
+def count_pairs(pieces, counts):
+    d = {}
+    for piece in pieces:
+        for i in range(1, len(piece) - 1):
+            p = piece[i], piece[i + 1]
+            d[p] = d.get(p, 0) + 1
+    return d
+
+
+#% double_merge
+#% merge | boundary | The last id is lost.
+#% merge | step_too_small | After a merge the search goes on by one.
+def merge(ids, pair, new_id):
+    out = []
+    i = 0
+    while i < len(ids) - 1:
+        if (ids[i], ids[i + 1]) == tuple(pair):
+            out.append(new_id)
+        else:
+            out.append(ids[i])
+        i += 1
+    return out
+
+
+#% double_training
+#% train_bpe | argument_ignored | Each word counts once.
+#% train_bpe | tie_order | Of equally frequent pairs the last one is merged.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    merges = []
+    while len(merges) < num_merges:
+        stats = count_pairs(words, [1 for _ in words])
+        if not stats:
+            break
+        best = max(reversed(list(stats)), key=stats.get)
+        words = [merge(w, best, 256 + len(merges)) for w in words]
+        merges.append(best)
+    return merges
+
+
+#% double_encode
+#% encode | bytes_and_characters | Numbers of characters are used.
+#% encode | step_missing, not_cut | The text is not cut into words.
+def encode(text, merges):
+    ids = [ord(sign) for sign in text]
+    for rank, pair in enumerate(merges):
+        ids = merge(ids, pair, 256 + rank)
+    return ids
+
+
+#% double_bytes
+#% token_bytes | parts_exchanged | The right part comes first.
+#% token_bytes | bytes_missing, step_missing | The 256 single bytes are not in the list.
+def token_bytes(merges):
+    vocab = {b: bytes([b]) for b in range(256)}
+    for k, (a, b) in enumerate(merges):
+        vocab[256 + k] = vocab[b] + vocab[a]
+    return [vocab[256 + k] for k in range(len(merges))]
+
+
+#% double_decode
+#% decode | decoded_alone | Each token is decoded by itself.
+#% decode | check_missing | Negative ids are accepted.
+def decode(ids, merges):
+    table = token_bytes(merges)
+    if any(i >= len(table) for i in ids):
+        raise ValueError("unknown id")
+    return "".join(table[i].decode(errors="replace") for i in ids)
+
+
+#% double_bits
+#% bits_per_byte | factor_missing, wrong_divisor, nats_for_bits | The result is in nats.
+#% bits_per_byte | wrong_operation | Tokens and bytes have changed places.
+def bits_per_byte(mean_loss, num_tokens, num_bytes):
+    if num_bytes == 0:
+        raise ValueError("no bytes")
+    return mean_loss * num_bytes / num_tokens
+
+
+#% double_in_two_helpers
+#% merge | boundary | The last id is lost.
+#% token_bytes | parts_exchanged | The right part comes first.
+def merge(ids, pair, new_id):
+    out, i = [], 0
+    while i + 1 < len(ids):
+        if (ids[i], ids[i + 1]) == tuple(pair):
+            out.append(new_id)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+def token_bytes(merges):
+    vocab = [bytes([b]) for b in range(256)]
+    for left, right in merges:
+        vocab.append(vocab[right] + vocab[left])
+    return vocab
+
+
+#% double_training_and_bits
+#% train_bpe | counted_once | The pairs are counted once, before the loop.
+#% bits_per_byte | factor_missing, wrong_divisor, nats_for_bits | The result is in nats.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    stats = count_pairs(words, list(word_counts.values()))
+    merges = []
+    while len(merges) < num_merges and stats:
+        best = max(stats, key=stats.get)
+        del stats[best]
+        merges.append(best)
+    return merges
+
+
+def bits_per_byte(mean_loss, num_tokens, num_bytes):
+    if not num_bytes:
+        raise ValueError("no bytes")
+    return mean_loss * num_tokens / num_bytes
+
+
+#% inlined_training_counts_every_piece_once
+#% train_bpe | argument_ignored | The counts of the words are not used in the count of pairs that is written out.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode("utf-8")) for w in word_counts]
+    merges = []
+    while len(merges) < num_merges:
+        stats = {}
+        for w in words:
+            for pair in zip(w, w[1:]):
+                stats[pair] = stats.get(pair, 0) + 1
+        if not stats:
+            break
+        best = max(stats, key=stats.get)
+        words = [merge(w, best, 256 + len(merges)) for w in words]
+        merges.append(best)
+    return merges
+
+
+#% inlined_training_merges_by_one
+#% train_bpe | step_too_small | In the merge that is written out, the search goes on by one.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode("utf-8")) for w in word_counts]
+    freqs = list(word_counts.values())
+    merges = []
+    while len(merges) < num_merges:
+        stats = count_pairs(words, freqs)
+        if not stats:
+            break
+        best = max(stats, key=stats.get)
+        new = []
+        for w in words:
+            out, i = [], 0
+            while i < len(w):
+                if tuple(w[i : i + 2]) == best:
+                    out.append(256 + len(merges))
+                else:
+                    out.append(w[i])
+                i += 1
+            new.append(out)
+        words = new
+        merges.append(best)
+    return merges
+
+
+#% inlined_training_loses_the_last
+#% train_bpe | boundary | In the merge that is written out, the last id is lost.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode("utf-8")) for w in word_counts]
+    merges = []
+    for step in range(num_merges):
+        stats = count_pairs(words, list(word_counts.values()))
+        if not stats:
+            break
+        best = max(stats, key=stats.get)
+        for k, w in enumerate(words):
+            out = []
+            i = 0
+            while i < len(w) - 1:
+                if w[i] == best[0] and w[i + 1] == best[1]:
+                    out.append(256 + step)
+                    i += 2
+                else:
+                    out.append(w[i])
+                    i += 1
+            words[k] = out
+        merges.append(best)
+    return merges
+
+
+#% inlined_training_counts_pairs_once_a_word
+#% train_bpe | pairs_once | In the count that is written out, a pair counts once in each word.
+def train_bpe(word_counts, num_merges):
+    pieces = {w: list(w.encode()) for w in word_counts}
+    merges = []
+    while len(merges) < num_merges:
+        stats = {}
+        for w, ids in pieces.items():
+            for pair in dict.fromkeys(zip(ids, ids[1:])):
+                stats[pair] = stats.get(pair, 0) + word_counts[w]
+        if not stats:
+            break
+        best = max(stats, key=stats.get)
+        for w in pieces:
+            pieces[w] = merge(pieces[w], best, 256 + len(merges))
+        merges.append(best)
+    return merges
+
+
+#% inlined_encode_merges_by_one
+#% encode | step_too_small | In the merge that is written out, the search goes on by one.
+def encode(text, merges):
+    result = []
+    for word in split_words(text):
+        ids = list(word.encode())
+        for rank, (a, b) in enumerate(merges):
+            new = []
+            i = 0
+            while i < len(ids):
+                if ids[i] == a and i + 1 < len(ids) and ids[i + 1] == b:
+                    new.append(256 + rank)
+                    i += 1
+                else:
+                    new.append(ids[i])
+                    i += 1
+            ids = new
+        result.extend(ids)
+    return result
+
+
+#% inlined_encode_only_the_first
+#% encode | first_only | In the merge that is written out, only the first occurrence is replaced.
+def encode(text, merges):
+    result = []
+    for word in split_words(text):
+        ids = list(word.encode())
+        for rank, (a, b) in enumerate(merges):
+            for i in range(len(ids) - 1):
+                if ids[i] == a and ids[i + 1] == b:
+                    ids[i : i + 2] = [256 + rank]
+                    break
+        result.extend(ids)
+    return result
+
+
+#% inlined_encode_splits_at_white_space
+#% encode | spaces_lost | The text is cut with split, so its white space is lost.
+def encode(text, merges):
+    result = []
+    for word in text.split():
+        ids = list(word.encode())
+        for rank, pair in enumerate(merges):
+            ids = merge(ids, pair, 256 + rank)
+        result.extend(ids)
+    return result
+
+
+#% inlined_decode_turns_parts_round
+#% decode | parts_exchanged | In the table that is written out, the right part comes first.
+def decode(ids, merges):
+    table = {i: bytes([i]) for i in range(256)}
+    for k, (a, b) in enumerate(merges):
+        table[256 + k] = table[b] + table[a]
+    if any(i not in table for i in ids):
+        raise ValueError("unknown id")
+    return b"".join(table[i] for i in ids).decode("utf-8", errors="replace")
+
+
+#% inlined_decode_numbers_from_257
+#% decode | boundary | In the table that is written out, the first merge has the id 257.
+def decode(ids, merges):
+    table = {i: bytes([i]) for i in range(256)}
+    new_id = 257
+    for a, b in merges:
+        table[new_id] = table[a] + table[b]
+        new_id += 1
+    for i in ids:
+        if i not in table:
+            raise ValueError("unknown id")
+    return b"".join(table[i] for i in ids).decode("utf-8", "replace")
+
+
+#% inlined_training_numbers_from_257
+#% train_bpe | boundary | The first merge gets the id 257.
+def train_bpe(word_counts, num_merges):
+    words = [list(w.encode()) for w in word_counts]
+    freqs = list(word_counts.values())
+    merges = []
+    next_id = 257
+    while len(merges) < num_merges:
+        stats = {}
+        for w, n in zip(words, freqs):
+            for i in range(len(w) - 1):
+                stats[w[i], w[i + 1]] = stats.get((w[i], w[i + 1]), 0) + n
+        if not stats:
+            break
+        best = max(stats, key=stats.get)
+        words = [merge(w, best, next_id) for w in words]
+        merges.append(best)
+        next_id += 1
+    return merges
