@@ -1,0 +1,106 @@
+"""Tests the kinds of mistake in plain Python: loops, lists, dictionaries and choices by a key."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.release import sources_digest
+from autograder.course import load
+from autograder.course_file import USUAL_GROUPS
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
+from autograder.diagnosis.mistakes.kinds import KINDS
+from autograder.diagnosis.plain_mistakes import GROUP, RULES, PlainMistakes, mistakes_of
+from autograder.diagnosis.stage_mistakes import StageMistakes
+
+ROOT = Path(__file__).parents[3]
+SOLUTION = """
+def summed(pieces, counts):
+    found, merged, i = {}, [], 0
+    for piece, count in zip(pieces, counts):
+        for pair in piece:
+            found[pair] = found.get(pair, 0) + count
+        merged.extend(piece)
+    while i < len(merged):
+        largest = choose(found)
+        if not largest:
+            break
+        i += 2
+    number = 256 + len(merged)
+    joined = merged[number] + merged[i]
+    if not 0 <= number < i:
+        joined = joined.decode(errors="replace")
+    return max(found, key=found.get), joined
+"""
+
+
+def made() -> dict[str, list[str]]:
+    """Return the changed lines of each wrong program, by the key of its kind."""
+    code = ExerciseCode(SOLUTION, "summed", ["summed"])
+    right, found = code.text([]).splitlines(), dict[str, list[str]]()
+    for scope in code.scopes:
+        for rewrite in (one for rule in RULES for one in rule(scope)):
+            lines = [line.strip() for line in code.text([rewrite]).splitlines()]
+            changed = [line for line in lines if line not in {one.strip() for one in right}]
+            found.setdefault(rewrite.key, []).extend(changed)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        pytest.param("step_too_small", "i += 1", id="a-step-too-small"),
+        pytest.param("loop_end.early", "while i < len(merged) - 1:", id="a-loop-that-ends-early"),
+        pytest.param("list_of_lists", "merged.append(piece)", id="a-list-of-lists"),
+        pytest.param("entry_overwritten", "found[pair] = count", id="an-overwritten-entry"),
+        pytest.param(
+            "counts_ignored.argument",
+            "found[pair] = found.get(pair, 0) + 1",
+            id="counts-without-effect",
+        ),
+        pytest.param("counted_once", "for pair in dict.fromkeys(piece):", id="counted-once"),
+        pytest.param("order_reversed", "for pair in reversed(list(piece)):", id="another-order"),
+        pytest.param("numbered_wrong", "number = 256 + len(merged) + 1", id="wrong-numbers"),
+        pytest.param(
+            "joined_in_other_order", "joined = merged[i] + merged[number]", id="parts-exchanged"
+        ),
+        pytest.param(
+            "tie_order.last",
+            "return (max(reversed(list(found)), key=found.get), joined)",
+            id="the-last-of-equals",
+        ),
+        pytest.param(
+            "wrong_choice.other", "return (min(found, key=found.get), joined)", id="the-smallest"
+        ),
+        pytest.param("option_missing.named", "joined = joined.decode()", id="a-missing-option"),
+        pytest.param("limit_missing", "if not number < i:", id="half-a-comparison"),
+    ],
+)
+def test_a_rule_makes_the_mistake_that_its_sentence_describes(key: str, line: str):
+    """Each rule changes the line that its sentence is about."""
+    assert line in made()[key]
+
+
+def test_a_value_can_be_computed_once_and_an_end_can_be_missing():
+    """A step moves before its loop, and the end of a loop disappears."""
+    found = made()
+
+    assert "if True:" in found["computed_once"]
+    assert found["end_missing"] == ["pass"]
+
+
+def test_every_sentence_of_the_group_has_a_rule():
+    """Each kind of the group is made by a rule, and each rule makes kinds of the group."""
+    kinds = {key.partition(".")[0] for key in made()}
+
+    assert kinds == {name for name, kind in KINDS.items() if kind.group == GROUP}
+
+
+def test_only_stages_with_the_group_have_these_mistakes():
+    """A stage that names the group gets them; the records of others do not depend on them."""
+    course = load(ROOT)
+    stages = {GROUP in stage.kinds: stage for stage in course.stages}
+
+    assert isinstance(mistakes_of(stages[True], {}), PlainMistakes)
+    assert type(mistakes_of(stages[False], {})) is StageMistakes
+    assert stages[False].kinds == USUAL_GROUPS
+    assert sources_digest(stages[False]) != sources_digest(stages[True])
