@@ -61,7 +61,9 @@ def made() -> dict[str, list[str]]:
         pytest.param("order_reversed", "for pair in reversed(list(piece)):", id="another-order"),
         pytest.param("numbered_wrong", "number = 256 + len(merged) + 1", id="wrong-numbers"),
         pytest.param(
-            "joined_in_other_order", "joined = merged[i] + merged[number]", id="parts-exchanged"
+            "joined_in_other_order",
+            "joined = merged[i] + merged[number]",
+            id="parts-in-another-order",
         ),
         pytest.param(
             "tie_order.last",
