@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
 
 LETTERS = "abcdef"
 LENGTH = 6  # tokens in a text
@@ -106,12 +107,15 @@ def train(
     rate: float = 0.03,
     marks: Sequence[int] = (),
     batch: int = BATCH,
+    warmup: int = 0,
 ) -> Curves:
     """Train *model* on *task* with Adam, on *batch* new texts in each step.
 
-    It is measured after the steps in *marks*, by default ten.
+    It is measured after the steps in *marks*, by default ten. With *warmup*, the rate rises for so
+    many steps, and then falls to 0.
     """
     optimizer = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=rate)
+    rates = LambdaLR(optimizer, lambda step: _share_of_rate(step, steps, warmup))
     chosen = {0, steps, *(marks or [round(steps * tenth / 10) for tenth in range(10)])}
     curves = Curves([], [], [], [])
     for step in range(steps + 1):
@@ -122,7 +126,15 @@ def train(
                 curve.append(one)
         if step < steps:
             _step(model, optimizer, *task(batch, False))
+            rates.step()
     return curves
+
+
+def _share_of_rate(step: int, steps: int, warmup: int) -> float:
+    """Return the share of the rate at a step; without *warmup* it is always 1."""
+    if not warmup:
+        return 1.0
+    return min(1.0, (step + 1) / warmup) if step <= warmup else (steps - step) / steps
 
 
 def _step(model: nn.Module, optimizer: Optimizer, tokens: Tensor, wanted: Tensor) -> None:

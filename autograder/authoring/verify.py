@@ -188,6 +188,8 @@ def undocumented_exercises(stage: Stage) -> Iterator[str]:
 
 
 def _public_methods(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
+    if isinstance(node, ast.FunctionDef):  # functions in it are its own steps
+        return []
     methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
     return [method for method in methods if not method.name.startswith("_")]
 

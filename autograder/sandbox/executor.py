@@ -47,6 +47,7 @@ from autograder.sandbox.tensors import Encoder, decode, differs, has_array
 from autograder.sandbox.unused_compiler import postpone_compiler
 
 COUNTED = ("functions", "operators", "products")
+HOOKS = ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks")
 MAX_REBOUND = 10  # reported names of classes that were bound again; students do not write more
 
 
@@ -271,6 +272,15 @@ def _shapes(call: Call) -> object:
     return {name: list(item.shape) for name, item in call.parameters.items()}
 
 
+def _hooks(call: Call) -> int:
+    """Count the hooks that a call of the module runs; a replaced ``forward`` counts as one."""
+    parts = [vars(part) for part in call.module.modules()]
+    count = sum(len(part.get(f"_{kind}", ())) for part in parts for kind in HOOKS)
+    everywhere = vars(nn.modules.module)  # torch's hooks for all modules
+    count += sum(len(everywhere.get(f"_global_{kind}", ())) for kind in HOOKS)
+    return count + sum("forward" in part for part in parts)
+
+
 def _gradients(call: Call) -> object:
     """Call the target, and return the gradients for the cotangents, the first argument."""
     cotangents, *inputs = call.args
@@ -311,6 +321,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "shapes": _shapes,
         "buffers": lambda call: dict(call.module.named_buffers()),
         "state": lambda call: dict(call.module.state_dict()),
+        "hooks": _hooks,
         "load": lambda call: load(call.module, call.kwargs, call.request.may_lack, call.names),
         "replace": lambda call: replace(call.module, call.kwargs),
         "gradients": _gradients,

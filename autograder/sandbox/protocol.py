@@ -46,7 +46,8 @@ _Message = TypeVar("_Message")
 
 _ModuleVerb = Literal["read", "run", "has", "signature", "draw", "attempts"]
 _CallVerb = Literal["call", "new", "forward", "method", "gradients", "operators"]
-_StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load", "replace"]
+_KeptVerb = Literal["parameters", "shapes", "buffers", "state", "hooks"]
+_StateVerb = Literal[_KeptVerb, "mode", "move", "load", "replace"]
 Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb]
 _ImportKind = Literal["not-compiled", "rebound", "left-out", "annotation"]
 _CallKind = Literal["missing", "not-implemented", "raised", "bad-output"]
@@ -280,6 +281,7 @@ VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
         "read": (SourceValue,),
         "has": (bool,),
         "new": (ObjectValue,),
+        "hooks": (int,),
     }
 )
 # The names in a dictionary that the kit's own code makes.
@@ -289,7 +291,7 @@ NAMES_OF: Final[Mapping[Verb, frozenset[str]]] = MappingProxyType(
         "operators": frozenset({"functions", "operators", "products", "largest"}),
     }
 )
-SHORT_VERBS: Final = frozenset({"has", "new", "mode", "load", "replace"})
+SHORT_VERBS: Final = frozenset({"has", "hooks", "new", "mode", "load", "replace"})
 # Maps the first byte of a value in msgpack to the number of bytes that follow and of inner values.
 _FIXED: Final = MappingProxyType(
     {

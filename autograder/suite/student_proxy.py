@@ -252,6 +252,14 @@ class RemoteModule:
         """Return the ``state_dict``."""
         return read_tensors(self._ask("state"))
 
+    def hooks(self) -> int:
+        """Count the hooks in the module and its parts; a replaced ``forward`` counts as one.
+
+        The worker says so itself, so a check of this number should give few points.
+        """
+        found: int = self._ask("hooks")
+        return found
+
     def load(
         self, values: Mapping[str, Tensor], *, may_lack: tuple[str, ...] = ()
     ) -> "RemoteModule":

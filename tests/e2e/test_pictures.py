@@ -118,6 +118,13 @@ def looks_for_its_own_letter(weights: Tensor) -> bool:
     )
 
 
+def attends_after_the_earlier_copy(weights: Tensor) -> bool:
+    """Return whether each letter that comes again gets the one after its earlier copy."""
+    text = "cjaofmaocj"
+    rows = zip(text[6:], weights.argmax(dim=-1).tolist(), strict=True)
+    return all(text[column - 1] == letter and column <= 6 for letter, column in rows)
+
+
 CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "01_dot_product_attention": long_vectors_win,
     "02_causal_averaging": shares_equally,
@@ -136,6 +143,7 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "16_kv_cache": finds_equal_words,
     "17_fewer_keys": forgets_and_prefers_equal_words,
     "18_tiled_attention": looks_for_its_own_letter,
+    "20_look_inside": attends_after_the_earlier_copy,
 }
 
 

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from autograder.sandbox.executor import VERBS, RequestExecutor
 from autograder.sandbox.protocol import (
@@ -178,6 +178,51 @@ def test_forward_and_mode_use_the_module_of_the_handle(ask: Ask, scale: int, fac
 
     assert torch.equal(trained, factor)
     assert torch.equal(value(ask("forward", handle=scale, args=(x,))), x)
+
+
+HOOKED = """
+from torch import nn
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Identity(), nn.Identity()
+
+    def leave_two_hooks(self):
+        self.first.register_forward_hook(lambda part, given, made: None)
+        self.second.register_forward_pre_hook(lambda part, given: None)
+
+    def replace_a_forward(self):
+        self.second.forward = lambda x: x
+
+    def leave_a_hook_for_all(self):
+        nn.modules.module.register_module_forward_hook(lambda part, given, made: None)
+
+    def remove_its_hook(self):
+        self.first.register_forward_hook(lambda part, given, made: None).remove()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        pytest.param("leave_two_hooks", 2, id="two-hooks-in-its-parts"),
+        pytest.param("replace_a_forward", 1, id="a-replaced-forward"),
+        pytest.param("leave_a_hook_for_all", 1, id="a-hook-of-all-modules"),
+        pytest.param("remove_its_hook", 0, id="no-hook-that-was-removed"),
+    ],
+)
+def test_hooks_of_a_module_are_counted(name: str, count: int):
+    """The hooks that a call leaves in a module or in torch are counted."""
+    ask = asking(HOOKED)
+    pair = value(ask("new", name="Pair"))
+    before = value(ask("hooks", handle=pair))
+
+    value(ask("method", name=name, handle=pair))
+    after = value(ask("hooks", handle=pair))
+    nn.modules.module._global_forward_hooks.clear()
+
+    assert (before, after) == (0, count)
 
 
 def test_buffers_and_state_are_listed_by_name(ask: Ask, scale: int):

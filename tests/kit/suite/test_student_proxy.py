@@ -131,6 +131,7 @@ def test_a_new_module_has_parameters_buffers_and_modes(student: Student):
     assert scale.parameters()["factor"].requires_grad
     assert (scale.buffers().keys(), scale.state().keys()) == ({"mask"}, {"factor", "mask"})
     assert scale.eval().train() is scale
+    assert scale.hooks() == 0
 
 
 def test_a_method_besides_forward_can_be_called(student: Student):
