@@ -128,3 +128,8 @@ def swapped_keys(asked: Asked, one: int = 2, other: int = 8) -> tuple[Tensor, ..
 def letters_of(ids: Tensor) -> list[str]:
     """Return the letters of a text (T,)."""
     return [chr(ord("a") + number) for number in ids.tolist()]
+
+
+def weights_of(activations: dict[str, Tensor]) -> list[Tensor]:
+    """Return the recorded weights of the first head of both layers: two tensors (B, T, T)."""
+    return [activations[f"layers.{layer}.weights"][:, 0] for layer in (0, 1)]

@@ -205,6 +205,18 @@ def test_what_does_not_hold_is_a_finding(
     assert any(finding in line for line in findings), findings
 
 
+def test_a_function_inside_an_exercise_needs_no_docstring(tmp_path: Path):
+    """A function that a solution defines as one of its steps is not a public method."""
+    solution = tmp_path / "tiny.py"
+    solution.write_text(
+        'def double(x):\n    """Twice x."""\n\n    def add(y):\n        return x + y\n\n'
+        "    return add(x)\n"
+    )
+    stage = SimpleNamespace(solution=solution, exercises=[Exercise("double", hints=("a", "b"))])
+
+    assert list(verify.undocumented_exercises(stage)) == []
+
+
 def test_copies_give_no_points_and_other_exercises_do():
     """Points are for what a student writes in this stage."""
     exercises = [Exercise("double", copied_from="00_old"), Exercise("Scale"), Exercise("half")]
