@@ -244,9 +244,11 @@ class WrittenCode:
 
     @cached_property
     def skips_iterations(self) -> bool:
-        """Whether a loop runs over a part: a slice, or a range with another start or end."""
+        """Whether a loop runs over a part: a slice, or positions with another start or end."""
         every = (each.iter for each in self._nodes if isinstance(each, ast.For | ast.comprehension))
-        return any(_is_part(each) for each in every)
+        ends = (each.test for each in self._nodes if isinstance(each, ast.While))
+        limits = (one for end in ends if isinstance(end, ast.Compare) for one in end.comparators)
+        return any(map(_is_part, every)) or any(isinstance(one, ast.BinOp) for one in limits)
 
     @cached_property
     def changes_in_place(self) -> bool:

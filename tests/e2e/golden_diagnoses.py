@@ -22,7 +22,7 @@ from autograder.diagnosis import misconceptions
 from autograder.diagnosis.diagnostician import Source, diagnose
 from autograder.diagnosis.observation import Failure, status_of
 from autograder.diagnosis.recorded import recorded_source
-from autograder.errors import CourseError
+from autograder.errors import CourseError, OutOfMemoryError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, Status
 from autograder.suite.in_process import LocalChannel, solution_channel
@@ -103,7 +103,10 @@ def said(runner: SuiteRunner, stage: Stage, source: Source, program: Program) ->
         channel = LocalChannel("program", program.text.encode(), solution)
     except CourseError:
         return ["it can't be imported"]
-    seen = [(one, runner.run(one.item, channel)) for one in checks]
+    try:
+        seen = [(one, runner.run(one.item, channel)) for one in checks]
+    except OutOfMemoryError:  # a list that grows without end; grading ends such a worker
+        return ["it uses all memory"]
     failures = [
         Failure(one.item, shown, shows_values=True)
         for one, shown in seen

@@ -180,6 +180,7 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("sizes_of_joined", "torch.stack([A, ONES])", "different shapes: [3, 2] and [3, 3]."),
     ("nothing_to_join", "torch.cat([])", "is empty"),
     ("nothing_to_join", "torch.stack([])", "is empty"),
+    ("nothing_to_choose", "max({}, key=len)", "nothing to choose"),
     ("one_to_join", "torch.cat(A)", "takes a list of tensors"),
     ("leaf_in_place", "w = leaf()\n    w += 1", "is changed in place"),
     ("leaf_in_place", "leaf()[0] = 1", "is changed in place"),
