@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 AXES = ("rows", "inner", "columns")  # the sizes of a matrix product
+LOOKUPS = (["embedding"], ["index"], ["index_select"])
 MAX_DIGITS = 20  # of a size; the size of a tensor has at most 19
 
 
@@ -54,6 +55,20 @@ class Operators(NamedTuple):
             for (rows, inner, columns), count in self.products.items()
             if inner == width
         )
+
+    def lookups(self, table: tuple[int, int]) -> int:
+        """Return how often vectors are looked up in a *table* of so many rows and columns.
+
+        A lookup is an embedding, an index, or a product with one-hot rows.
+        """
+        rows, width = table
+        by_index = sum(
+            count
+            for (name, size), count in self.operators.items()
+            if size == rows * width and name.split(".")[1:2] in LOOKUPS
+        )
+        products = (count for sizes, count in self.products.items() if sizes[1:] == table)
+        return by_index + sum(products)
 
     @property
     def is_idle(self) -> bool:

@@ -222,6 +222,21 @@ def keeps_products(few: Operators, many: Operators, width: int, why: str) -> Non
     expect(counts[1] <= counts[0], public, Status.FORBIDDEN, message=message)
 
 
+def keeps_lookups(few: Operators, many: Operators, table: tuple[int, int], why: str) -> None:
+    """Fail the check if vectors are looked up more often in the second call, or never in both.
+
+    *table* is the number of rows and columns of the table, which no other tensor of the check has.
+    """
+    _requires_work(few, many, why)
+    counts = few.lookups(table), many.lookups(table)
+    public = f"The longer call looks up the vectors of the same tokens again. {why}"
+    message = (
+        f"The table is read {counts[0]}x in a short call and {counts[1]}x in a longer one. {why}"
+    )
+    expect(counts[0] > 0, f"No vector is looked up. {why}", Status.FORBIDDEN)
+    expect(counts[1] <= counts[0], public, Status.FORBIDDEN, message=message)
+
+
 def keeps_results_below(ran: Operators, size: int, why: str) -> None:
     """Fail the check if an operator gives a result of *size* or more numbers, or if none runs.
 

@@ -73,7 +73,7 @@ def looks_one_word_back(weights: Tensor) -> bool:
 
 def attends_to_the_mirror_image(weights: Tensor) -> bool:
     """Return whether each letter looks most at the letter with its place counted from the end."""
-    return weights.argmax(dim=-1).tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    return weights.argmax(dim=-1).tolist() == [*range(len(weights))][::-1]
 
 
 def needs_shortcuts(weights: Tensor) -> bool:
@@ -143,6 +143,7 @@ CLAIMS: dict[str, Callable[[Tensor], bool]] = {
     "16_kv_cache": finds_equal_words,
     "17_fewer_keys": forgets_and_prefers_equal_words,
     "18_tiled_attention": looks_for_its_own_letter,
+    "19_translation": attends_to_the_mirror_image,
     "20_look_inside": attends_after_the_earlier_copy,
 }
 

@@ -233,6 +233,24 @@ def stage_18(sheet: Sheet) -> None:
     sheet.words(440, 108, "✓: merged, forgotten", at="start")
 
 
+def stage_19(sheet: Sheet) -> None:
+    """The encoder reads the source once, and the decoder reads its own past and the memory."""
+    for place, letter in enumerate("5 march"):
+        sheet.box(20 + 34 * place, 150, 30, 30, letter.strip(), fill="white", round_by=0)
+    sheet.box(20, 84, 234, 40, "encoder", fill=PALE)
+    sheet.arrow((137, 150), (137, 126))
+    sheet.box(20, 22, 234, 34, "memory", fill=BLUE)
+    sheet.arrow((137, 84), (137, 58))
+    sheet.box(340, 60, 234, 40, "decoder", fill=DEEP)
+    sheet.arrow((254, 39), (300, 39), (300, 80), (338, 80))
+    for place, letter in enumerate(("start", "0", "3", "-")):
+        sheet.box(340 + 60 * place, 150, 50, 30, letter, fill="white", round_by=0)
+        sheet.arrow((365 + 60 * place, 150), (365 + 60 * place, 102))
+    for place, letter in enumerate("03-0"):
+        sheet.box(340 + 60 * place, 10, 50, 30, letter, fill=BLUE, round_by=0)
+        sheet.arrow((365 + 60 * place, 60), (365 + 60 * place, 42))
+
+
 DRAWINGS = {
     stage_01: (640, 210),
     stage_02: (500, 204),
@@ -248,6 +266,7 @@ DRAWINGS = {
     stage_16: (560, 180),
     stage_17: (500, 190),
     stage_18: (640, 184),
+    stage_19: (594, 194),
 }
 
 

@@ -56,7 +56,7 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
     """The filling of hidden scores: forgotten, late, inverted, with another value."""
     for site in scope.calls("masked_fill"):
         scores, hidden = input_site(site), option(site.node, "mask", 1)
-        if scores is None or hidden is None:
+        if scores is None or hidden is None or _fills_with_a_variable(site.node):
             continue
         fill = partial(put, site, X=scores, M=hidden)
         yield mistake("mask_missing", fill("X"))
@@ -75,6 +75,11 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
         if after := next(scope.calls(SOFTMAX), None):
             yield from _late_masks(scope, site, after, hidden)
     yield from _new_axes(scope)
+
+
+def _fills_with_a_variable(call: ast.Call) -> bool:
+    """Whether a variable is filled in, such as the id of a padding, which hides no score."""
+    return isinstance(option(call, "value", 2), ast.Name)
 
 
 def _new_axes(scope: Scope) -> Iterator[Rewrite]:

@@ -16,6 +16,7 @@ from autograder.suite.forbidden import (
     avoids_itself,
     avoids_running,
     doubts_about,
+    keeps_lookups,
     keeps_operators,
     keeps_products,
     keeps_results_below,
@@ -177,6 +178,54 @@ def test_only_the_new_token_is_projected_with_a_cache():
     keeps_products(few, many, 4, "")
 
     assert few.products_over(4) == many.products_over(4) == 3
+
+
+LOOKUPS = """
+TABLE = torch.ones(7, 3)
+
+def once(ids, steps):
+    found = HOW
+    return [found + step for step in range(steps)]
+
+def again(ids, steps):
+    return [HOW + step for step in range(steps)]
+"""
+WAYS = (
+    pytest.param("F.embedding(ids, TABLE)", id="embedding"),
+    pytest.param("TABLE[ids]", id="index"),
+    pytest.param("TABLE.index_select(0, ids)", id="selection"),
+    pytest.param("F.one_hot(ids, 7).float() @ TABLE", id="product-with-one-hot-rows"),
+)
+
+
+def lookups(how: str, name: str) -> list[Operators]:
+    """Return the operators of one step, and of five, with a table of seven rows."""
+    student = student_who_wrote(LOOKUPS.replace("HOW", how))
+    return [student.operators(name, torch.tensor([2, 5]), steps) for steps in (1, 5)]
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_table_that_is_read_once_is_read_once_in_five_steps(how: str):
+    """A lookup before the loop is one lookup, however it is written."""
+    few, many = lookups(how, "once")
+    keeps_lookups(few, many, (7, 3), "")
+
+    assert few.lookups((7, 3)) == many.lookups((7, 3)) == 1
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_table_that_is_read_in_each_step_is_found_by_its_size(how: str):
+    """A lookup in each of five steps is five lookups."""
+    with pytest.raises(WrongAnswer, match="read 1x in a short call and 5x in a longer one"):
+        keeps_lookups(*lookups(how, "again"), (7, 3), "Look them up once.")
+
+
+def test_code_that_reads_no_table_does_not_pass_as_reading_it_once():
+    """Without any lookup, nothing shows that the table was read."""
+    few, many = lookups("ids[:, None]", "once")
+
+    with pytest.raises(WrongAnswer, match="No vector is looked up"):
+        keeps_lookups(few, many, (7, 3), "")
 
 
 def test_a_matrix_of_all_scores_is_found_by_its_size():

@@ -19,6 +19,10 @@ PADDED = """
 def wanted(scores: Tensor, mask: Tensor):
     return scores.masked_fill(mask.unsqueeze(-2), float("-inf"))
 """
+FILLED = """
+def wanted(ids: Tensor, done: Tensor, padding: int):
+    return ids.masked_fill(done, padding)
+"""
 MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
     pytest.param(
         MASKED,
@@ -73,6 +77,11 @@ The mask gets its new axis in front, so its entries are aligned with the wrong a
 def test_a_step_has_its_mistakes(code: str, made: str):
     """Each mistake in a step has its sentence and its program."""
     assert as_made(made).items() <= made_by(masks, code).items()
+
+
+def test_a_variable_that_is_filled_in_hides_no_score():
+    """If ids are filled with the padding, no sentence speaks about scores."""
+    assert made_by(masks, FILLED) == {}
 
 
 def test_other_code_has_none():

@@ -1,0 +1,1790 @@
+#% right_pad_by_python_lists
+def pad_batch(sequences, padding=0):
+    max_len = max([len(s) for s in sequences])
+    ids, mask = [], []
+    for s in sequences:
+        missing = max_len - len(s)
+        ids.append(list(s) + [padding] * missing)
+        mask.append([True] * len(s) + [False] * missing)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+#% right_pad_by_pad_sequence
+def pad_batch(sequences, padding=0):
+    rows = [torch.tensor(s, dtype=torch.int64) for s in sequences]
+    ids = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=padding)
+    ones = [torch.ones(len(s), dtype=torch.bool) for s in sequences]
+    mask = nn.utils.rnn.pad_sequence(ones, batch_first=True, padding_value=False)
+    return ids, mask
+
+
+#% right_forcing_filled_in_place
+def teacher_forcing(sequences, start, end, padding=0):
+    max_len = max(len(s) for s in sequences) + 1
+    inputs = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    targets = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    for i, s in enumerate(sequences):
+        n = len(s)
+        inputs[i, 0] = start
+        inputs[i, 1 : n + 1] = torch.tensor(s)
+        targets[i, :n] = torch.tensor(s)
+        targets[i, n] = end
+    return inputs, targets
+
+
+#% right_heads_with_a_split_method
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% right_heads_by_einsum
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError
+        self.h = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x, memory, visible=None):
+        q = self.W_query(x).unflatten(2, (self.h, -1))
+        k = self.W_key(memory).unflatten(2, (self.h, -1))
+        v = self.W_value(memory).unflatten(2, (self.h, -1))
+        s = torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
+        if visible is not None:
+            bias = torch.zeros(visible.shape, dtype=s.dtype).masked_fill(~visible, -1e9)
+            s = s + (bias[:, None] if bias.ndim == 3 else bias)
+        w = s.softmax(-1)
+        return self.out_proj(torch.einsum("bhqk,bkhd->bqhd", w, v).flatten(2))
+
+
+#% right_encoder_by_branches
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.att(h, h, mask)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.att(x, x, mask))
+            x = self.norm2(x + self.ff(x))
+        return x
+
+
+#% right_decoder_with_one_mask_helper
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        at = torch.arange(x.shape[1])
+        causal = at[:, None] >= at
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory, memory_mask)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory, memory_mask))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% right_translator_by_lambda
+class Translator(nn.Module):
+    def __init__(
+        self,
+        source_vocab,
+        target_vocab,
+        max_source,
+        max_target,
+        d_model,
+        num_heads,
+        num_blocks=1,
+    ):
+        super().__init__()
+        self.max_source, self.max_target = max_source, max_target
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        att = lambda: MultiHeadCrossAttention(d_model, num_heads)
+        self.encoder = nn.ModuleList(
+            [EncoderBlock(att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList(
+            [DecoderBlock(att(), att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source, source_mask=None):
+        b, n = source.shape
+        if n > self.max_source:
+            raise ValueError("source too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.source_emb(source) + self.source_pos(pos)
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        h = self.encoder_norm(h)
+        return h
+
+    def decode(self, inputs, memory, source_mask=None):
+        b, n = inputs.shape
+        if n > self.max_target:
+            raise ValueError("target too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.target_emb(inputs) + self.target_pos(pos)
+        for layer in self.decoder:
+            h = layer(h, memory, source_mask)
+        h = self.decoder_norm(h)
+        return self.out_head(h)
+
+    def forward(self, source, inputs, source_mask=None):
+        return self.decode(inputs, self.encode(source, source_mask), source_mask)
+
+
+#% right_loss_by_one_hot
+def smoothed_cross_entropy(logits, targets, smoothing=0.0, padding=0):
+    V = logits.size(-1)
+    log_p = logits - torch.logsumexp(logits, dim=-1, keepdim=True)
+    q = torch.full_like(log_p, smoothing / V)
+    one_hot = nn.functional.one_hot(targets, V).to(log_p.dtype)
+    q = q + (1 - smoothing) * one_hot
+    loss = -(q * log_p).sum(dim=-1)
+    keep = (targets != padding).to(loss.dtype)
+    return (loss * keep).sum() / keep.sum()
+
+
+#% right_loss_by_indexing
+def smoothed_cross_entropy(logits, targets, smoothing=0.0, padding=0):
+    keep = targets != padding
+    logits, targets = logits[keep], targets[keep]
+    log_probs = torch.log_softmax(logits, -1)
+    n = torch.arange(len(targets))
+    nll = -log_probs[n, targets]
+    uniform = -log_probs.sum(-1) / logits.shape[-1]
+    return torch.lerp(nll, uniform, smoothing).sum() / len(targets)
+
+
+#% right_greedy_with_where
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq, memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        nxt = torch.where(finished, torch.full_like(nxt, padding), nxt)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.all()):
+            break
+    return seq[:, 1:]
+
+
+#% right_greedy_item_by_item
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    rows = []
+    with torch.inference_mode():
+        for b in range(source.shape[0]):
+            one_mask = None if source_mask is None else source_mask[b : b + 1]
+            memory = model.encode(source[b : b + 1], one_mask)
+            row = [start]
+            while len(row) <= max_length and (row[-1] != end or len(row) == 1):
+                logits = model.decode(torch.tensor([row]), memory, one_mask)
+                row.append(int(logits[0, -1].argmax()))
+            rows.append(row[1:])
+    longest = max(len(row) for row in rows)
+    return torch.tensor([row + [padding] * (longest - len(row)) for row in rows])
+
+
+#% pad_mask_of_ones_at_padding
+#% pad_batch | mask_inverted | The mask is true at the padding.
+def pad_batch(sequences, padding=0):
+    max_len = max([len(s) for s in sequences])
+    ids, mask = [], []
+    for s in sequences:
+        missing = max_len - len(s)
+        ids.append(list(s) + [padding] * missing)
+        mask.append([False] * len(s) + [True] * missing)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+#% pad_in_front
+#% pad_batch | parts_exchanged, layout_wrong | The padding comes before the tokens.
+def pad_batch(sequences, padding=0):
+    max_len = max([len(s) for s in sequences])
+    ids, mask = [], []
+    for s in sequences:
+        missing = max_len - len(s)
+        ids.append([padding] * missing + list(s))
+        mask.append([False] * missing + [True] * len(s))
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+#% pad_with_zeros_only
+#% pad_batch | argument_ignored | The padding is always 0.
+def pad_batch(sequences, padding=0):
+    max_len = max([len(s) for s in sequences])
+    ids, mask = [], []
+    for s in sequences:
+        missing = max_len - len(s)
+        ids.append(list(s) + [0] * missing)
+        mask.append([True] * len(s) + [False] * missing)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+#% pad_mask_from_ids
+#% pad_batch | loss_of_the_wrong_thing, wrong_form | The mask is made from the ids, so a token with the padding's id is hidden.
+def pad_batch(sequences, padding=0):
+    rows = [torch.tensor(s) for s in sequences]
+    ids = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=padding)
+    return ids, ids.ne(padding)
+
+
+#% pad_cuts_to_the_shortest
+#% pad_batch | wrong_reduction, wrong_operation | All rows are cut to the length of the shortest list.
+def pad_batch(sequences, padding=0):
+    length = min(len(s) for s in sequences)
+    ids = torch.tensor([list(s)[:length] for s in sequences])
+    return ids, torch.ones_like(ids, dtype=torch.bool)
+
+
+#% forcing_without_an_end
+#% teacher_forcing | step_missing, argument_ignored | The targets have no end.
+def teacher_forcing(sequences, start, end, padding=0):
+    max_len = max(len(s) for s in sequences) + 1
+    inputs = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    targets = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    for i, s in enumerate(sequences):
+        n = len(s)
+        inputs[i, 0] = start
+        inputs[i, 1 : n + 1] = torch.tensor(s)
+        targets[i, :n] = torch.tensor(s)
+    return inputs, targets
+
+
+#% forcing_end_in_the_last_column
+#% teacher_forcing | step_misplaced, layout_wrong | The end is in the last column, after the padding.
+def teacher_forcing(sequences, start, end, padding=0):
+    max_len = max(len(s) for s in sequences) + 1
+    inputs = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    targets = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    for i, s in enumerate(sequences):
+        n = len(s)
+        inputs[i, 0] = start
+        inputs[i, 1 : n + 1] = torch.tensor(s)
+        targets[i, :n] = torch.tensor(s)
+        targets[i, -1] = end
+    return inputs, targets
+
+
+#% forcing_inputs_are_the_targets
+#% teacher_forcing | step_missing, parts_exchanged | The inputs are not shifted: they are the targets.
+def teacher_forcing(sequences, start, end, padding=0):
+    max_len = max(len(s) for s in sequences) + 1
+    inputs = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    targets = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    for i, s in enumerate(sequences):
+        n = len(s)
+        inputs[i, :n] = torch.tensor(s)
+        inputs[i, n] = end
+        targets[i, :n] = torch.tensor(s)
+        targets[i, n] = end
+    return inputs, targets
+
+
+#% forcing_swaps_start_and_end
+#% teacher_forcing | parts_exchanged | Start and end have changed places.
+def teacher_forcing(sequences, start, end, padding=0):
+    max_len = max(len(s) for s in sequences) + 1
+    inputs = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    targets = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    for i, s in enumerate(sequences):
+        n = len(s)
+        inputs[i, 0] = end
+        inputs[i, 1 : n + 1] = torch.tensor(s)
+        targets[i, :n] = torch.tensor(s)
+        targets[i, n] = start
+    return inputs, targets
+
+
+#% heads_queries_from_memory
+#% MultiHeadCrossAttention | operand_repeated, projection_exchanged | The queries come from the memory.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(memory))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% heads_attend_to_themselves
+#% MultiHeadCrossAttention | argument_ignored, operand_repeated | Keys and values come from x.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(x))
+        v = self.split(self.W_value(x))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% heads_scale_of_the_model
+#% MultiHeadCrossAttention | scale_wrong_size | The scores are divided by the root of d_model.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim * self.num_heads)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% heads_hide_what_is_visible
+#% MultiHeadCrossAttention | mask_inverted | What is visible is hidden.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None], -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% heads_join_without_permute
+#% MultiHeadCrossAttention | reshaped | The heads are joined by a reshape alone.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% heads_first_mask_for_all
+#% MultiHeadCrossAttention | batch_mixed | The mask of the first item is used for all items.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:1, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% encoder_forgets_the_mask
+#% EncoderBlock | argument_ignored, mask_missing | In pre-norm, the mask is not passed on.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.att(h, h)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.att(x, x, mask))
+            x = self.norm2(x + self.ff(x))
+        return x
+
+
+#% encoder_keys_without_the_norm
+#% EncoderBlock | step_missing, operand_repeated | In pre-norm, keys and values are not normalized.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.att(h, x, mask)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.att(x, x, mask))
+            x = self.norm2(x + self.ff(x))
+        return x
+
+
+#% encoder_is_causal
+#% EncoderBlock | mask_extra | The encoder does not look ahead.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask[:, None, :] & torch.ones(x.size(1), x.size(1)).tril().bool()
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.att(h, h, mask)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.att(x, x, mask))
+            x = self.norm2(x + self.ff(x))
+        return x
+
+
+#% encoder_drops_the_first_shortcut
+#% EncoderBlock | step_missing, wrong_operation | In pre-norm, the first shortcut is missing.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = self.att(h, h, mask)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.att(x, x, mask))
+            x = self.norm2(x + self.ff(x))
+        return x
+
+
+#% decoder_sees_the_future
+#% DecoderBlock | mask_missing | The self-attention has no mask.
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = None
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory, memory_mask)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory, memory_mask))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% decoder_sees_the_next_token
+#% DecoderBlock | mask_shifted | Each token sees the one after it.
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = torch.tril(torch.ones(n, n), diagonal=1).bool()
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory, memory_mask)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory, memory_mask))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% decoder_reads_no_memory
+#% DecoderBlock | operand_repeated, argument_ignored | In pre-norm, the second attention reads the targets.
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = torch.tril(torch.ones(n, n)).bool()
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, h)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory, memory_mask))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% decoder_ignores_the_mask_of_the_memory
+#% DecoderBlock | argument_ignored, mask_missing | The mask of the memory is never applied.
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = torch.tril(torch.ones(n, n)).bool()
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% decoder_uses_the_second_norm_twice
+#% DecoderBlock | layer_unused, parts_exchanged, operand_repeated | In pre-norm, norm2 is used for the network too.
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = torch.tril(torch.ones(n, n)).bool()
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory, memory_mask)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory, memory_mask))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% translator_without_source_positions
+#% Translator | step_missing, layer_unused | The positions of the source are not added.
+class Translator(nn.Module):
+    def __init__(
+        self,
+        source_vocab,
+        target_vocab,
+        max_source,
+        max_target,
+        d_model,
+        num_heads,
+        num_blocks=1,
+    ):
+        super().__init__()
+        self.max_source, self.max_target = max_source, max_target
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        att = lambda: MultiHeadCrossAttention(d_model, num_heads)
+        self.encoder = nn.ModuleList(
+            [EncoderBlock(att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList(
+            [DecoderBlock(att(), att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source, source_mask=None):
+        b, n = source.shape
+        if n > self.max_source:
+            raise ValueError("source too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.source_emb(source)
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        h = self.encoder_norm(h)
+        return h
+
+    def decode(self, inputs, memory, source_mask=None):
+        b, n = inputs.shape
+        if n > self.max_target:
+            raise ValueError("target too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.target_emb(inputs) + self.target_pos(pos)
+        for layer in self.decoder:
+            h = layer(h, memory, source_mask)
+        h = self.decoder_norm(h)
+        return self.out_head(h)
+
+    def forward(self, source, inputs, source_mask=None):
+        return self.decode(inputs, self.encode(source, source_mask), source_mask)
+
+
+#% translator_without_the_encoders_norm
+#% Translator | step_missing, layer_unused | The encoder's norm is not applied.
+class Translator(nn.Module):
+    def __init__(
+        self,
+        source_vocab,
+        target_vocab,
+        max_source,
+        max_target,
+        d_model,
+        num_heads,
+        num_blocks=1,
+    ):
+        super().__init__()
+        self.max_source, self.max_target = max_source, max_target
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        att = lambda: MultiHeadCrossAttention(d_model, num_heads)
+        self.encoder = nn.ModuleList(
+            [EncoderBlock(att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList(
+            [DecoderBlock(att(), att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source, source_mask=None):
+        b, n = source.shape
+        if n > self.max_source:
+            raise ValueError("source too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.source_emb(source) + self.source_pos(pos)
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        return h
+
+    def decode(self, inputs, memory, source_mask=None):
+        b, n = inputs.shape
+        if n > self.max_target:
+            raise ValueError("target too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.target_emb(inputs) + self.target_pos(pos)
+        for layer in self.decoder:
+            h = layer(h, memory, source_mask)
+        h = self.decoder_norm(h)
+        return self.out_head(h)
+
+    def forward(self, source, inputs, source_mask=None):
+        return self.decode(inputs, self.encode(source, source_mask), source_mask)
+
+
+#% loss_counts_padding
+#% smoothed_cross_entropy | wrong_divisor | The losses at padding are zero, but they are counted.
+def smoothed_cross_entropy(logits, targets, smoothing=0.0, padding=0):
+    V = logits.size(-1)
+    log_p = logits - torch.logsumexp(logits, dim=-1, keepdim=True)
+    q = torch.full_like(log_p, smoothing / V)
+    one_hot = nn.functional.one_hot(targets, V).to(log_p.dtype)
+    q = q + (1 - smoothing) * one_hot
+    loss = -(q * log_p).sum(dim=-1)
+    keep = (targets != padding).to(loss.dtype)
+    return (loss * keep).mean()
+
+
+#% loss_target_keeps_all
+#% smoothed_cross_entropy | factor_missing, step_missing | The target's probability is not reduced.
+def smoothed_cross_entropy(logits, targets, smoothing=0.0, padding=0):
+    V = logits.size(-1)
+    log_p = logits - torch.logsumexp(logits, dim=-1, keepdim=True)
+    q = torch.full_like(log_p, smoothing / V)
+    one_hot = nn.functional.one_hot(targets, V).to(log_p.dtype)
+    q = q + one_hot
+    loss = -(q * log_p).sum(dim=-1)
+    keep = (targets != padding).to(loss.dtype)
+    return (loss * keep).sum() / keep.sum()
+
+
+#% greedy_keeps_writing
+#% greedy_translate | step_missing | Items go on after their end.
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq, memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.all()):
+            break
+    return seq[:, 1:]
+
+
+#% greedy_stops_with_the_first
+#% greedy_translate | wrong_reduction, wrong_operation | The loop stops when the first item has ended.
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq, memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        nxt = torch.where(finished, torch.full_like(nxt, padding), nxt)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.any()):
+            break
+    return seq[:, 1:]
+
+
+#% greedy_passes_the_last_id
+#% greedy_translate | boundary, step_missing | The decoder gets the last id alone.
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq[:, -1:], memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        nxt = torch.where(finished, torch.full_like(nxt, padding), nxt)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.all()):
+            break
+    return seq[:, 1:]
+
+
+#% greedy_returns_the_start
+#% greedy_translate | wrong_return, boundary | The start id is in the result.
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq, memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        nxt = torch.where(finished, torch.full_like(nxt, padding), nxt)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.all()):
+            break
+    return seq
+
+
+#% pad_zeros_and_no_end
+#% pad_batch | argument_ignored | The padding is always 0.
+#% teacher_forcing | step_missing, argument_ignored | The targets have no end.
+def pad_batch(sequences, padding=0):
+    max_len = max([len(s) for s in sequences])
+    ids, mask = [], []
+    for s in sequences:
+        missing = max_len - len(s)
+        ids.append(list(s) + [0] * missing)
+        mask.append([True] * len(s) + [False] * missing)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+def teacher_forcing(sequences, start, end, padding=0):
+    max_len = max(len(s) for s in sequences) + 1
+    inputs = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    targets = torch.full((len(sequences), max_len), padding, dtype=torch.long)
+    for i, s in enumerate(sequences):
+        n = len(s)
+        inputs[i, 0] = start
+        inputs[i, 1 : n + 1] = torch.tensor(s)
+        targets[i, :n] = torch.tensor(s)
+    return inputs, targets
+
+
+#% pad_mask_and_loss_of_padding
+#% pad_batch | mask_inverted | The mask is true at the padding.
+#% smoothed_cross_entropy | wrong_divisor | The losses at padding are zero, but they are counted.
+def pad_batch(sequences, padding=0):
+    max_len = max([len(s) for s in sequences])
+    ids, mask = [], []
+    for s in sequences:
+        missing = max_len - len(s)
+        ids.append(list(s) + [padding] * missing)
+        mask.append([False] * len(s) + [True] * missing)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+def smoothed_cross_entropy(logits, targets, smoothing=0.0, padding=0):
+    V = logits.size(-1)
+    log_p = logits - torch.logsumexp(logits, dim=-1, keepdim=True)
+    q = torch.full_like(log_p, smoothing / V)
+    one_hot = nn.functional.one_hot(targets, V).to(log_p.dtype)
+    q = q + (1 - smoothing) * one_hot
+    loss = -(q * log_p).sum(dim=-1)
+    keep = (targets != padding).to(loss.dtype)
+    return (loss * keep).mean()
+
+
+#% memory_queries_and_causal_encoder
+#% MultiHeadCrossAttention | operand_repeated, projection_exchanged | The queries come from the memory.
+#% EncoderBlock | mask_extra | The encoder does not look ahead.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(memory))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask[:, None, :] & torch.ones(x.size(1), x.size(1)).tril().bool()
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.att(h, h, mask)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.att(x, x, mask))
+            x = self.norm2(x + self.ff(x))
+        return x
+
+
+#% scale_and_future
+#% MultiHeadCrossAttention | scale_wrong_size | The scores are divided by the root of d_model.
+#% DecoderBlock | mask_missing | The self-attention has no mask.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim * self.num_heads)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = None
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory, memory_mask)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory, memory_mask))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% reshape_and_no_positions
+#% MultiHeadCrossAttention | reshaped | The heads are joined by a reshape alone.
+#% Translator | step_missing, layer_unused | The positions of the source are not added.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / math.sqrt(self.head_dim)
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+class Translator(nn.Module):
+    def __init__(
+        self,
+        source_vocab,
+        target_vocab,
+        max_source,
+        max_target,
+        d_model,
+        num_heads,
+        num_blocks=1,
+    ):
+        super().__init__()
+        self.max_source, self.max_target = max_source, max_target
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        att = lambda: MultiHeadCrossAttention(d_model, num_heads)
+        self.encoder = nn.ModuleList(
+            [EncoderBlock(att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList(
+            [DecoderBlock(att(), att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source, source_mask=None):
+        b, n = source.shape
+        if n > self.max_source:
+            raise ValueError("source too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.source_emb(source)
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        h = self.encoder_norm(h)
+        return h
+
+    def decode(self, inputs, memory, source_mask=None):
+        b, n = inputs.shape
+        if n > self.max_target:
+            raise ValueError("target too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.target_emb(inputs) + self.target_pos(pos)
+        for layer in self.decoder:
+            h = layer(h, memory, source_mask)
+        h = self.decoder_norm(h)
+        return self.out_head(h)
+
+    def forward(self, source, inputs, source_mask=None):
+        return self.decode(inputs, self.encode(source, source_mask), source_mask)
+
+
+#% encoder_mask_and_decoder_mask
+#% EncoderBlock | argument_ignored, mask_missing | In pre-norm, the mask is not passed on.
+#% DecoderBlock | argument_ignored, mask_missing | The mask of the memory is never applied.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.att(h, h)
+            h = self.norm2(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.att(x, x, mask))
+            x = self.norm2(x + self.ff(x))
+        return x
+
+
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = torch.tril(torch.ones(n, n)).bool()
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+#% loss_target_and_greedy_any
+#% smoothed_cross_entropy | factor_missing, step_missing | The target's probability is not reduced.
+#% greedy_translate | wrong_reduction, wrong_operation | The loop stops when the first item has ended.
+def smoothed_cross_entropy(logits, targets, smoothing=0.0, padding=0):
+    V = logits.size(-1)
+    log_p = logits - torch.logsumexp(logits, dim=-1, keepdim=True)
+    q = torch.full_like(log_p, smoothing / V)
+    one_hot = nn.functional.one_hot(targets, V).to(log_p.dtype)
+    q = q + one_hot
+    loss = -(q * log_p).sum(dim=-1)
+    keep = (targets != padding).to(loss.dtype)
+    return (loss * keep).sum() / keep.sum()
+
+
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq, memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        nxt = torch.where(finished, torch.full_like(nxt, padding), nxt)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.any()):
+            break
+    return seq[:, 1:]
+
+
+#% next_token_and_start
+#% DecoderBlock | mask_shifted | Each token sees the one after it.
+#% greedy_translate | wrong_return, boundary | The start id is in the result.
+class DecoderBlock(nn.Module):
+    def __init__(
+        self, self_attention, cross_attention, d_model, d_hidden, norm_first=True, activation="gelu"
+    ):
+        super().__init__()
+        self.self_att = self_attention
+        self.cross_att = cross_attention
+        self.norm1 = LayerNorm(d_model)
+        self.norm2 = LayerNorm(d_model)
+        self.norm3 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm_first = norm_first
+
+    def forward(self, x, memory, memory_mask=None):
+        n = x.size(1)
+        causal = torch.tril(torch.ones(n, n), diagonal=1).bool()
+        if memory_mask is not None:
+            memory_mask = memory_mask[:, None, :]
+        if self.norm_first:
+            h = self.norm1(x)
+            x = x + self.self_att(h, h, causal)
+            h = self.norm2(x)
+            x = x + self.cross_att(h, memory, memory_mask)
+            h = self.norm3(x)
+            x = x + self.ff(h)
+        else:
+            x = self.norm1(x + self.self_att(x, x, causal))
+            x = self.norm2(x + self.cross_att(x, memory, memory_mask))
+            x = self.norm3(x + self.ff(x))
+        return x
+
+
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq, memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        nxt = torch.where(finished, torch.full_like(nxt, padding), nxt)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.all()):
+            break
+    return seq
+
+
+#% heads_scale_and_mask
+#% MultiHeadCrossAttention | scale_wrong_power | The scores are divided by the size of a head, not by its root.
+#% MultiHeadCrossAttention | batch_mixed | The mask of the first item is used for all items.
+class MultiHeadCrossAttention(nn.Module):
+    def __init__(self, d_model, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads must divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, t):
+        b, n, _ = t.shape
+        return t.reshape(b, n, self.num_heads, self.head_dim).permute(0, 2, 1, 3)
+
+    def forward(self, x, memory, visible=None):
+        q = self.split(self.W_query(x))
+        k = self.split(self.W_key(memory))
+        v = self.split(self.W_value(memory))
+        scores = torch.matmul(q, k.transpose(2, 3)) / self.head_dim
+        if visible is not None:
+            if visible.dim() == 2:
+                visible = visible[None]
+            scores = scores.masked_fill(visible[:1, None] == False, -torch.inf)
+        attn = scores.softmax(dim=-1)
+        out = torch.matmul(attn, v)
+        b, h, n, d = out.shape
+        out = out.permute(0, 2, 1, 3).reshape(b, n, h * d)
+        return self.out_proj(out)
+
+
+#% greedy_any_and_start
+#% greedy_translate | wrong_reduction, wrong_operation | The loop stops when the first item has ended.
+#% greedy_translate | wrong_return, boundary | The start id is in the result.
+@torch.no_grad()
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    b = source.size(0)
+    memory = model.encode(source, source_mask)
+    seq = torch.full((b, 1), start, dtype=torch.long)
+    finished = torch.zeros(b).bool()
+    for step in range(max_length):
+        logits = model.decode(seq, memory, source_mask)
+        nxt = logits[:, -1, :].argmax(dim=-1)
+        nxt = torch.where(finished, torch.full_like(nxt, padding), nxt)
+        seq = torch.cat([seq, nxt[:, None]], dim=1)
+        finished = finished | (nxt == end)
+        if bool(finished.any()):
+            break
+    return seq
+
+
+#% inlined_forcing_pads_in_front
+#% teacher_forcing | parts_exchanged, layout_wrong | The padding comes before the tokens.
+def teacher_forcing(sequences, start, end, padding=0):
+    T = max(len(s) for s in sequences)
+    inputs = torch.tensor([[padding] * (T - len(s)) + [start] + list(s) for s in sequences])
+    targets = torch.tensor([[padding] * (T - len(s)) + list(s) + [end] for s in sequences])
+    return inputs, targets
+
+
+#% inlined_forcing_ignores_padding
+#% teacher_forcing | argument_ignored | The padding is always 0.
+def teacher_forcing(sequences, start, end, padding=0):
+    T = max(len(s) for s in sequences)
+    inputs = torch.zeros(len(sequences), T + 1, dtype=torch.int64)
+    targets = torch.zeros_like(inputs)
+    for row in range(len(sequences)):
+        s = sequences[row]
+        inputs[row, : len(s) + 1] = torch.tensor([start] + list(s))
+        targets[row, : len(s) + 1] = torch.tensor(list(s) + [end])
+    return inputs, targets
+
+
+#% inlined_forcing_shifts_a_padded_batch
+#% teacher_forcing | step_misplaced, layout_wrong | The end comes after the padding.
+def teacher_forcing(sequences, start, end, padding=0):
+    ids, mask = pad_batch(sequences, padding)
+    column = torch.ones(len(ids), 1, dtype=torch.int64)
+    return torch.cat([start * column, ids], 1), torch.cat([ids, end * column], 1)
+
+
+#% inlined_encoder_without_scale
+#% EncoderBlock | scale_missing | The scores are not divided by the root of the head's size.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+        self.norm_first = norm_first
+
+    def attend(self, x, mask):
+        a, H = self.att, self.att.num_heads
+        q, k, v = (
+            f(x).unflatten(-1, (H, -1)).transpose(1, 2) for f in (a.W_query, a.W_key, a.W_value)
+        )
+        scores = q @ k.mT
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
+        return a.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            x = x + self.attend(self.norm1(x), mask)
+            return x + self.ff(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.ff(x))
+
+
+#% inlined_encoder_masks_after_softmax
+#% EncoderBlock | mask_after_softmax | The mask is applied after the softmax.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+        self.norm_first = norm_first
+
+    def attend(self, x, mask):
+        a, H = self.att, self.att.num_heads
+        q, k, v = (
+            f(x).unflatten(-1, (H, -1)).transpose(1, 2) for f in (a.W_query, a.W_key, a.W_value)
+        )
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            w = scores.softmax(-1) * mask[:, None, None, :]
+        else:
+            w = scores.softmax(-1)
+        return a.out_proj((w @ v).transpose(1, 2).flatten(2))
+
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            x = x + self.attend(self.norm1(x), mask)
+            return x + self.ff(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.ff(x))
+
+
+#% inlined_encoder_joins_by_reshape
+#% EncoderBlock | reshaped | The heads are joined by a reshape alone.
+class EncoderBlock(nn.Module):
+    def __init__(self, attention, d_model, d_hidden, norm_first=True, activation="gelu"):
+        super().__init__()
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+        self.norm_first = norm_first
+
+    def attend(self, x, mask):
+        a, H = self.att, self.att.num_heads
+        q, k, v = (
+            f(x).unflatten(-1, (H, -1)).transpose(1, 2) for f in (a.W_query, a.W_key, a.W_value)
+        )
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
+        return a.out_proj((scores.softmax(-1) @ v).reshape(x.shape))
+
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            x = x + self.attend(self.norm1(x), mask)
+            return x + self.ff(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask))
+        return self.norm2(x + self.ff(x))
+
+
+#% inlined_translator_forgets_positions
+#% Translator | step_missing, layer_unused | forward adds no positions to the targets.
+class Translator(nn.Module):
+    def __init__(
+        self,
+        source_vocab,
+        target_vocab,
+        max_source,
+        max_target,
+        d_model,
+        num_heads,
+        num_blocks=1,
+    ):
+        super().__init__()
+        self.max_source, self.max_target = max_source, max_target
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        att = lambda: MultiHeadCrossAttention(d_model, num_heads)
+        self.encoder = nn.ModuleList(
+            [EncoderBlock(att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList(
+            [DecoderBlock(att(), att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source, source_mask=None):
+        b, n = source.shape
+        if n > self.max_source:
+            raise ValueError("source too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.source_emb(source) + self.source_pos(pos)
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        h = self.encoder_norm(h)
+        return h
+
+    def decode(self, inputs, memory, source_mask=None):
+        b, n = inputs.shape
+        if n > self.max_target:
+            raise ValueError("target too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.target_emb(inputs) + self.target_pos(pos)
+        for layer in self.decoder:
+            h = layer(h, memory, source_mask)
+        h = self.decoder_norm(h)
+        return self.out_head(h)
+
+    def forward(self, source, inputs, source_mask=None):
+        h = self.source_emb(source) + self.source_pos.weight[: source.shape[1]]
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        memory = self.encoder_norm(h)
+        h = self.target_emb(inputs)
+        for layer in self.decoder:
+            h = layer(h, memory, source_mask)
+        return self.out_head(self.decoder_norm(h))
+
+
+#% inlined_translator_forgets_the_mask
+#% Translator | argument_ignored, mask_missing | forward passes no mask to the decoder.
+class Translator(nn.Module):
+    def __init__(
+        self,
+        source_vocab,
+        target_vocab,
+        max_source,
+        max_target,
+        d_model,
+        num_heads,
+        num_blocks=1,
+    ):
+        super().__init__()
+        self.max_source, self.max_target = max_source, max_target
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        att = lambda: MultiHeadCrossAttention(d_model, num_heads)
+        self.encoder = nn.ModuleList(
+            [EncoderBlock(att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList(
+            [DecoderBlock(att(), att(), d_model, d_model * 4) for _ in range(num_blocks)]
+        )
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source, source_mask=None):
+        b, n = source.shape
+        if n > self.max_source:
+            raise ValueError("source too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.source_emb(source) + self.source_pos(pos)
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        h = self.encoder_norm(h)
+        return h
+
+    def decode(self, inputs, memory, source_mask=None):
+        b, n = inputs.shape
+        if n > self.max_target:
+            raise ValueError("target too long")
+        pos = torch.arange(n).expand(b, n)
+        h = self.target_emb(inputs) + self.target_pos(pos)
+        for layer in self.decoder:
+            h = layer(h, memory, source_mask)
+        h = self.decoder_norm(h)
+        return self.out_head(h)
+
+    def forward(self, source, inputs, source_mask=None):
+        h = self.source_emb(source) + self.source_pos.weight[: source.shape[1]]
+        for layer in self.encoder:
+            h = layer(h, source_mask)
+        memory = self.encoder_norm(h)
+        h = self.target_emb(inputs) + self.target_pos.weight[: inputs.shape[1]]
+        for layer in self.decoder:
+            h = layer(h, memory)
+        return self.out_head(self.decoder_norm(h))
+
+
+#% inlined_greedy_of_lists_by_any
+#% greedy_translate | wrong_reduction, wrong_operation | The loop stops when the first item has ended.
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    ids = [[start] for _ in source]
+    done = [False] * len(ids)
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        while not any(done) and len(ids[0]) <= max_length:
+            logits = model.decode(torch.tensor(ids), memory, source_mask)
+            for row in range(len(ids)):
+                best = logits[row, -1].argmax().item()
+                if done[row]:
+                    best = padding
+                ids[row].append(best)
+                if best == end:
+                    done[row] = True
+    return torch.tensor(ids)[:, 1:]
+
+
+#% inlined_greedy_of_lists_one_step_short
+#% greedy_translate | boundary | There is one id too few.
+def greedy_translate(model, source, source_mask, start, end, max_length, padding=0):
+    ids = [[start] for _ in source]
+    done = [False] * len(ids)
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        while not all(done) and len(ids[0]) < max_length:
+            logits = model.decode(torch.tensor(ids), memory, source_mask)
+            for row in range(len(ids)):
+                best = logits[row, -1].argmax().item()
+                if done[row]:
+                    best = padding
+                ids[row].append(best)
+                if best == end:
+                    done[row] = True
+    return torch.tensor(ids)[:, 1:]
