@@ -200,7 +200,7 @@ class Translator(nn.Module):
         return self.decode(inputs, self.encode(source, source_mask), source_mask)
 
 
-#% right_loss_by_one_hot
+#% right_translation_loss_by_one_hot
 def smoothed_cross_entropy(logits, targets, smoothing=0.0, padding=0):
     V = logits.size(-1)
     log_p = logits - torch.logsumexp(logits, dim=-1, keepdim=True)

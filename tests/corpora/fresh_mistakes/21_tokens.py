@@ -349,7 +349,7 @@ def merge(ids, pair, new_id):
 
 
 #% merge_only_the_first
-#% merge | first_only, return_in_loop | Only the first occurrence of the pair is replaced.
+#% merge | first_only | Only the first occurrence of the pair is replaced.
 def merge(ids, pair, new_id):
     for i in range(len(ids) - 1):
         if (ids[i], ids[i + 1]) == tuple(pair):
