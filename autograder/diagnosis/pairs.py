@@ -16,7 +16,14 @@ from torch import Tensor
 from autograder.diagnosis.answers import form_of, has_form, in_order, same_answers
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.programs import ALL, Programs, SolvedCheck
-from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Key, Ranking
+from autograder.diagnosis.ranking import (
+    MAX_SCREENS,
+    Candidate,
+    CheckEnd,
+    FailedCheck,
+    Key,
+    Ranking,
+)
 from autograder.suite.checks import Layer
 from autograder.suite.noise import APART, Agreement
 
@@ -43,6 +50,9 @@ class PairEvidence(Protocol):
 
     def layer(self, check: str) -> Layer | None:
         """Return the layer of a check."""
+
+    def end(self, key: Key, check: str) -> CheckEnd:
+        """Return how a program ends a check."""
 
     def shows(self, key: Key, check: FailedCheck) -> Agreement:
         """Compare a program's answers with the submission's."""
@@ -199,21 +209,23 @@ class PairSearch:
         return same_answers(self._evidence.seen(check), solved)
 
     def _passes(self, key: Key) -> bool:
-        """Whether a program gives the solution's answers in checks that the code passed."""
-        return all(
-            self._programs.solves(key, solved, len(solved.observation.answers), verbs)
-            for verbs, solved in self._sieves
-        )
+        """Whether a program gives right answers in some checks that the code passed.
+
+        Checks of parameters may pass with other numbers than the solution's.
+        """
+        for layer, check in self._sieves:
+            solved, state = self._evidence.solved_check(check), layer is Layer.PARAMETERS
+            count, verbs = len(solved.observation.answers), STATE if state else ALL
+            if not self._programs.solves(key, solved, count, verbs) and not (
+                state and self._evidence.end(key, check) is CheckEnd.PASSES
+            ):
+                return False
+        return True
 
     @cached_property
-    def _sieves(self) -> Sequence[tuple[frozenset[str], SolvedCheck]]:
-        """The verbs whose answers count in a passed check, and its requests."""
+    def _sieves(self) -> Sequence[tuple[Layer | None, str]]:
         layers = [(self._evidence.layer(check), check) for check in self._evidence.passed]
-        return [
-            (STATE if layer is Layer.PARAMETERS else ALL, self._evidence.solved_check(check))
-            for layer, check in layers
-            if layer in EXACT
-        ][:MAX_SIEVES]
+        return [one for one in layers if one[0] in EXACT][:MAX_SIEVES]
 
     def _nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the pairs that explain most answers, if these are nearly all answers."""

@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from autograder.course import Course
+from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.diagnostician import Diagnosed, diagnose
 from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure, Observation, Submitted
+from autograder.diagnosis.ranking import Explanation
 from autograder.diagnosis.student_code import StudentCode
 from autograder.results import Diagnosis
 from autograder.suite.checks import check, expect
@@ -294,3 +296,35 @@ def test_any_answer_can_be_diagnosed(make_grader, answer: str):
     explained = make_grader("squares", "cubes", "needs_a_matrix").explain(answer)
 
     assert not set(names(explained).values()) & set(WRONGS)
+
+
+class Describes:
+    """Describes the failures with these names as an intermediate step, and explains none."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def contract(self, _exercise: str) -> Contract:
+        """Return a stub without arguments."""
+        return Contract({}, ())
+
+    def explain(self, _submission: Submitted, *, complete: bool = False) -> Explanation:  # noqa: ARG002  # as a source
+        """Find nothing."""
+        return Explanation({})
+
+    def describe(self, failure: Failure) -> Diagnosis | None:
+        """Describe some failures."""
+        if failure.item.name not in self._names:
+            return None
+        return Diagnosis(misconception="intermediate_step", explanation="It is a step.", hint="")
+
+
+@pytest.mark.parametrize("described", [1, 2, 3])
+def test_an_intermediate_step_in_few_checks_is_chance(described: int):
+    """Code that returns an intermediate step does so in every call, so in most failed checks."""
+    items = [SimpleNamespace(name=f"check_{number}") for number in range(4)]
+    failures = [Failure(item, Observation((), AssertionError())) for item in items]
+    source = Describes({item.name for item in items[:described]})
+    found = diagnose(source, Submitted("double", failures, [], StudentCode((), ())))
+
+    assert len(found.diagnoses) == (described if described >= 2 else 0)
