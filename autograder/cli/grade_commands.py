@@ -77,8 +77,7 @@ def grade(  # noqa: PLR0913  # each parameter is an option of the command
     stages = inputs.find_stages(course, stage, graded=True)
     book = inputs.open_gradebook(course) if gradebook else None
     people = inputs.read_roster(roster, book, id_column)
-    names = people.names if people else {}
-    known = book.class_list if book else lambda: ClassList(names=names)
+    known = book.class_list if book else lambda: ClassList(names=people.names if people else {})
     run = Run(
         course=course,
         submissions=LazySubmissions(()),
