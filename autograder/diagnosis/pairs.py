@@ -211,7 +211,7 @@ class PairSearch:
     def _passes(self, key: Key) -> bool:
         """Whether a program gives right answers in some checks that the code passed.
 
-        Checks of parameters may pass with other numbers than the solution's.
+        Checks of parameters may pass with numbers different from the solution's.
         """
         for layer, check in self._sieves:
             solved, state = self._evidence.solved_check(check), layer is Layer.PARAMETERS
