@@ -164,7 +164,7 @@ MISCONCEPTIONS = (
             ("[start, *sequence]", "[end, *sequence]"),
             ("[*sequence, end]", "[*sequence, start]"),
         ),
-        explanation="start and end are swapped: the inputs begin with the end id.",
+        explanation="The ids of start and end are swapped: the inputs begin with the end id.",
         question="Which id does the decoder read first, and which one does it write last?",
     ),
     # MultiHeadCrossAttention

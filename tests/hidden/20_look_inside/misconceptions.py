@@ -172,7 +172,6 @@ MISCONCEPTIONS = (
             "The code uses `torch.fx`, a ready-made tool that looks inside models; this stage asks "
             "for your own hooks."
         ),
-        title="The code uses a ready-made tool for looking inside models",
         question="Which method of a module registers a function that gets its output?",
     ),
     Misconception(
@@ -502,7 +501,6 @@ MISCONCEPTIONS = (
             "The clean activation of one position is still in the patch of the next, so the shares "
             "grow from left to right."
         ),
-        title="The patch of a position is still there at the next one",
         question="How many positions of your patch are clean in the last run?",
     ),
     Misconception(
@@ -533,7 +531,6 @@ MISCONCEPTIONS = (
         exercise=MAP,
         swaps=(("(last[items, right] - last[items, wrong]).mean()", "last[items, right].mean()"),),
         explanation="Only the logit of the right answer counts; that of the wrong one is missing.",
-        title="The logit of the wrong answer is not subtracted",
         question="What does your difference show if a patch raises all logits by 1?",
     ),
     Misconception(
@@ -665,7 +662,6 @@ MISCONCEPTIONS = (
             "The code uses `torch.fx`, a ready-made tool that looks inside models; this stage asks "
             "for your own hooks."
         ),
-        title="The code uses a ready-made tool for looking inside models",
         question="Which of your own functions put one activation in place of another?",
     ),
 )

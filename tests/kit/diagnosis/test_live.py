@@ -114,14 +114,14 @@ MISCONCEPTIONS = (
 BOTH = CAUSAL.replace("__init__()", "__init__()\n        torch.rand(3)[0]", 1)
 
 
-def test_a_misconception_is_named_where_it_alone_shows(write_stage):
-    """A misconception is named only in the checks that it explains alone."""
+def test_a_misconception_is_named_alone_where_it_alone_shows(write_stage):
+    """A misconception is named alone in the checks that it explains, elsewhere with the other."""
     grader = Grader(write_stage(DRAWS_FIRST))
     code = BOTH.replace("rand(3)[0]", "rand(1)").replace(" / k.shape[-1] ** 0.5", "")
     found = {check: one.misconception for check, one in grader.diagnose("Causal", code).items()}
 
     assert found["makes_layers"] == "draws_first"
-    assert "draws_first" not in found.get("attends_to_the_past", "")
+    assert found["attends_to_the_past"] == "scale_missing + draws_first"
 
 
 FLIPS = """

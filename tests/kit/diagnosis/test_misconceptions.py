@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from autograder.course import Course
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes.kinds import silenced
 from autograder.errors import CourseError
 from autograder.results import MAX_TITLE
 
@@ -147,12 +148,13 @@ def test_malformed_misconceptions_are_refused(tiny: Course, old: str, new: str, 
 
 
 def test_without_a_file_there_are_no_misconceptions(tiny: Course):
-    """A stage needs a file only for sentences that an author must write."""
+    """A stage needs a file only for sentences that an author must write, or to add a group."""
     stage = tiny.stages[0]
     stage.misconceptions.unlink()
 
     assert misconceptions.read(stage.misconceptions) == ()
-    assert misconceptions.read_operators(stage) == {}
+    assert misconceptions.read_operators(stage) == silenced(stage.kinds)
+    assert "end_missing" in silenced(stage.kinds)
 
 
 def test_a_course_switches_off_kinds_of_other_topics(tiny: Course):
