@@ -361,7 +361,7 @@ def test_records_are_built_once(tiny):
     assert release.build(tiny) == ()
 
 
-def test_records_come_from_every_module_that_makes_programs(built: Course):
+def test_records_come_from_every_module_that_makes_programs(built):
     """A changed rule makes records stale, and a changed search does not."""
     rules = release._rules_of_kinds(built.stages[0])
     made_by = {path.name for path in rules}
