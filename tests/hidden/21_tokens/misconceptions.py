@@ -350,7 +350,7 @@ MISCONCEPTIONS = (
         id="zeros_for_a_byte",
         exercise="token_bytes",
         swaps=(("bytes([number])", "bytes(number)"),),
-        explanation="A number is passed to bytes: bytes(65) is 65 zeros, and bytes([65]) is the byte 65.",
+        explanation="The number is not in a list: bytes(65) is 65 zeros, bytes([65]) the byte 65.",
         question="How long is the token with the id 65?",
         when=("calls bytes | reads bytes",),
     ),
