@@ -1,4 +1,4 @@
-"""Packs the numbers of recorded answers into columns of bytes, which zlib compresses well.
+"""Packs the numbers of recorded answers into columns of bytes, which compress well.
 
 Rounded numbers are decimal fractions, so a whole number and the count of decimals represent each of
 them exactly. A list of such numbers becomes its count of decimals and its length, and the whole

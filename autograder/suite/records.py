@@ -9,8 +9,8 @@ change it.
 """
 
 import hashlib
+import lzma
 import struct
-import zlib
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -18,10 +18,11 @@ import msgspec
 
 from autograder.errors import CourseError, UsageError
 
-FORMAT: Final = 2  # increase it when a reader of the last version can't read the new one
+FORMAT: Final = 3  # increase it when a reader of the last version can't read the new one
 MARK: Final = b"AGRECORD"
 HEADER: Final = struct.Struct(">8sH32s32s")
 MAX_BYTES: Final = 250_000  # of a file; students download all stages, 1.5 MB in this course
+MAX_MEMORY: Final = 32_000_000  # of the decompression, which needs 9 MB
 MAX_CONTENT: Final = 16_000_000  # of the decompressed body, so that a prepared file stays small
 RESTORE: Final = "`autograder start` restores it; in a course, `autograder release` builds it again"
 
@@ -43,7 +44,7 @@ def encode(stage: str, made_from: str, replies: object, evidence: object) -> byt
     """
     encoder = msgspec.msgpack.Encoder()
     parts = (msgspec.Raw(encoder.encode(part)) for part in (replies, evidence))
-    body = zlib.compress(encoder.encode(Body(*parts)), 9)
+    body = lzma.compress(encoder.encode(Body(*parts)), preset=6 | lzma.PRESET_EXTREME)
     digest = hashlib.sha256(body).digest()
     content = HEADER.pack(MARK, FORMAT, bytes.fromhex(made_from), digest) + body
     if len(content) > MAX_BYTES:
@@ -117,11 +118,11 @@ def _body(path: Path) -> Body:
     packed = content[HEADER.size :]
     if hashlib.sha256(packed).digest() != digest:
         raise damaged(path, "its content and its digest differ")
-    unpacker = zlib.decompressobj()
+    unpacker = lzma.LZMADecompressor(memlimit=MAX_MEMORY)
     try:
         whole = unpacker.decompress(packed, MAX_CONTENT)
         if not unpacker.eof:
             raise damaged(path, "its content is too large or ends too early")
         return msgspec.msgpack.decode(whole, type=Body)
-    except (zlib.error, msgspec.MsgspecError) as error:
+    except (lzma.LZMAError, msgspec.MsgspecError) as error:
         raise damaged(path, str(error)) from None

@@ -17,7 +17,18 @@ from autograder.course import Course, Stage
 from autograder.grading.context import RecordingContext
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Outcome, SubmissionResult
-from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, pack, request_of
+from autograder.sandbox.protocol import (
+    BytesValue,
+    IntegerValue,
+    MappingValue,
+    Reply,
+    Request,
+    TensorValue,
+    TextValue,
+    Value,
+    pack,
+    request_of,
+)
 from autograder.sandbox.tensors import decode_tensor, encode_tensor
 from autograder.submission import Code, Submission
 from autograder.suite.in_process import (
@@ -88,7 +99,11 @@ KEPT = ("verb", "name", "handle", "args", "kwargs")
 
 
 def zeros(value: Value) -> Value:
-    """Replace the tensors and numbers in *value* with zeros."""
+    """Replace the tensors and numbers in *value* with zeros, and make its texts empty."""
+    if isinstance(value, str | BytesValue | TextValue | IntegerValue):
+        return "" if isinstance(value, str) else type(value)(b"")
+    if isinstance(value, MappingValue):
+        return MappingValue(tuple((key, zeros(item)) for key, item in value.items))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return type(value)(0)
     if isinstance(value, TensorValue):

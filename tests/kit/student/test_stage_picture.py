@@ -12,6 +12,7 @@ from autograder.submission import Code
 
 ROOT = Path(__file__).parents[3]
 STAGES = load(ROOT).stages
+SIZES = "21_tokens"  # its picture shows sizes of tokens instead of weights
 
 
 def module(text: str) -> Code:
@@ -26,7 +27,10 @@ def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
     weights = picture_rows(fork_server, stage, module(stage.solution.read_text("utf-8")))
 
     assert weights is not None
-    assert [sum(row) for row in weights] == pytest.approx([1.0] * len(weights), abs=1e-3)
+    if stage.name == SIZES:
+        assert all(max(row) <= 1.0 for row in weights)
+    else:
+        assert [sum(row) for row in weights] == pytest.approx([1.0] * len(weights), abs=1e-3)
 
 
 @pytest.mark.parametrize(
