@@ -242,7 +242,7 @@ def _attack(course: Course, stage: Stage, texts: Mapping[str, str], figures: Fig
     by_name = {one.student: one for one in results.submissions}
     allowed = by_name["hollow"].score or 0.0
     with open_suites(course, [stage]) as runner:
-        specs = {check.name: check.spec for check in runner.checks(stage.name)}
+        specs = _specs(runner, stage.name)
     for name in texts:
         figures.add(name, by_name[name], specs, allowed, f" in {stage.name}")
     honest = by_name["honest"]
@@ -349,8 +349,8 @@ def module(student: str, text: str, stage: Stage | None = None) -> Submission:
     return Submission(student=student, stage=stage.name if stage else hostile.STAGE, code=code)
 
 
-def _specs(runner: SuiteRunner) -> dict[str, CheckSpec]:
-    return {check.name: check.spec for check in runner.checks(hostile.STAGE)}
+def _specs(runner: SuiteRunner, stage: str = hostile.STAGE) -> dict[str, CheckSpec]:
+    return {check.name: check.spec for check in runner.checks(stage)}
 
 
 def _secrets_in(result: SubmissionResult, specs: dict[str, CheckSpec]) -> list[str]:
